@@ -2624,6 +2624,7 @@ typedef struct slot {
 
 struct akr_pool {
     int threads, started, ending, crowded;
+    unsigned forks; /* of fork_count, when it was opened */
     uint32_t busy, region;
     int n; /* threads of the running region; written only while no worker runs */
     void (*task)(void *context, int thread, int n);
@@ -2719,6 +2720,21 @@ static void *work(void *argument)
     }
 }
 
+/* How often this process descends by fork from the one that opened the first pool: a pool's threads
+   are not in the child. */
+static unsigned fork_count;
+static pthread_once_t fork_watch = PTHREAD_ONCE_INIT;
+
+static void count_fork(void)
+{
+    fork_count++;
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, count_fork);
+}
+
 akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err)
 {
     cpu_set_t cpus;
@@ -2733,6 +2749,8 @@ akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err)
         free(pool);
         return fail_memory(err);
     }
+    (void)pthread_once(&fork_watch, watch_forks);
+    pool->forks = fork_count;
     pool->threads = threads;
     pool->n = 1;
     pool->crowded = sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < threads;
@@ -2757,7 +2775,7 @@ void akr_pool_close(akr_pool *pool)
         return;
     }
     __atomic_store_n(&pool->ending, 1, __ATOMIC_SEQ_CST);
-    for (i = 1; i <= pool->started; i++) {
+    for (i = 1; i <= pool->started && pool->forks == fork_count; i++) {
         start_slot(&pool->slots[i], pool->region + 1);
         (void)pthread_join(pool->slots[i].thread, NULL);
     }
@@ -2939,6 +2957,11 @@ akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *
     if (pool == NULL) {
         return akr_run_team(bundle, plan, arg, workspace, workspace_bytes, NULL, err);
     }
+    if (pool->forks != fork_count) {
+        return fail(err, AKR_THREADS,
+                    "the pool's threads are in the process that this one was forked from: open one "
+                    "here");
+    }
     if (__atomic_exchange_n(&pool->busy, 1u, __ATOMIC_ACQUIRE) != 0) {
         return fail(err, AKR_BUSY, "the pool serves another call: each thread needs its own");
     }
@@ -3010,7 +3033,12 @@ akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *
 
 akr_status akr_run_call(const akr_call *call)
 {
-    return call == NULL ? AKR_INVALID
-                        : akr_run_stream(call->bundle, call->plan, call->arg, call->workspace,
-                                         call->workspace_bytes, call->stream, call->err);
+    if (call == NULL) {
+        return AKR_INVALID;
+    }
+    return call->bundle != NULL && call->bundle->gpu == NULL
+               ? akr_run(call->bundle, call->plan, call->arg, call->workspace,
+                         call->workspace_bytes, (akr_pool *)call->stream, call->err)
+               : akr_run_stream(call->bundle, call->plan, call->arg, call->workspace,
+                                call->workspace_bytes, call->stream, call->err);
 }

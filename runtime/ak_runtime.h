@@ -198,7 +198,8 @@ AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_
 
 /* A pool of threads that wait for work. The caller of akr_run is one of them. A pool serves one
    call at a time: a second call at the same time gets AKR_BUSY. Idle threads spin for 0.1 ms, then
-   sleep. */
+   sleep. The child of a fork does not have its parent's pools: a run with one gets AKR_THREADS, and
+   the child opens its own. */
 typedef struct akr_pool akr_pool;
 AKR_API akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err);
 AKR_API void akr_pool_close(akr_pool *pool);
@@ -233,7 +234,8 @@ AKR_API akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan
                                   void *workspace, size_t workspace_bytes, void *stream,
                                   akr_error *err);
 
-/* The arguments of akr_run_stream, for languages in which each argument of a call takes time. */
+/* The arguments of akr_run_stream, for languages in which each argument of a call takes time. Of a
+   bundle for the CPU, `stream` is the pool of akr_run. */
 typedef struct akr_call {
     const akr_bundle *bundle;
     const akr_plan *plan;

@@ -62,7 +62,8 @@ static akr_status one_run(const int64_t *size, void *const *arg, void *workspace
 {
     one_thread *t;
     akr_status status = one_find(&t, size);
-    if (status == AKR_OK && t->plan.threads > 1 && t->threads < t->plan.threads) {
+    if (status == AKR_OK && t->plan.threads > 1 &&
+        (t->threads < t->plan.threads || t->pool->forks != fork_count)) {
         akr_pool_close(t->pool);
         t->pool = NULL;
         t->threads = 0;

@@ -665,8 +665,8 @@ AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *resu
 
 /* Many sizes. Each size is tuned by itself. The best configurations of all sizes are then measured
    at every size, interleaved, and the few are chosen that together lose least against tuning each
-   size (geometric mean of the ratios of times). Their loss is measured once more, so that the
-   figure does not profit from the choice. */
+   size (geometric mean of the ratios of times or, with another objective, of costs). Their loss is
+   measured once more, so that the figure does not profit from the choice. */
 #define AK_TUNE_SIZES_MAX 64
 
 /* The result for one size. Indices point into `configs` of the result. */
@@ -675,18 +675,21 @@ typedef struct ak_size_result {
     char *run;        /* run of this size's tuning, for ak_report; NULL if it was not begun */
     size_t evaluated; /* trials of that run */
     bool measured;    /* the members below are known */
-    size_t winner;    /* the fastest configuration at this size */
+    size_t winner;    /* the best configuration at this size */
     double ms;        /* time of the winner */
-    char *library;    /* the fastest library, measured beside it; NULL if there is none */
+    char *library;    /* the best library, measured beside it; NULL if there is none */
     double library_ms;
+    /* What winner and library were chosen by, and the value that it stands for under the objective:
+       the times by default; 0: not known. */
+    double cost, value, library_cost, library_value;
     size_t config; /* the configuration that the table assigns to this size */
-    double loss;   /* its time relative to the winner's, paired and measured again; 1 if it is the
+    double loss;   /* its cost relative to the winner's, paired and measured again; 1 if it is the
                       winner */
     double loss_low, loss_high; /* 95 % interval of `loss` */
     ak_speed_verdict verdict;   /* of it against the winner; AK_SPEED_NONE if it is the winner */
 } ak_size_result;
 
-/* What a set of configurations loses over all sizes, if each size uses the fastest of the set. */
+/* What a set of configurations loses over all sizes, if each size uses the best of the set. */
 typedef struct ak_sizes_loss {
     size_t configs;
     double geomean, worst; /* 0: the set does not serve every size */
@@ -700,8 +703,10 @@ typedef struct ak_sizes_result {
     size_t size_count;
     char **configs; /* the configurations measured at every size, as text */
     size_t config_count;
-    double *ms;    /* ms[config * size_count + size], interleaved; 0: it failed there */
-    size_t *table; /* the chosen indices into `configs`; none if the run ended early */
+    double *ms;             /* ms[config * size_count + size], interleaved; 0: it failed there */
+    double *costs;          /* the same for what is chosen by: the times by default */
+    char *objective, *unit; /* as those of a task: "time", "ms" */
+    size_t *table;          /* the chosen indices into `configs`; none if the run ended early */
     size_t table_count;
     bool exact;              /* the table is the best of all possible ones; false: found greedily */
     ak_sizes_loss loss;      /* loss of the table, measured again */

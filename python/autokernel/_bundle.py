@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _runtime as rt
 from ._gpu import GpuCaller, make_context
+from ._host import ShortWay, address, aligned_empty, numpy_dtype
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -48,16 +49,6 @@ def _check(status: int, error: rt.Error) -> None:
         raise BundleError(status, error.text.decode("utf-8", "replace"))
 
 
-def aligned_empty(shape: Sequence[int], dtype: Any, alignment: int = rt.ALIGNMENT) -> np.ndarray:
-    """Returns an uninitialised C-ordered array, with its first element aligned to `alignment`
-    bytes."""
-    dtype = np.dtype(dtype)
-    count = int(np.prod(shape, dtype=np.int64))
-    raw = np.empty(count * dtype.itemsize + alignment, np.uint8)
-    skip = -raw.ctypes.data % alignment
-    return raw[skip:skip + count * dtype.itemsize].view(dtype).reshape(tuple(shape))
-
-
 def _is_torch(array: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
@@ -72,7 +63,7 @@ def _to_numpy(name: str, array: Any) -> np.ndarray:
         if array.device.type != "cpu":
             raise TypeError(f"{name}: is on {array.device}, and the bundle is for the CPU")
         array = array.detach()
-        return (array.view(torch.int16).numpy().view(_numpy_dtype("bfloat16"))
+        return (array.view(torch.int16).numpy().view(numpy_dtype("bfloat16"))
                 if array.dtype is torch.bfloat16 else array.numpy())
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"{name}: must be a NumPy array, or one with __dlpack__, "
@@ -89,9 +80,23 @@ def _from_numpy(array: np.ndarray) -> Any:
 
 class _PerThread(threading.local):
     """What each thread has of its own: the pool and the workspace of its calls."""
-    pool: Optional[ctypes.c_void_p] = None
+    pool: Optional["_Pool"] = None
     threads = 0
     workspace: Optional[np.ndarray] = None
+
+
+_open: "weakref.WeakSet[Bundle]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """Forgets, in the child of a fork, pools whose threads only the parent has."""
+    for bundle in _open:
+        bundle._own = _PerThread()
+        bundle._short.forget_all()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 class Bundle:
@@ -143,6 +148,8 @@ class Bundle:
         self._outputs = [i for i, a in enumerate(self.arguments) if a.access != "in"]
         self._own = _PerThread()
         self._gpu = GpuCaller(self) if gpu else None
+        self._short = ShortWay(self)
+        _open.add(self)
 
     _check = staticmethod(_check)
 
@@ -154,6 +161,7 @@ class Bundle:
         """Unloads the code. No call may be running; one that follows is refused."""
         if self._gpu is not None:
             self._gpu.close()
+        self._short.close()
         self._finalizer()
 
     def _check_open(self) -> None:
@@ -174,6 +182,10 @@ class Bundle:
                  **named: np.ndarray) -> Any:
         if self._gpu is not None:
             return self._gpu(arrays, out, named)
+        if not named:
+            done = self._short(arrays, out)
+            if done is not None:
+                return done
         self._check_open()
         given = self._bind(arrays, named)
         fresh = self._bind_outputs(given, out)
@@ -191,7 +203,9 @@ class Bundle:
         for i in range(len(self.arguments)):
             if i not in given:
                 tensors[i].rank, tensors[i].dtype = -1, rt.DTYPES.index(self.arguments[i].dtype)
-        self._run(tensors, len(self.arguments))
+        served = self._run(tensors, len(self.arguments))
+        if not named:
+            self._short.remember(arrays, *served)
         results = []
         for i in self._outputs:
             if used[i] is not given[i]:
@@ -253,14 +267,14 @@ class Bundle:
 
     def _allocate(self, plan: rt.Plan, i: int) -> np.ndarray:
         shape = [plan.extent[i][d] for d in range(len(self.arguments[i].extents))]
-        dtype = _numpy_dtype(self.arguments[i].dtype)
+        dtype = numpy_dtype(self.arguments[i].dtype)
         if not shape or plan.pitch[i] == shape[-1]:
             return aligned_empty(shape, dtype, self._alignment[i])
         return aligned_empty(shape[:-1] + [plan.pitch[i]], dtype,
                              self._alignment[i])[..., :shape[-1]]
 
     def _aligned(self, i: int, array: np.ndarray) -> np.ndarray:
-        if array.ctypes.data % self._alignment[i] == 0 or not array.flags.c_contiguous:
+        if address(array) % self._alignment[i] == 0 or not array.flags.c_contiguous:
             return array  # the runtime refuses it, with the reason, if it is not contiguous
         copy = aligned_empty(array.shape, array.dtype, self._alignment[i])
         copy[...] = array
@@ -275,7 +289,7 @@ class Bundle:
         if not array.dtype.isnative or array.dtype.name not in rt.DTYPES:
             raise TypeError(f"{name}: has dtype {array.dtype}; "
                             f"the bundle is for {self.arguments[i].dtype}")
-        tensor.data, tensor.rank = array.ctypes.data, array.ndim
+        tensor.data, tensor.rank = address(array), array.ndim
         tensor.dtype = rt.DTYPES.index(array.dtype.name)
         for d in range(array.ndim):
             if array.strides[d] % array.itemsize != 0:
@@ -292,26 +306,31 @@ class Bundle:
                                     ctypes.byref(error)), error)
         return plan
 
-    def _pool(self, threads: int) -> Optional[ctypes.c_void_p]:
+    def _pool(self, threads: int) -> Optional["_Pool"]:
         own = self._own
         if threads > 1 and own.threads < threads:
             pool, error = ctypes.c_void_p(), rt.Error()
             _check(rt.library.akr_pool_open(ctypes.byref(pool), threads, ctypes.byref(error)),
                    error)
+            self._short.forget()
             own.pool, own.threads = _Pool(pool), threads
-        return own.pool.handle if threads > 1 else None
+        return own.pool if threads > 1 else None
 
-    def _run(self, tensors: Any, count: int) -> None:
+    def _run(self, tensors: Any, count: int) -> tuple[rt.Plan, np.ndarray, Optional["_Pool"]]:
         plan, error, own = rt.Plan(), rt.Error(), self._own
         _check(rt.library.akr_match(ctypes.byref(plan), self._handle, tensors, count,
                                     ctypes.byref(error)), error)
         need = plan.workspace_bytes
         if own.workspace is None or own.workspace.nbytes < need:
+            self._short.forget()
             own.workspace = aligned_empty((max(need, 1),), np.uint8)
+        pool = self._pool(plan.threads)
         pointers = (ctypes.c_void_p * count)(*[tensors[i].data for i in range(count)])
         _check(rt.library.akr_run(self._handle, ctypes.byref(plan), pointers,
-                                  own.workspace.ctypes.data, own.workspace.nbytes,
-                                  self._pool(plan.threads), ctypes.byref(error)), error)
+                                  address(own.workspace), own.workspace.nbytes,
+                                  pool.handle if pool is not None else None,
+                                  ctypes.byref(error)), error)
+        return plan, own.workspace, pool
 
 
 class _Pool:
@@ -320,16 +339,6 @@ class _Pool:
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self.handle = handle
         weakref.finalize(self, rt.library.akr_pool_close, handle)
-
-
-def _numpy_dtype(name: str) -> np.dtype:
-    if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        try:
-            import ml_dtypes  # type: ignore
-        except ImportError as why:
-            raise TypeError(f"{name} arrays need the package ml_dtypes") from why
-        return np.dtype(getattr(ml_dtypes, name))
-    return np.dtype(name)
 
 
 def load(path: PathLike) -> Bundle:

@@ -75,6 +75,7 @@ def _open() -> ctypes.CDLL:
             ("akr_pool_close", None, [void]),
             ("akr_run", ctypes.c_int,
              [void, plan, ctypes.POINTER(void), void, ctypes.c_size_t, void, err]),
+            ("akr_run_call", ctypes.c_int, [void]),
             ("akr_status_text", ctypes.c_char_p, [ctypes.c_int])):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

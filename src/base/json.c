@@ -36,12 +36,52 @@ static ak_status check_depth(const char *text, size_t length, const char *origin
     return AK_OK;
 }
 
+/* Returns what to do about a mistake that people make when they write JSON by hand, or "". */
+static const char *advice(const char *text, size_t length, const json_error_t *fault)
+{
+    static const struct {
+        const char *near, *advice;
+    } known[] = {
+        {"near '/'", "; JSON has no comments"},
+        {"near '#'", "; JSON has no comments"},
+        {"near '\''", "; JSON's texts stand in double quotes"},
+        {"near 'NaN'", "; JSON has neither NaN nor infinities"},
+        {"near 'nan'", "; JSON has neither NaN nor infinities"},
+        {"near 'Infinity'", "; JSON has neither NaN nor infinities"},
+        {"near '-'", "; JSON has neither NaN nor infinities"},
+        {"near 'True'", "; JSON writes true, false and null"},
+        {"near 'False'", "; JSON writes true, false and null"},
+        {"near 'None'", "; JSON writes true, false and null"},
+        {"unable to decode", "; save it as UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strstr(fault->text, known[i].near) != NULL) {
+            return known[i].advice;
+        }
+    }
+    size_t end = fault->position < 0 ? 0 : (size_t)fault->position;
+    end = end < length ? end : length;
+    bool closing = end > 0 && (text[end - 1] == '}' || text[end - 1] == ']');
+    while (closing && end > 1 && strchr(" \t\r\n", text[end - 2]) != NULL) {
+        end--;
+    }
+    return closing && end > 1 && text[end - 2] == ',' ? "; the comma before it is one too many"
+                                                      : "";
+}
+
 ak_status ak_json_parse(json_t **out, const char *text, size_t length, const char *origin,
                         ak_error *err)
 {
     if (length > AK_JSON_BYTES_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: JSON is larger than %u bytes", origin,
                        AK_JSON_BYTES_MAX);
+    }
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* some editors mark UTF-8 */
+        text += 3;
+        length -= 3;
+    }
+    if (length >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
+        return ak_fail(err, AK_INVALID, "%s: is UTF-16; save it as UTF-8", origin);
     }
     AK_DO(check_depth(text, length, origin, err));
     json_error_t fault = {0}; /* Jansson does not set it if it runs out of memory */
@@ -53,8 +93,8 @@ ak_status ak_json_parse(json_t **out, const char *text, size_t length, const cha
         if (json_error_code(&fault) == json_error_out_of_memory || fault.text[0] == 0) {
             return ak_fail_memory(err);
         }
-        return ak_fail(err, AK_INVALID, "%s:%d:%d: %s", origin, fault.line, fault.column,
-                       fault.text);
+        return ak_fail(err, AK_INVALID, "%s:%d:%d: %s%s", origin, fault.line, fault.column,
+                       fault.text, advice(text, length, &fault));
     }
     *out = value;
     return AK_OK;

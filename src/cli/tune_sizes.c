@@ -13,9 +13,21 @@
 #include "cli/task_args.h"
 #include "cli/wide.h"
 
+/* Returns whether sizes are compared by their times. */
+static bool timed(const ak_sizes_result *r)
+{
+    return strcmp(r->objective, "time") == 0;
+}
+
+/* Returns what a loss is: "slower" or, with another objective, "worse". */
+static const char *lossy(const ak_sizes_result *r)
+{
+    return timed(r) ? "slower" : "worse";
+}
+
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Writes a ratio of times as "3.1 %"; "-" if it is not known. */
+/* Writes a ratio of times or costs as "3.1 %"; "-" if it is not known. */
 static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
 {
     if (loss > 0) {
@@ -43,16 +55,27 @@ static void print_sizes(const ak_sizes_result *r)
 {
     ak_table table;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], c[AK_NUMBER_BYTES];
-    ak_table_begin(&table, "size", ">tuned ms", "library", ">speed", ">gets", ">slower by",
-                   "95 % interval", NULL);
+    char value[AK_OBJECTIVE_NAME_BYTES + 32];
+    (void)snprintf(value, sizeof value, ">%s%s%s", r->objective, r->unit[0] == 0 ? "" : " ",
+                   r->unit);
+    if (timed(r)) {
+        ak_table_begin(&table, "size", ">tuned ms", "library", ">speed", ">gets", ">slower by",
+                       "95 % interval", NULL);
+    } else {
+        ak_table_begin(&table, "size", value, ">ms", "library", ">gain", ">gets", ">worse by",
+                       "95 % interval", NULL);
+    }
     for (size_t i = 0; i < r->size_count; i++) {
         const ak_size_result *one = &r->sizes[i];
         bool measured = one->config != one->winner;
         ak_table_cell(&table, "%s", one->size);
+        if (!timed(r)) {
+            ak_table_cell(&table, "%s", ak_show_real(a, one->value));
+        }
         ak_table_cell(&table, "%s", ak_show_real(a, one->ms));
         ak_table_cell(&table, "%s", one->library == NULL ? "-" : one->library);
         ak_table_cell(&table, "%s",
-                      ak_show_ratio(a, one->library_ms > 0 ? one->library_ms / one->ms : 0));
+                      ak_show_ratio(a, one->library_cost > 0 ? one->library_cost / one->cost : 0));
         ak_table_cell(&table, "#%zu", number_in_table(r, one->config));
         ak_table_cell(&table, "%s", measured ? show_loss(a, one->loss) : "-");
         if (measured) {
@@ -72,16 +95,17 @@ static void print_stability(const ak_sizes_result *r)
     ak_table table;
     char a[AK_NUMBER_BYTES];
     size_t rows = 0;
-    ak_table_begin(&table, "the winner of", ">at", ">is slower by", "", NULL);
+    ak_table_begin(&table, "the winner of", ">at", timed(r) ? ">is slower by" : ">is worse by", "",
+                   NULL);
     for (size_t s = 0; s < r->size_count; s++) {
         const ak_size_result *one = &r->sizes[s];
         double worst = 0;
         size_t at = 0, unusable = 0;
         for (size_t o = 0; o < r->size_count; o++) {
-            double ms = r->ms[one->winner * r->size_count + o];
-            double loss = ms / r->sizes[o].ms;
-            unusable += ms > 0 ? 0 : 1;
-            if (ms > 0 && loss > worst) {
+            double cost = r->costs[one->winner * r->size_count + o];
+            double loss = cost / r->sizes[o].cost;
+            unusable += cost > 0 ? 0 : 1;
+            if (cost > 0 && loss > worst) {
                 worst = loss;
                 at = o;
             }
@@ -107,7 +131,8 @@ static void print_tradeoff(const ak_sizes_result *r)
 {
     ak_table table;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_table_begin(&table, ">configurations", ">slower by", ">at worst", "at", NULL);
+    ak_table_begin(&table, ">configurations", timed(r) ? ">slower by" : ">worse by", ">at worst",
+                   "at", NULL);
     for (size_t i = 0; i < r->tradeoff_count; i++) {
         const ak_sizes_loss *loss = &r->tradeoff[i];
         ak_table_cell(&table, "%zu", loss->configs);
@@ -126,13 +151,14 @@ static void print_table(const ak_sizes_result *r)
 {
     size_t open = 0;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_out("\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: %s slower than tuning "
-           "each "
-           "size\n(geometric mean), %s at worst",
-           ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
-           r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
-           r->exact ? "the best choice" : "chosen greedily", r->config_count,
-           ak_plural(r->config_count), show_loss(a, r->loss.geomean), show_loss(b, r->loss.worst));
+    ak_out(
+        "\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: %s %s than tuning each "
+        "size\n(geometric mean), %s at worst",
+        ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
+        r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
+        r->exact ? "the best choice" : "chosen greedily", r->config_count,
+        ak_plural(r->config_count), show_loss(a, r->loss.geomean), lossy(r),
+        show_loss(b, r->loss.worst));
     if (r->loss.worst > 1) {
         ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
     }

@@ -60,7 +60,8 @@ typedef struct ak_brief {
     size_t hardware_count, hardware_capacity, shape_count, shape_capacity;
     ak_derived derived[AK_FACTS_MAX];
     size_t derived_count;
-    double least_ms; /* least time that the ceilings allow; 0 if unknown */
+    const ak_objective *objective; /* NULL: the time */
+    double least_ms;               /* least time that the ceilings allow; 0 if unknown */
     struct ak_arena *arena;
 } ak_brief;
 

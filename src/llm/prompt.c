@@ -233,6 +233,13 @@ void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *conf
     ak_buf_putc(out, '\n');
 }
 
+void ak_prompt_merit(ak_buf *out, const ak_brief *brief, double cost)
+{
+    const char *unit = ak_objective_unit(brief->objective);
+    ak_buf_print(out, "%.4g%s%s", ak_objective_value(brief->objective, cost),
+                 unit[0] == 0 ? "" : " ", unit);
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 ak_status ak_prompt_system(ak_buf *out, ak_error *err)
@@ -400,6 +407,20 @@ static void put_source(ak_buf *out, const ak_brief *brief)
     ak_buf_puts(out, "~~~\n");
 }
 
+/* Says what takes the place of the time. */
+static void put_objective(ak_buf *out, const ak_objective *objective)
+{
+    const char *text = ak_objective_text(objective), *unit = ak_objective_unit(objective);
+    bool most = strncmp(text, "max:", 4) == 0;
+    ak_buf_print(out, "\n## Objective\n\nThe aim is not the least time: make the objective ");
+    ak_prompt_quote(out, most ? text + 4 : text, AK_OBJECTIVE_BYTES);
+    ak_buf_print(out, "%s%s%s as %s as you can.", unit[0] == 0 ? "" : " (", unit,
+                 unit[0] == 0 ? "" : ")", most ? "large" : "small");
+    ak_buf_puts(out, " Trials show its value and then their time. Where the rules or the state "
+                     "say faster, slower or speed, they mean better, worse and how good by this "
+                     "objective; an \"expected_gain_pct\" of 10 is a value 1.10 times as good.\n");
+}
+
 ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
 {
     ak_buf_print(out, "# Task\n\nKernel %s", brief->kernel);
@@ -419,6 +440,9 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
                  brief->size[0] == 0 ? "as recorded" : brief->size,
                  brief->dtype[0] == 0 ? "" : ", element type ", brief->dtype,
                  brief->choices[0] == 0 ? "" : ", ", brief->choices);
+    if (brief->objective != NULL) {
+        put_objective(out, brief->objective);
+    }
     put_parameters(out, brief->space);
     if (brief->share <= AK_SHARE_FACTS) {
         put_all_facts(out, brief);

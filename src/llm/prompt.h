@@ -39,8 +39,9 @@
 typedef struct ak_experience {
     ak_config config;
     ak_trial_status status;
-    double ms;              /* latest measurement if ok */
-    double low_ms, high_ms; /* 95 % interval; 0 if unknown */
+    double ms;              /* latest measurement if ok; with another objective, the cost */
+    double low_ms, high_ms; /* 95 % interval of `ms`; 0 if unknown */
+    double time_ms;         /* (with another objective) the time; 0 if unknown */
     const char *reason;     /* one line of foreign text; NULL if none */
     /* error of a wrong result in multiples of the tolerance; 0 if unknown */
     double max_error;
@@ -67,7 +68,7 @@ typedef struct ak_history {
     size_t count;
     const ak_refusal *refusals; /* refusals of the latest reply */
     size_t refusal_count;
-    double library_ms; /* time of the fastest library; 0 if there is none */
+    double library_ms; /* time or cost of the best library; 0 if there is none */
     const char *library;
     int generation, generations; /* number of this generation from 1; their total, 0 if unknown */
     size_t batch;                /* number of proposals to ask for */
@@ -101,6 +102,10 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max);
 /* Appends the parameters in which `config` differs from `from`: "MR 6->8, KC 256->512". */
 void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *from,
                           const ak_config *config);
+
+/* Appends a time in ms or, with another objective, the value that the cost stands for: "8.25 ms",
+   "2.5 J", or the number alone if the value has no unit. */
+void ak_prompt_merit(ak_buf *out, const ak_brief *brief, double cost);
 
 /* Appends a line that says how the configuration fills a GPU; nothing if that is not known. */
 void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *config, int registers);

@@ -28,12 +28,12 @@
 typedef struct placed {
     double ms;
     size_t number;
-} placed;
+} placed; /* `ms` as in ak_experience */
 
 typedef struct view {
     const ak_brief *brief;
     const ak_history *history;
-    placed *order; /* trials that are ok, fastest first */
+    placed *order; /* trials that are ok, the best first */
     size_t ok;
     size_t start; /* number of the default's trial; 0 if it was not tried */
 } view;
@@ -95,12 +95,23 @@ static size_t second_anchor(const view *v)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Writes a time: "1.2 ms", or "1.2 ms (1.1 .. 1.4)" if its interval is known. */
-static void put_time(ak_buf *out, const ak_experience *t)
+static bool timed(const view *v)
 {
-    ak_buf_print(out, "%.4g ms", t->ms);
+    return v->brief->objective == NULL;
+}
+
+/* Writes a time with its interval, if that is known: "1.2 ms (1.1 .. 1.4)"; with another objective
+   its value, and the time behind it: "2.5 J (2.4 .. 2.6), 1.2 ms". */
+static void put_merit(ak_buf *out, const view *v, const ak_experience *t)
+{
+    ak_prompt_merit(out, v->brief, t->ms);
     if (t->high_ms > t->low_ms && t->low_ms > 0) {
-        ak_buf_print(out, " (%.4g .. %.4g)", t->low_ms, t->high_ms);
+        double low = ak_objective_value(v->brief->objective, t->low_ms);
+        double high = ak_objective_value(v->brief->objective, t->high_ms);
+        ak_buf_print(out, " (%.4g .. %.4g)", low < high ? low : high, low < high ? high : low);
+    }
+    if (!timed(v) && t->time_ms > 0) {
+        ak_buf_print(out, ", %.4g ms", t->time_ms);
     }
 }
 
@@ -126,20 +137,24 @@ static void put_summary(ak_buf *out, const view *v)
     if (v->ok == 0) {
         return;
     }
+    const char *merit = timed(v) ? "the speed of" : "as good as";
     const ak_experience *best = trial_at(v, v->order[0].number);
     ak_buf_print(out, "Best: #%zu, ", v->order[0].number);
-    put_time(out, best);
+    put_merit(out, v, best);
     if (v->start != 0 && trial_at(v, v->start)->status == AK_TRIAL_OK &&
         v->start != v->order[0].number) {
         const ak_experience *start = trial_at(v, v->start);
-        ak_buf_print(out, ", %.3g times the speed of the default (#%zu, %.4g ms%s)",
-                     start->ms / best->ms, v->start, start->ms,
-                     overlap(start, best) ? ": not decided, the intervals overlap" : "");
+        ak_buf_print(out, ", %.3g times %s the default (#%zu, ", start->ms / best->ms, merit,
+                     v->start);
+        ak_prompt_merit(out, v->brief, start->ms);
+        ak_buf_puts(out, overlap(start, best) ? ": not decided, the intervals overlap)" : ")");
     }
     if (h->library_ms > 0) {
-        ak_buf_print(out, ", %.3g times the speed of the library ", h->library_ms / best->ms);
+        ak_buf_print(out, ", %.3g times %s the library ", h->library_ms / best->ms, merit);
         ak_prompt_quote(out, h->library, 60);
-        ak_buf_print(out, " (%.4g ms)", h->library_ms);
+        ak_buf_puts(out, " (");
+        ak_prompt_merit(out, v->brief, h->library_ms);
+        ak_buf_putc(out, ')');
     }
     ak_buf_puts(out, ".\n");
 }
@@ -172,7 +187,7 @@ static void put_anchor(ak_buf *out, const view *v, char letter, size_t number)
     const ak_space *space = v->brief->space;
     char text[VALUE_BYTES];
     ak_buf_print(out, "- %c = #%zu, ", letter, number);
-    put_time(out, t);
+    put_merit(out, v, t);
     ak_buf_puts(out, ": ");
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
         ak_value value = ak_config_value(space, &t->config, p);
@@ -208,18 +223,21 @@ static void put_best(ak_buf *out, const view *v)
     if (second != 0) {
         put_anchor(out, v, 'B', second);
     }
-    ak_buf_puts(out, "\n## The fastest, as differences from A\n\n");
+    ak_buf_print(out, "\n## The %s, as differences from A\n\n", timed(v) ? "fastest" : "best");
     for (size_t i = 0; i < v->ok; i++) {
         if (!is_listed(v, i)) {
             continue;
         }
         bool slowest = i >= AK_PROMPT_BEST && i + AK_PROMPT_WORST == v->ok;
         if (i == AK_PROMPT_BEST || slowest) {
-            ak_buf_print(out, "\n## The %s\n\n", slowest ? "slowest" : "others, from fast to slow");
+            const char *title = slowest    ? timed(v) ? "slowest" : "worst"
+                                : timed(v) ? "others, from fast to slow"
+                                           : "others, from good to bad";
+            ak_buf_print(out, "\n## The %s\n\n", title);
         }
         const ak_experience *t = trial_at(v, v->order[i].number);
         ak_buf_print(out, "- #%zu ", v->order[i].number);
-        put_time(out, t);
+        put_merit(out, v, t);
         if (t->author != NULL) {
             ak_buf_print(out, " (by %s)", t->author);
         }
@@ -271,7 +289,7 @@ static void put_frequencies(ak_buf *out, const view *v)
     }
 }
 
-/* Writes what is known of a value: the best time with it, or that all trials with it failed. */
+/* Writes what is known of a value: the best trial with it, or that all trials with it failed. */
 static void put_value_known(ak_buf *out, const view *v, size_t p, size_t value)
 {
     char text[VALUE_BYTES];
@@ -279,7 +297,8 @@ static void put_value_known(ak_buf *out, const view *v, size_t p, size_t value)
                           &ak_space_parameter(v->brief->space, p)->values[value]);
     for (size_t i = 0; i < v->ok; i++) {
         if (trial_at(v, v->order[i].number)->config.at[p] == value) {
-            ak_buf_print(out, "%s: best %.4g ms", text, v->order[i].ms);
+            ak_buf_print(out, "%s: best ", text);
+            ak_prompt_merit(out, v->brief, v->order[i].ms);
             return;
         }
     }
@@ -373,10 +392,9 @@ static void put_collapses(ak_buf *out, const view *v)
     if (first == 0 || collapsed < 2) {
         return;
     }
-    ak_buf_print(out,
-                 "\n## Collapses\n\n%zu of %zu trials took at least %.3g times as long as the "
-                 "best",
-                 collapsed, v->ok, COLLAPSED);
+    ak_buf_print(
+        out, "\n## Collapses\n\n%zu of %zu trials %s at least %.3g times as %s as the best",
+        collapsed, v->ok, timed(v) ? "took" : "were", COLLAPSED, timed(v) ? "long" : "bad");
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
         size_t value = trial_at(v, v->order[first].number)->config.at[p], with = 0, others = 0;
         for (size_t i = 0; i < v->ok; i++) {
@@ -496,7 +514,8 @@ static void put_claim(ak_buf *out, const view *v, size_t number)
     if (t->status != AK_TRIAL_OK) {
         ak_buf_print(out, "failed (%s)", ak_trial_status_text(t->status));
     } else if (parent == NULL) {
-        ak_buf_print(out, "%.4g ms; its parent has no time", t->ms);
+        ak_prompt_merit(out, v->brief, t->ms);
+        ak_buf_print(out, "; its parent has no %s", timed(v) ? "time" : "result");
     } else {
         double gain = parent->ms / t->ms - 1;
         ak_buf_print(out, "measured %+.3g %%: %s", gain * 100,
@@ -537,9 +556,9 @@ static void put_claims(ak_buf *out, const view *v)
                  judged);
     if (judged > 0) {
         ak_buf_print(out,
-                     ": %zu were faster than their parent; you were off by %.3g percentage "
-                     "points on average",
-                     faster, error / (double)judged * 100);
+                     ": %zu were %s than their parent; you were off by %.3g percentage points on "
+                     "average",
+                     faster, timed(v) ? "faster" : "better", error / (double)judged * 100);
     }
     ak_buf_puts(out, ". The latest:\n\n");
     for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_CLAIMS; number--) {
@@ -593,10 +612,10 @@ static double fitted_optimum(const view *v)
     return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
 }
 
-/* Writes the time to aim for: what the trials make likely, but never less than the bound. */
+/* Writes what to aim for: what the trials make likely, but never less than the bound. */
 static void put_aim(ak_buf *out, const view *v)
 {
-    double bound = v->brief->share > AK_SHARE_FACTS ? 0 : v->brief->least_ms;
+    double bound = v->brief->share > AK_SHARE_FACTS || !timed(v) ? 0 : v->brief->least_ms;
     double best = v->ok == 0 ? 0 : v->order[0].ms, fitted = fitted_optimum(v);
     if (bound > 0 && bound < best && bound >= best * NEAR_BOUND) {
         ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
@@ -606,10 +625,10 @@ static void put_aim(ak_buf *out, const view *v)
                      bound, best / bound);
     }
     if (fitted > bound && fitted < best) {
-        ak_buf_print(out,
-                     "How far the fastest trials lie apart suggests that about %.4g ms can be "
-                     "reached without a new idea.\n",
-                     fitted);
+        ak_buf_print(out, "How far the %s trials lie apart suggests that about ",
+                     timed(v) ? "fastest" : "best");
+        ak_prompt_merit(out, v->brief, fitted);
+        ak_buf_puts(out, " can be reached without a new idea.\n");
     }
 }
 
@@ -636,9 +655,11 @@ static void put_wish(ak_buf *out, const view *v)
                          "blocking, each for a reason, and each a configuration that you would bet "
                          "on.\n");
     } else if (last || stands_still(v)) {
-        ak_buf_puts(out, "Search near the fastest: change one or two parameters of A or B that the "
-                         "trials have not settled, and combine what helped apart. Spend one or two "
-                         "on another kind of configuration only if you can say why it wins.\n");
+        ak_buf_print(out,
+                     "Search near the %s: change one or two parameters of A or B that the trials "
+                     "have not settled, and combine what helped apart. Spend one or two on another "
+                     "kind of configuration only if you can say why it wins.\n",
+                     timed(v) ? "fastest" : "best");
     } else {
         ak_buf_puts(out,
                     "Build on A and B: combine what helped apart, settle what is undecided, and "

@@ -43,7 +43,12 @@ static ak_status check_name(const char *name, const char *folder, ak_error *err)
         part += *part == '/' ? 1 : 0;
     }
     for (const char *p = name; *p != 0; p++) {
-        fine = fine && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f;
+        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\' || *p == 0x7f) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: the file name \"%.100s\" has a double quote, a backslash or a "
+                           "control character, which no source may have: rename the file",
+                           folder, name);
+        }
     }
     if (fine && strlen(name) < AK_PATH_MAX) {
         return AK_OK;

@@ -27,6 +27,7 @@ typedef struct argument {
 
 typedef struct scanner {
     const char *text, *backend, *file;
+    bool cpp;
     char *plain;       /* the text with blanks in place of comments and quoted texts */
     size_t begin, end; /* the template's head in the text; equal if there is none */
     size_t entry;      /* where the entry's qualifiers begin */
@@ -37,7 +38,8 @@ typedef struct scanner {
         char name[NAME_BYTES];
         int64_t value;
     } parameters[PARAMETERS_MAX];
-    size_t parameter_count;
+    size_t parameter_count, parameters_left; /* left: there is no room for them */
+    size_t others;                           /* kernels besides the one that is taken */
     ak_buf notes;
     ak_error *err;
 } scanner;
@@ -131,7 +133,9 @@ static void add_parameter(scanner *s, const char *name, size_t length, int64_t v
             return;
         }
     }
-    if (s->parameter_count < PARAMETERS_MAX && value >= 1 && value <= VALUE_MAX) {
+    if (value >= 1 && value <= VALUE_MAX && s->parameter_count == PARAMETERS_MAX) {
+        s->parameters_left++;
+    } else if (value >= 1 && value <= VALUE_MAX) {
         memcpy(s->parameters[s->parameter_count].name, copy, sizeof copy);
         s->parameters[s->parameter_count++].value = value;
     }
@@ -258,6 +262,19 @@ static ak_status read_template(scanner *s)
 
 /* ---- entry --------------------------------------------------------------------------------- */
 
+/* Returns whether a word that stands before a bracket is no name of a function. */
+static bool is_word_of_c(const char *name)
+{
+    static const char *const words[] = {"void",  "int",    "float",  "double", "if",    "for",
+                                        "while", "switch", "return", "sizeof", "kernel"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(name, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Finds the name and the bracket of the function whose qualifiers begin at `at`. */
 static const char *open_bracket(scanner *s, const char *at)
 {
@@ -281,7 +298,7 @@ static const char *open_bracket(scanner *s, const char *at)
             continue;
         }
         copy_name(s->name, begin, (size_t)(end - begin));
-        return s->name[0] == 0 ? NULL : p;
+        return s->name[0] == 0 || is_word_of_c(s->name) ? NULL : p;
     }
     return NULL;
 }
@@ -298,6 +315,8 @@ static const char *last_function(scanner *s)
         } else if (*p == '{') {
             const char *end = closing(p);
             p = end == NULL ? p + strlen(p) - 1 : end;
+        } else if (s->cpp && strncmp(p, "template", 8) == 0 && strchr(p, '>') != NULL) {
+            p = strchr(p, '>'); /* read_template looks at it */
         } else if (strchr(LETTERS, *p) != NULL) {
             size_t stop = strcspn(p, ";{#");
             const char *open = open_bracket(s, p);
@@ -305,6 +324,7 @@ static const char *last_function(scanner *s)
             const char *is_static = find_word(p, "static");
             if (p[stop] == '{' && close != NULL && close < p + stop &&
                 (is_static == NULL || is_static > p + stop)) {
+                s->others += found != NULL;
                 found = open;
                 s->entry = (size_t)(p - s->plain);
                 memcpy(name, s->name, sizeof name);
@@ -327,14 +347,25 @@ static const char *find_entry(scanner *s)
     if (at == NULL) {
         return NULL;
     }
+    const char *next = at;
+    const char *word = strncmp(at, "__global__", 10) == 0 ? "__global__"
+                       : *at == '_'                       ? "__kernel"
+                                                          : "kernel";
+    while ((next = find_word(next + strlen(word), word)) != NULL) {
+        s->others++;
+    }
     s->entry = (size_t)(at - s->plain);
     return open_bracket(s, at);
 }
 
 static ak_status read_argument(scanner *s, const char *text, size_t length)
 {
-    char part[256];
+    char part[256], whole[81];
+    size_t blank = strspn(text, BLANK);
+    blank = blank < length ? blank : length;
     (void)snprintf(part, sizeof part, "%.*s", (int)length, text);
+    (void)snprintf(whole, sizeof whole, "%.*s", (int)(length - blank), text + blank);
+    whole[strcspn(whole, "\r\n")] = 0;
     argument *a = &s->arguments[s->argument_count];
     size_t end = strcspn(part, "[");
     bool array = part[end] == '[';
@@ -357,13 +388,15 @@ static ak_status read_argument(scanner *s, const char *text, size_t length)
     for (size_t i = 0; found == NULL && i < sizeof types / sizeof *types; i++) {
         found = has_word(part, types[i].name) ? &types[i] : NULL;
     }
+    const char *star = strchr(part, '*');
     bool unlike = has_word(part, "local") || has_word(part, "__local") ||
-                  has_word(part, "image2d_t") || strchr(part, '&') != NULL;
+                  has_word(part, "image2d_t") || strpbrk(part, "&(") != NULL ||
+                  (star != NULL && (array || strchr(star + 1, '*') != NULL));
     if (found == NULL || unlike || (a->pointer ? found->dtype : found->passed) == NULL) {
         return ak_fail(s->err, AK_INVALID,
-                       "%s: the argument %.60s of %s has a type that is not understood (%.80s); "
-                       "write the folder by hand",
-                       s->file, a->name, s->name, part + strspn(part, BLANK));
+                       "%s: the argument \"%s\" of %s has a type that is not understood; write the "
+                       "folder by hand",
+                       s->file, whole, s->name);
     }
     a->dtype = found->dtype;
     a->passed = found->passed;
@@ -511,6 +544,7 @@ static bool make_space(ak_kernel_scan *out, scanner *s, const char *shape)
     for (size_t i = 0; i < 3; i++) {
         language = strcmp(s->backend, languages[i][0]) == 0 ? languages[i][1] : language;
     }
+    language = s->cpp ? "C++" : language;
     for (size_t i = 0; i < s->parameter_count; i++) {
         const char *name = s->parameters[i].name;
         bool threads = strstr(name, "BLOCK") != NULL || strstr(name, "block") != NULL ||
@@ -538,11 +572,12 @@ static bool make_space(ak_kernel_scan *out, scanner *s, const char *shape)
 }
 
 /* Writes the source: a template becomes a plain function, with macros for the template's arguments,
-   and a CUDA entry gets a plain name (extern "C"). */
+   and an entry in CUDA or C++ gets a plain name (extern "C"). */
 static ak_status make_source(ak_kernel_scan *out, const scanner *s)
 {
     ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
-    bool named = strcmp(s->backend, "cuda") != 0 || strstr(s->text, "extern \"C\"") != NULL;
+    bool named =
+        (strcmp(s->backend, "cuda") != 0 && !s->cpp) || strstr(s->text, "extern \"C\"") != NULL;
     ak_buf_append(&text, s->text, s->begin);
     ak_buf_append(&text, s->text + s->end, s->entry - s->end);
     ak_buf_puts(&text, named ? "" : "extern \"C\" ");
@@ -572,9 +607,26 @@ static ak_status make_reference(ak_kernel_scan *out, const scanner *s)
     return ak_buf_take(&out->reference, &text, s->err);
 }
 
+/* Says what was left out of the file. */
+static void note_rest(scanner *s)
+{
+    char what[256];
+    if (s->others > 0) {
+        (void)snprintf(what, sizeof what, "kernel: %s is taken, the %s in the file", s->name,
+                       strcmp(s->backend, "host") == 0 ? "last function that is not static"
+                                                       : "first kernel");
+        note(s, what,
+             "where another one is meant, leave only that in a file of its own and begin again");
+    }
+    if (s->parameters_left > 0) {
+        note(s, "parameters", "there are more than 16; write the others into the space file");
+    }
+}
+
 static void make_notes(scanner *s)
 {
     char what[256];
+    note_rest(s);
     if (s->parameter_count > 0) {
         note(s, "values of the parameters",
              "half and twice the file's own are guesses; write those worth trying into the space "
@@ -613,11 +665,11 @@ static void make_notes(scanner *s)
              "an element a thread is a guess; write \"Block\" and \"Grid\" into the "
              "space file");
     }
-    if (strcmp(s->backend, "cuda") == 0 &&
+    if (strcmp(s->backend, "cuda") == 0 && !has_word(s->plain, "__CUDACC_RTC__") &&
         (has_word(s->plain, "main") || strstr(s->plain, "<<<") != NULL)) {
         note(s, "host code",
-             "NVRTC compiles device code only; take main and the launch out of the "
-             "copied file");
+             "NVRTC compiles device code only; put main and the launch between #ifndef "
+             "__CUDACC_RTC__ and #endif in the copied file");
     }
     note(s, "reference",
          "candidates are compared with the default configuration; write "
@@ -634,6 +686,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
     *s = (scanner){.text = text,
                    .backend = backend,
                    .file = file,
+                   .cpp = strcmp(backend, "host") == 0 && !ak_fs_has_suffix(file, ".c"),
                    .err = err,
                    .notes = AK_BUF(8192),
                    .plain = without_comments(text)};

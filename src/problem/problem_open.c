@@ -111,6 +111,32 @@ out:
     return status;
 }
 
+/* Refuses a source, of which a kernel is to be made first. */
+static ak_status refuse_source(const char *name, ak_error *err)
+{
+    static const char *const scanned[] = {".c", ".cpp", ".cc", ".cxx", ".cu", ".cl"};
+    static const char *const others[] = {".f90", ".f", ".h", ".hip", ".ptx", ".cubin", ".so"};
+    for (size_t i = 0; i < sizeof scanned / sizeof *scanned; i++) {
+        if (ak_fs_has_suffix(name, scanned[i])) {
+            return ak_fail(
+                err, AK_INVALID,
+                "%.200s: is a source; `autokernel new kernel NAME --from %.200s` makes a "
+                "kernel of it",
+                name, name);
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (ak_fs_has_suffix(name, others[i])) {
+            return ak_fail(err, AK_INVALID,
+                           "%.200s: is no kernel; a kernel is a folder with problem.json and a "
+                           "space file, which `autokernel new kernel NAME` begins "
+                           "(docs/howto-kernel.md), a T1 file (.json) or a Triton file (.py)",
+                           name);
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak_error *err)
 {
     ak_kernel_files *files = ak_alloc(1, sizeof *files);
@@ -139,7 +165,12 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
         status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
     } else if (ak_python_kernel_is(name)) {
         status = ak_python_kernel_folder(files->folder, name, err);
-        status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
+        if (status == AK_OK) {
+            status = ak_kernel_open(problem, files, err);
+            if (status != AK_OK) {
+                ak_python_kernel_blame(err, files->folder, name);
+            }
+        }
     } else if (!ak_fs_is_file(name)) {
         status = ak_fs_reachable(name, err);
         status = status == AK_OK ? unknown_kernel(name, err) : status;
@@ -151,7 +182,8 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
         }
         status = ak_kernel_open(problem, files, err);
     } else {
-        status = ak_t1_open(problem, name, err);
+        status = refuse_source(name, err);
+        status = status == AK_OK ? ak_t1_open(problem, name, err) : status;
     }
     ak_free(files);
     return status == AK_OK && !kept ? check_names(problem, err) : status;

@@ -22,9 +22,10 @@
 /* Splits "a/kernel.py:function". Returns false if the name is no Python file. */
 static bool split(char path[AK_PATH_MAX], char function[FUNCTION_MAX + 1], const char *name)
 {
-    const char *colon = strrchr(name, ':');
-    size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
-    const size_t suffix = strlen(SUFFIX);
+    const size_t whole = strlen(name), suffix = strlen(SUFFIX);
+    bool all = whole > suffix && strcmp(name + whole - suffix, SUFFIX) == 0;
+    const char *colon = all ? NULL : strrchr(name, ':'); /* a file's own name may have one, too */
+    size_t length = colon == NULL ? whole : (size_t)(colon - name);
     function[0] = 0;
     if (length <= suffix || length >= AK_PATH_MAX ||
         strncmp(name + length - suffix, SUFFIX, suffix) != 0) {
@@ -142,7 +143,10 @@ static ak_status find(found *out, const char *name, ak_error *err)
 {
     out->settings = NULL;
     if (!split(out->path, out->function, name) || !ak_fs_is_file(out->path)) {
-        return ak_fail(err, AK_NOT_FOUND, "%s: there is no such Python file", name);
+        return ak_fail(err, AK_NOT_FOUND,
+                       ak_fs_is_folder(out->path) ? "%s: is a folder; name the Python file in it"
+                                                  : "%s: there is no such Python file",
+                       out->path);
     }
     AK_DO(find_settings(out->settings_path, out->path, out->function, err));
     if (strcmp(out->settings_path, out->path) == 0) {
@@ -157,6 +161,31 @@ static ak_status find(found *out, const char *name, ak_error *err)
                                      .settings_name = ak_fs_base(out->settings_path)};
     find_reference(out->source.reference, out->path, out->settings);
     return AK_OK;
+}
+
+void ak_python_kernel_blame(ak_error *err, const char *folder, const char *name)
+{
+    char path[AK_PATH_MAX], function[FUNCTION_MAX + 1], settings[AK_PATH_MAX];
+    size_t length = strlen(folder);
+    if (err == NULL || !split(path, function, name) ||
+        find_settings(settings, path, function, NULL) != AK_OK ||
+        strncmp(err->text, folder, length) != 0) {
+        return;
+    }
+    ak_error whole = *err;
+    const char *at = whole.text + length;
+    if (*at == '/') {
+        size_t file = strcspn(++at, ":");
+        if (file < 5 || strncmp(at + file - 5, ".json", 5) != 0) { /* a copy of their file */
+            (void)snprintf(err->text, sizeof err->text, "%s", at);
+            return;
+        }
+        at += file;
+    }
+    if (strncmp(at, ": ", 2) == 0 && strncmp(at + 2, folder, length) == 0) { /* twice */
+        at += 2 + length;
+    }
+    (void)snprintf(err->text, sizeof err->text, "%.200s%s", settings, at);
 }
 
 ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *err)

@@ -153,6 +153,11 @@ static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
     if (given != NULL && !json_is_null(given)) {
         AK_TRY(expression(value, given, "FillValue", c));
     }
+    if (source != NULL && strcmp(fill, "BinaryRaw") != 0) {
+        AK_TRY(ak_fail(c->err, AK_INVALID,
+                       "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
+                       c->where, fill));
+    }
     if (strcmp(fill, "Constant") == 0 || strcmp(fill, "Uninitialized") == 0) {
         (void)snprintf(out, TEXT_BYTES + 16, "constant(%s)", value);
     } else if (strcmp(fill, "Random") == 0) {
@@ -292,6 +297,41 @@ static ak_status read_arguments(converter *c)
     }
 out:
     return status;
+}
+
+/* Refuses a member that is not read where it stands, instead of dropping it in silence. */
+static ak_status check_launch(converter *c)
+{
+    static const char *const axes[] = {"X", "Y", "Z", NULL};
+    static const char *const sizes[] = {"LocalSize", "GlobalSize"};
+    static const char *const kinds[] = {"CUDA", "OpenCL", NULL};
+    const char *type = NULL;
+    char where[AK_PATH_MAX + 96];
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *size = json_object_get(c->kernel, sizes[i]);
+        (void)snprintf(where, sizeof where, "%s: \"%s\"", c->where, sizes[i]);
+        if (size != NULL && !json_is_object(size) && !json_is_null(size)) {
+            return ak_fail(c->err, AK_INVALID, "%s must be an object with X, Y and Z", where);
+        }
+        AK_DO(json_is_object(size) ? ak_json_only(size, axes, where, c->err) : AK_OK);
+    }
+    for (size_t i = 0; i < AXES; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof key, "GridDiv%s", extent_keys[i]);
+        const json_t *given = json_object_get(c->kernel, key);
+        if (given != NULL && !json_is_array(given) && !json_is_string(given) &&
+            !json_is_null(given)) {
+            return ak_fail(c->err, AK_INVALID,
+                           "%s: \"%s\" must be a list of names and expressions, or one of them",
+                           c->where, key);
+        }
+    }
+    AK_DO(ak_json_string_or(&type, c->kernel, "GlobalSizeType", "CUDA", c->where, c->err));
+    return is_one_of(type, kinds) ? AK_OK
+                                  : ak_fail(c->err, AK_INVALID,
+                                            "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA "
+                                            "or OpenCL",
+                                            c->where, type);
 }
 
 /* ---- launch -------------------------------------------------------------------------------- */
@@ -500,6 +540,7 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
         }
     }
     AK_TRY(read_sizes(&c));
+    AK_TRY(check_launch(&c));
     AK_TRY(read_arguments(&c));
     AK_TRY(make_problem(problem, name, &c));
     status = make_space(space, document, &c);

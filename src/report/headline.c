@@ -366,12 +366,14 @@ static void say_sizes(speaker *s)
     const json_t *sizes = json_object_get(s->model->result, "sizes"), *one;
     const json_t *table = json_object_get(s->model->result, "table");
     size_t i, compared = 0, configs = json_array_size(json_object_get(table, "configs"));
+    const bool timed = strcmp(s->model->objective, "time") == 0;
     double logs = 0, least = 0, most = 0;
     const char *least_at = "", *most_at = "";
     ak_buf text = AK_BUF(SENTENCE_MAX);
     json_array_foreach(sizes, i, one)
     {
-        double ms = ak_json_number_at(one, "ms"), library = ak_json_number_at(one, "library_ms");
+        double ms = ak_json_number_at(one, timed ? "ms" : "cost");
+        double library = ak_json_number_at(one, timed ? "library_ms" : "library_cost");
         double loss = ak_json_number_at(one, "loss");
         if (ms > 0 && library > 0) {
             double ratio = library / (loss > 0 ? ms * loss : ms);
@@ -388,11 +390,11 @@ static void say_sizes(speaker *s)
                      json_array_size(sizes) == 1 ? " was" : "s were");
         if (configs > 0) {
             ak_buf_print(&text,
-                         "; a table of %zu configuration%s for all of them is %.1f %% slower than "
-                         "the best of each (geometric mean), %.1f %% at worst",
+                         "; a table of %zu configuration%s for all of them is %.1f %% %s than the "
+                         "best of each (geometric mean), %.1f %% at worst",
                          configs, configs == 1 ? "" : "s",
                          (ak_json_number_at(table, "geomean") - 1) * 100,
-                         (ak_json_number_at(table, "worst") - 1) * 100);
+                         timed ? "slower" : "worse", (ak_json_number_at(table, "worst") - 1) * 100);
         }
         ak_buf_puts(&text, ".");
     }
@@ -401,11 +403,12 @@ static void say_sizes(speaker *s)
     if (compared > 0) {
         ak_buf_puts(&libraries, "It has ");
         print_ratio(&libraries, exp(logs / (double)compared));
-        ak_buf_print(
-            &libraries,
-            " times the speed of the fastest library of each size (geometric mean of %zu), "
-            "from ",
-            compared);
+        ak_buf_print(&libraries,
+                     timed ? " times the speed of the fastest library of each size (geometric mean "
+                             "of %zu), from "
+                           : " times the merit of the best library of each size (geometric mean of "
+                             "%zu), from ",
+                     compared);
         print_ratio(&libraries, least);
         ak_buf_print(&libraries, " at %.200s to ", least_at);
         print_ratio(&libraries, most);

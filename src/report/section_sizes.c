@@ -12,7 +12,14 @@ static const char *text_of(const json_t *object, const char *key)
     return text == NULL ? "-" : text;
 }
 
-/* Adds a ratio of times as "3.1 %". */
+/* Returns whether the sizes were compared by their times. */
+static bool timed(const json_t *result)
+{
+    const char *objective = json_string_value(json_object_get(result, "objective"));
+    return objective == NULL || strcmp(objective, "time") == 0;
+}
+
+/* Adds a ratio of times or costs as "3.1 %". */
 static void loss_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
     double loss = ak_json_number_at(object, key);
@@ -59,8 +66,9 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
     const json_t *chosen = json_object_get(table, "configs");
     ak_section_begin(b, "Configurations for all sizes", 2);
     ak_section_notef(b,
-                     "Slower than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
+                     "%s than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
                      "(%s); %s.",
+                     timed(result) ? "Slower" : "Worse",
                      (ak_json_number_at(table, "geomean") - 1) * 100,
                      (ak_json_number_at(table, "worst") - 1) * 100, text_of(table, "worst_size"),
                      strcmp(text_of(table, "method"), "exact") == 0
@@ -85,21 +93,35 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
 static void add_each(ak_section_builder *b, const json_t *result, const json_t *table)
 {
     const json_t *sizes = json_object_get(result, "sizes");
-    ak_section_begin(b, "Sizes", 7);
+    const bool by_time = timed(result);
+    size_t at = 0;
+    ak_section_begin(b, "Sizes", by_time ? 7 : 9);
     b->section->note = "Loss is relative to the size's own winner, measured again beside it.";
-    ak_section_column(b, 0, "size", false);
-    ak_section_column(b, 1, "tuned ms", true);
-    ak_section_column(b, 2, "library", false);
-    ak_section_column(b, 3, "library ms", true);
-    ak_section_column(b, 4, "gets #", true);
-    ak_section_column(b, 5, "loss", true);
-    ak_section_column(b, 6, "run", false);
+    ak_section_column(b, at++, "size", false);
+    if (!by_time) {
+        ak_section_column(b, at++, text_of(result, "objective"), true);
+    }
+    ak_section_column(b, at++, "tuned ms", true);
+    ak_section_column(b, at++, "library", false);
+    if (!by_time) {
+        ak_section_column(b, at++, "its value", true);
+    }
+    ak_section_column(b, at++, "library ms", true);
+    ak_section_column(b, at++, "gets #", true);
+    ak_section_column(b, at++, "loss", true);
+    ak_section_column(b, at++, "run", false);
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         const json_t *one = json_array_get(sizes, i);
         size_t place = place_of(table, json_object_get(one, "config"));
         ak_section_cell(b, text_of(one, "size"));
+        if (!by_time) {
+            ak_section_figure(b, "%.4g", ak_json_number_at(one, "value"));
+        }
         ak_section_value(b, ak_json_number_at(one, "ms"));
         ak_section_cell(b, text_of(one, "library"));
+        if (!by_time) {
+            ak_section_figure(b, "%.4g", ak_json_number_at(one, "library_value"));
+        }
         ak_section_value(b, ak_json_number_at(one, "library_ms"));
         ak_section_figure(b, "%.0f", (double)place);
         loss_cell(b, one, "loss");

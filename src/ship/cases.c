@@ -81,6 +81,8 @@ static bool set_text(char **to, const char *text)
 static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, const json_t *entry,
                                 const ak_run *run, ak_error *err)
 {
+    char objective[AK_OBJECTIVE_NAME_BYTES];
+    bool timed = strcmp(ak_choices_objective(objective, like->choices), "time") == 0;
     double best = ak_json_number_at(entry, "best_ms"), loss = ak_json_number_at(entry, "loss");
     bool good = set_text(&out->kernel, like->kernel) &&
                 set_text(&out->implementation, like->implementation) &&
@@ -89,7 +91,8 @@ static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, co
                 set_text(&out->config, like->config) &&
                 set_text(&out->environment, like->environment) && set_text(&out->run, run->id) &&
                 set_text(&out->timestamp, run->ended);
-    out->median_ms = best * (loss > 0 ? loss : 1);
+    /* A loss by another objective says nothing of the time, which is then not known. */
+    out->median_ms = timed ? best * (loss > 0 ? loss : 1) : 0;
     return good ? AK_OK : ak_fail_memory(err);
 }
 

@@ -45,7 +45,7 @@ struct ak_advisor {
 
     ak_experience *trials; /* all observed trials; trial number n is trials[n - 1] */
     size_t count, capacity;
-    double best_ms, asked_ms; /* best time now and when the last question was asked */
+    double best_ms, asked_ms; /* best time or cost now and when the last question was asked */
     int generation;           /* generation of the last question; 0 if none was asked */
     int stalled, barren;
     bool used;
@@ -94,6 +94,7 @@ static ak_status describe(ak_advisor *a, const ak_strategy_context *context, ak_
     AK_DO(a->options->environment == NULL
               ? AK_OK
               : ak_brief_environment(&a->brief, a->options->environment, err));
+    a->brief.objective = a->options->objective;
     a->brief.share = a->plan.no_facts ? AK_SHARE_SPACE : a->options->share;
     AK_DO(ak_prompt_system(&a->system, err));
     return ak_prompt_brief(&a->brief_text, &a->brief, err);
@@ -628,8 +629,10 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
                          .ms = observation->ms,
                          .same_code = observation->repeated};
     if (trial != NULL) {
-        t->low_ms = observation->ok ? trial->ci_low_ms : 0;
-        t->high_ms = observation->ok ? trial->ci_high_ms : 0;
+        bool priced = a->options->objective != NULL;
+        t->low_ms = !observation->ok ? 0 : priced ? trial->cost_low : trial->ci_low_ms;
+        t->high_ms = !observation->ok ? 0 : priced ? trial->cost_high : trial->ci_high_ms;
+        t->time_ms = observation->ok && priced ? trial->median_ms : 0;
         t->max_error = trial->max_error;
         t->spill_bytes = trial->spill_bytes;
         t->registers = trial->registers;

@@ -48,9 +48,10 @@ struct ak_advisor_options {
     const ak_ceilings *ceilings; /* NULL if unknown */
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
     const char *description, *device, *size, *dtype;
-    const json_t *environment; /* names the device and its software; NULL if unknown */
-    ak_share share;            /* what the model is told at most */
-    const char *library;       /* fastest library and its time; NULL if there is none */
+    const json_t *environment;     /* names the device and its software; NULL if unknown */
+    ak_share share;                /* what the model is told at most */
+    const ak_objective *objective; /* NULL: the time */
+    const char *library; /* the best library with its time or cost; NULL if there is none */
     double library_ms;
     int generations; /* number of questions; 0: the strategy's default */
     size_t batch;    /* proposals per question; 0: an equal share of the budget */

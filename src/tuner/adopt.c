@@ -15,7 +15,8 @@
 
 static const struct {
     const char *suffix, *backend;
-} languages[] = {{".cu", "cuda"}, {".cl", "opencl"}, {".c", "host"}};
+} languages[] = {{".cu", "cuda"},  {".cl", "opencl"}, {".c", "host"},
+                 {".cpp", "host"}, {".cc", "host"},   {".cxx", "host"}};
 
 static ak_status write_text(const char *folder, const char *name, const char *text, ak_error *err)
 {
@@ -121,7 +122,13 @@ static ak_status adopt_source(char **note, const char *folder, const char *file,
     char name[80], *text = NULL;
     ak_kernel_scan scan = {.problem = NULL};
     ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&text, NULL, file, AK_SOURCE_BYTES_MAX, err));
+    size_t length = 0;
+    AK_TRY(ak_fs_read(&text, &length, file, AK_SOURCE_BYTES_MAX, err));
+    if (strlen(text) < length) {
+        status =
+            ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", file, strlen(text) + 1);
+        goto out;
+    }
     AK_TRY(ak_kernel_scan_text(&scan, text, backend, ak_fs_base(file), ak_fs_base(folder), err));
     AK_TRY(write_json(folder, "problem.json", scan.problem, err));
     (void)snprintf(name, sizeof name, "%s.json", backend);
@@ -149,13 +156,15 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
     }
     if (backend == NULL && !is_python && !ak_fs_has_suffix(file, ".json")) {
         return ak_fail(err, AK_INVALID,
-                       "%.200s: a kernel is made of a T1 file (.json), or of a "
-                       ".cu, .cl, .c or .py file",
+                       "%.200s: a kernel is made of a T1 file (.json), or of a .cu, .cl, .c, .cpp "
+                       "or .py file; of others write the folder by hand (docs/howto-kernel.md)",
                        file);
     }
     AK_DO(ak_fs_reachable(file, err));
     if (!is_python && !ak_fs_is_file(file)) {
-        return ak_fail(err, AK_NOT_FOUND, "%.200s: there is no such file", file);
+        return ak_fs_is_folder(file)
+                   ? ak_fail(err, AK_INVALID, "%.200s: is a folder; name the file", file)
+                   : ak_fail(err, AK_NOT_FOUND, "%.200s: there is no such file", file);
     }
     ak_status status = AK_OK;
     AK_DO(ak_skeleton_folder(path, err));

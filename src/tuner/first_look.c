@@ -47,7 +47,7 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
         r->library_ms = comparison.list[comparison.library].median_ms;
         r->library_cost = ak_compared_cost(&comparison.list[comparison.library]);
         r->advisor.options.library = names[comparison.library];
-        r->advisor.options.library_ms = r->library_ms;
+        r->advisor.options.library_ms = r->library_cost;
     }
     ak_compared_free(comparison.list, count);
     return AK_OK;

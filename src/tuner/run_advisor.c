@@ -67,6 +67,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
                                         .device = setting->task->device,
                                         .size = setting->task->size_text,
                                         .dtype = dtype_of(setting->task),
+                                        .objective = setting->task->objective,
                                         .generations = options->generations,
                                         .batch = options->batch,
                                         .tell = tell,

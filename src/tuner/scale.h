@@ -1,5 +1,6 @@
 /*
- * scale.h: compares the times of many configurations at one size over several comparisons.
+ * scale.h: compares the times (or costs) of many configurations at one size over several
+ * comparisons.
  *
  * A comparison takes a limited number of candidates, so more of them are measured in several
  * comparisons, and the machine may be slower in one than in another. Therefore the fastest

@@ -195,6 +195,9 @@ void ak_sizes_result_clear(ak_sizes_result *result)
     ak_free(result->sizes);
     ak_free((void *)result->configs);
     ak_free(result->ms);
+    ak_free(result->costs);
+    ak_free(result->objective);
+    ak_free(result->unit);
     ak_free(result->table);
     ak_free(result->tradeoff);
     *result = (ak_sizes_result){0};

@@ -27,7 +27,7 @@ static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
     for (size_t k = 1; k <= most; k++) {
         ak_cover p = {0};
         ak_status status =
-            ak_cover_choose(&p, result->ms, result->config_count, result->size_count, k, err);
+            ak_cover_choose(&p, result->costs, result->config_count, result->size_count, k, err);
         if (status != AK_OK && status != AK_NOT_FOUND) {
             return status;
         }
@@ -50,7 +50,7 @@ ak_status ak_many_choose(ak_many *m, ak_error *err)
     ak_cover p = {0};
     ak_status status = AK_OK;
     AK_TRY(work_out_tradeoff(m, err));
-    AK_TRY(ak_cover_choose(&p, result->ms, result->config_count, result->size_count,
+    AK_TRY(ak_cover_choose(&p, result->costs, result->config_count, result->size_count,
                            m->request->table, err));
 out:
     if (status != AK_OK) {
@@ -60,7 +60,7 @@ out:
         ak_size_result *one = &result->sizes[s];
         assert(one->measured); /* holds because the choice serves every size */
         one->config = p.chosen[p.serves[s]];
-        one->loss = result->ms[one->config * result->size_count + s] / one->ms;
+        one->loss = result->costs[one->config * result->size_count + s] / one->cost;
         one->loss_low = one->loss_high = one->loss;
     }
     result->exact = p.exact;

@@ -1,4 +1,5 @@
-/* sizes_json.c: see sizes.h. Losses are ratios of times: 1.02 is 2 % slower. */
+/* sizes_json.c: see sizes.h. Losses are ratios of times: 1.02 is 2 % slower. With another objective
+   they are ratios of costs, which stand beside the times. */
 #include "tuner/sizes.h"
 
 #include <math.h>
@@ -19,6 +20,20 @@ static double known(double value)
     return value > 0 ? value : NAN; /* NAN becomes null */
 }
 
+static bool timed(const ak_sizes_result *r)
+{
+    return r->objective == NULL || strcmp(r->objective, "time") == 0;
+}
+
+/* Adds the values under an objective other than the time. */
+static bool set_values(json_t *object, const ak_sizes_result *r, const ak_size_result *one)
+{
+    return timed(r) || (ak_json_set_real(object, "value", known(one->value)) &&
+                        ak_json_set_real(object, "cost", known(one->cost)) &&
+                        ak_json_set_real(object, "library_value", known(one->library_value)) &&
+                        ak_json_set_real(object, "library_cost", known(one->library_cost)));
+}
+
 static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
 {
     json_t *object = json_object();
@@ -30,6 +45,7 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
         ak_json_set_real(object, "ms", known(one->ms)) &&
         ak_json_set_text(object, "library", one->library) &&
         ak_json_set_real(object, "library_ms", known(one->library_ms)) &&
+        set_values(object, r, one) &&
         ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
         ak_json_set_real(object, "loss", table ? one->loss : NAN) &&
         ak_json_set(object, "loss_ci",
@@ -91,7 +107,7 @@ static json_t *stability_json(const ak_sizes_result *r, size_t config)
             good = json_array_append_new(sizes, json_string(r->sizes[s].size)) == 0;
         }
     }
-    ak_cover_loss(&loss, r->ms, r->config_count, r->size_count, &config, 1);
+    ak_cover_loss(&loss, r->costs, r->config_count, r->size_count, &config, 1);
     good = good && ak_json_set(object, "config", index_of(config)) &&
            ak_json_set(object, "winner_of", json_incref(sizes)) &&
            set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&
@@ -126,24 +142,30 @@ static json_t *config_json(const char *text)
     return ak_config_text_to_json(&object, text, "configuration", NULL) == AK_OK ? object : NULL;
 }
 
-static json_t *row_json(const ak_sizes_result *r, size_t config)
+/* Returns a matrix of all configurations at all sizes, or NULL without memory. */
+static json_t *matrix_json(const ak_sizes_result *r, const double *values)
 {
-    json_t *row = json_array();
-    for (size_t s = 0; s < r->size_count; s++) {
-        double ms = r->ms[config * r->size_count + s];
-        if (json_array_append_new(row, ms > 0 ? json_real(ms) : json_null()) != 0) {
-            json_decref(row);
-            return NULL;
+    json_t *rows = json_array();
+    bool good = rows != NULL;
+    for (size_t c = 0; c < r->config_count && values != NULL && good; c++) {
+        json_t *row = json_array();
+        for (size_t s = 0; s < r->size_count && good; s++) {
+            double value = values[c * r->size_count + s];
+            good = json_array_append_new(row, value > 0 ? json_real(value) : json_null()) == 0;
         }
+        good = json_array_append_new(rows, row) == 0 && good;
     }
-    return row;
+    if (!good) {
+        json_decref(rows);
+        return NULL;
+    }
+    return rows;
 }
 
 json_t *ak_sizes_to_json(const ak_sizes_result *r)
 {
     json_t *object = json_object();
-    json_t *sizes = json_array(), *configs = json_array(), *rows = json_array(),
-           *tradeoff = json_array();
+    json_t *sizes = json_array(), *configs = json_array(), *tradeoff = json_array();
     ak_llm_use llm = {.model = r->model,
                       .calls = r->llm_calls,
                       .failed = r->llm_failed,
@@ -151,13 +173,12 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
                       .output_tokens = r->llm_output_tokens,
                       .priced = r->llm_priced,
                       .cost_usd = r->llm_cost_usd};
-    bool good = object != NULL && sizes != NULL && configs != NULL && rows != NULL;
+    bool good = object != NULL && sizes != NULL && configs != NULL;
     for (size_t i = 0; i < r->size_count && good; i++) {
         good = json_array_append_new(sizes, size_json(r, &r->sizes[i])) == 0;
     }
     for (size_t i = 0; i < r->config_count && good; i++) {
-        good = json_array_append_new(configs, config_json(r->configs[i])) == 0 &&
-               (r->ms == NULL || json_array_append_new(rows, row_json(r, i)) == 0);
+        good = json_array_append_new(configs, config_json(r->configs[i])) == 0;
     }
     for (size_t i = 0; i < r->tradeoff_count && good; i++) {
         good = json_array_append_new(tradeoff, tradeoff_json(r, i)) == 0;
@@ -167,9 +188,12 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
            ak_json_set_text(object, "device", r->device) &&
            ak_json_set_text(object, "dtype", r->dtype) &&
            ak_json_set_text(object, "choices", r->choices) &&
+           ak_json_set_text(object, "objective", r->objective) &&
+           (timed(r) || (ak_json_set_text(object, "unit", r->unit) &&
+                         ak_json_set(object, "costs", matrix_json(r, r->costs)))) &&
            json_object_set(object, "sizes", sizes) == 0 &&
            json_object_set(object, "configs", configs) == 0 &&
-           json_object_set(object, "ms", rows) == 0 &&
+           ak_json_set(object, "ms", matrix_json(r, r->ms)) &&
            ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
            json_object_set(object, "tradeoff", tradeoff) == 0 &&
            ak_json_set(object, "stability", winners_json(r)) &&
@@ -180,7 +204,6 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
            ak_json_set_text(object, "run", r->run);
     json_decref(sizes);
     json_decref(configs);
-    json_decref(rows);
     json_decref(tradeoff);
     if (!good) {
         json_decref(object);

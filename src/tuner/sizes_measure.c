@@ -103,24 +103,33 @@ static void enter_libraries(chunk *c, const ak_session *session)
     }
 }
 
-/* Adds the times of one comparison to the known ones of this size. */
-static ak_status take_times(double *ms, ak_size_result *one, const chunk *c,
-                            const ak_comparison_result *comparison, ak_error *err)
+/* What was measured of all elites at one size; 0: not measured, or it failed. */
+typedef struct column {
+    double *ms, *costs; /* the costs are the times unless there is another objective */
+} column;
+
+/* Adds the results of one comparison to the known ones of this size. */
+static ak_status take_results(column *known, ak_size_result *one, const ak_task *task,
+                              const chunk *c, const ak_comparison_result *comparison, ak_error *err)
 {
-    double measured[CHUNK + 1];
+    double ms[CHUNK + 1], costs[CHUNK + 1];
     for (size_t i = 0; i < c->count; i++) {
-        measured[i] = comparison->list[i].median_ms;
+        ms[i] = comparison->list[i].median_ms;
+        costs[i] = ak_compared_cost(&comparison->list[i]);
     }
-    ak_scale_take(ms, c->elite, measured, c->count);
+    ak_scale_take(known->ms, c->elite, ms, c->count);
+    ak_scale_take(known->costs, c->elite, costs, c->count);
     if (comparison->library < c->count + c->libraries) {
         const ak_compared *library = &comparison->list[comparison->library];
         one->library_ms = library->median_ms;
+        one->library_cost = ak_compared_cost(library);
+        one->library_value = ak_task_objective_value(task, one->library_cost);
         return ak_many_keep(&one->library, library->name, err);
     }
     return AK_OK;
 }
 
-static ak_status measure_chunk(ak_many *m, double *ms, size_t size, ak_session *session,
+static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_session *session,
                                const chunk *c, ak_error *err)
 {
     size_t all = c->count + c->libraries, left = 2 * (m->result->size_count - size);
@@ -134,20 +143,20 @@ static ak_status measure_chunk(ak_many *m, double *ms, size_t size, ak_session *
     if (status != AK_OK) {
         return status;
     }
-    status = take_times(ms, &m->result->sizes[size], c, &comparison, err);
+    status = take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison, err);
     ak_compared_free(comparison.list, all);
     return status;
 }
 
-/* Sets ms[elite] for one size. `c` is working space. */
-static ak_status measure_elites(ak_many *m, double *ms, size_t size, ak_session *session, chunk *c,
-                                ak_error *err)
+/* Measures the elites at one size. `c` is working space. */
+static ak_status measure_elites(ak_many *m, column *known, size_t size, ak_session *session,
+                                chunk *c, ak_error *err)
 {
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     size_t list[CHUNK + 1], next = 0, count;
     bool first = true;
-    while ((count = ak_scale_next(list, &next, ms, result->config_count, CHUNK)) > 0) {
+    while ((count = ak_scale_next(list, &next, known->costs, result->config_count, CHUNK)) > 0) {
         *c = (chunk){0};
         for (size_t i = 0; i < count; i++) {
             enter(c, m->tasks[size], result->configs[list[i]], list[i]);
@@ -157,24 +166,26 @@ static ak_status measure_elites(ak_many *m, double *ms, size_t size, ak_session 
         }
         first = false;
         if (c->count > 0) {
-            AK_TRY(measure_chunk(m, ms, size, session, c, err));
+            AK_TRY(measure_chunk(m, known, size, session, c, err));
         }
     }
 out:
     return status;
 }
 
-static void find_winner(const ak_sizes_result *result, size_t size)
+static void find_winner(const ak_sizes_result *result, size_t size, const ak_task *task)
 {
     ak_size_result *one = &result->sizes[size];
     for (size_t c = 0; c < result->config_count; c++) {
-        double ms = result->ms[c * result->size_count + size];
-        if (ms > 0 && (!one->measured || ms < one->ms)) {
+        double cost = result->costs[c * result->size_count + size];
+        if (cost > 0 && (!one->measured || cost < one->cost)) {
             one->measured = true;
-            one->ms = ms;
+            one->cost = cost;
             one->winner = c;
         }
     }
+    one->ms = one->measured ? result->ms[one->winner * result->size_count + size] : 0;
+    one->value = ak_task_objective_value(task, one->cost);
 }
 
 /* Archives the time of a size's winner unless it is the configuration that the size's own run found
@@ -193,6 +204,9 @@ static ak_status keep_winner(const ak_many *m, size_t size, const ak_session *se
         return AK_OK;
     }
     ak_trial trial = {.status = AK_TRIAL_OK, .median_ms = one->ms};
+    if (m->tasks[size]->objective != NULL) {
+        trial.cost = trial.cost_low = trial.cost_high = one->cost;
+    }
     trial.strategy = ak_strdup("sizes");
     ak_status status = trial.strategy == NULL ? ak_fail_memory(err) : AK_OK;
     AK_TRY(status);
@@ -211,21 +225,24 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     ak_session session = {0};
     const ak_session_options options = {.cancel = m->options->cancel};
     chunk *c = ak_alloc(1, sizeof *c);
-    double *ms = ak_alloc(result->config_count, sizeof *ms);
+    column known = {.ms = ak_alloc(result->config_count, sizeof(double)),
+                    .costs = ak_alloc(result->config_count, sizeof(double))};
     ak_many_announce_phase(m, "cross", size);
-    AK_TRY(c == NULL || ms == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(c == NULL || known.ms == NULL || known.costs == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
     AK_TRY(ak_session_survey(&session, err));
     AK_TRY(ak_many_begin_record(m, &session, err));
-    AK_TRY(measure_elites(m, ms, size, &session, c, err));
+    AK_TRY(measure_elites(m, &known, size, &session, c, err));
     for (size_t i = 0; i < result->config_count; i++) {
-        result->ms[i * result->size_count + size] = ms[i];
+        result->ms[i * result->size_count + size] = known.ms[i];
+        result->costs[i * result->size_count + size] = known.costs[i];
     }
-    find_winner(result, size);
+    find_winner(result, size, m->tasks[size]);
     AK_TRY(keep_winner(m, size, &session, err));
 out:
     ak_session_close(&session);
-    ak_free(ms);
+    ak_free(known.ms);
+    ak_free(known.costs);
     ak_free(c);
     return status;
 }
@@ -235,7 +252,8 @@ ak_status ak_many_measure(ak_many *m, ak_error *err)
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     result->ms = ak_alloc(result->config_count * result->size_count, sizeof *result->ms);
-    if (result->ms == NULL) {
+    result->costs = ak_alloc(result->config_count * result->size_count, sizeof *result->costs);
+    if (result->ms == NULL || result->costs == NULL) {
         return ak_fail_memory(err);
     }
     for (size_t i = 0; i < result->size_count; i++) {

@@ -25,12 +25,6 @@ static ak_status open_each(ak_many *m, ak_error *err)
     for (size_t i = 0; i < m->result->size_count; i++) {
         ak_task_spec spec = spec_of(m, i);
         AK_TRY(ak_task_open(&m->tasks[i], &spec, err));
-        if (m->tasks[i]->objective != NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "--sizes chooses by times; tune each size by itself with --objective "
-                           "%.100s",
-                           ak_objective_text(m->tasks[i]->objective));
-        }
         AK_TRY(ak_many_keep(&sizes[i].size, m->tasks[i]->size_text, err));
         for (size_t j = 0; j < i; j++) {
             if (strcmp(sizes[j].size, sizes[i].size) == 0) {
@@ -110,6 +104,8 @@ ak_status ak_many_open_tasks(ak_many *m, ak_error *err)
     AK_TRY(ak_many_keep(&result->device, first->device, err));
     AK_TRY(ak_many_keep(&result->dtype, ak_dtype_text(first->dtype), err));
     AK_TRY(ak_many_keep(&result->choices, first->choices_text, err));
+    AK_TRY(ak_many_keep(&result->objective, ak_task_objective(first), err));
+    AK_TRY(ak_many_keep(&result->unit, ak_task_objective_unit(first), err));
 out:
     return status;
 }

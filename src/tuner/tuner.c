@@ -43,12 +43,6 @@ static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error
     AK_TRY(ak_strategy_choose(out, name, err));
     AK_TRY(ak_strategy_text(r->asked, out, err));
     r->ops = out->ops;
-    if (r->task->objective != NULL && r->ops->await != NULL) {
-        return ak_fail(err, AK_INVALID,
-                       "--objective %.100s: language models are told of times only; choose a "
-                       "search, as in --strategy portfolio",
-                       ak_objective_text(r->task->objective));
-    }
     if (r->task->recorded && r->options->target_speedup > 0) {
         status = ak_fail(err, AK_INVALID,
                          "a recording has no library to beat; leave out --target-speedup");

@@ -32,3 +32,5 @@ code, text = tell("no memory on the GPU", fill, wanted, mend=mend)
 print("  told:", next((line for line in text.splitlines() if "memory" in line.lower()), text[-300:]), "- exit", code)
 PY
 timeout 300 python3 drive.py
+echo "-- a reference that the driver of these tests does not have, at a size that needs one on the device"
+autokernel tune softmax --device cuda:0 --evals 1 --libraries none --archive r.db --quiet 2>&1 | grep '^autokernel'

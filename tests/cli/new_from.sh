@@ -31,6 +31,24 @@ autokernel check ./scaled --size 1000 --configs 1 --quiet | grep -E '^(reference
 sed -i 's/^}/    for (int64_t i = 0; i < n; i++) {\n        y[i] = 2 * x[i];\n    }\n}/' scaled/reference.c
 sed -i 's/"default",$/"reference.c",/' scaled/problem.json
 autokernel check ./scaled --size 1000 --configs 1 --quiet | grep -E '^(reference|2 of 2)'
+echo "-- C++, a template, beside another function"
+cat >twice.cpp <<'C'
+static inline float twice(float x) { return 2 * x; }
+void other(float *y) { y[0] = 0; }
+template <int STEP>
+void scale(const float *x, float *y, int n)
+{
+    for (int i = 0; i < n; i += STEP) {
+        for (int k = i; k < i + STEP && k < n; k++) {
+            y[k] = twice(x[k]);
+        }
+    }
+}
+C
+run autokernel new kernel doubled --from twice.cpp | grep '^kernel'
+grep -o '"Language": .*' doubled/host.json
+grep 'extern' doubled/twice.cpp
+autokernel check ./doubled --size 1000 --configs 1 --quiet | grep -E '^2 of 2'
 echo "-- CUDA, a template"
 cat >tile.cu <<'C'
 #include <cuda_fp16.h>
@@ -64,6 +82,17 @@ echo '/* void f(float *x) {' >comment.c
 run autokernel new kernel bad --from comment.c
 run autokernel new kernel bad --from kernel.f90
 run autokernel new kernel bad --from gone.cu
+echo 'void f(const float *x, float **y, int n) {}' >stars.c
+run autokernel new kernel bad --from stars.c
+echo 'void (const float *x, float *y, int n) {}' >nameless.c
+run autokernel new kernel bad --from nameless.c
+printf 'void f(const float *x, float *y, int n) {}\0' >nul.c
+run autokernel new kernel bad --from nul.c
+mkdir folder.c
+run autokernel new kernel bad --from folder.c
+run autokernel tune tile.cu
+touch kernel.f90
+run autokernel check kernel.f90
 sed 's/vector_add\.c"/gone.c"/' t1/vector_add_c.t1.json >t1/bad.t1.json
 run autokernel new kernel bad --from t1/bad.t1.json
 run autokernel new kernel tiled --from tile.cu

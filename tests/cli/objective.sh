@@ -40,6 +40,13 @@ autokernel report --archive r.db --format json | python3 -c '
 import json, sys
 r = json.load(sys.stdin)
 print(r["run"]["objective"], r["run"]["choices"])'
+echo "-- a language model is told of the objective"
+cat >answers.jsonl <<'JSON'
+{"text": {"proposals": [{"hypothesis": "few cores", "expected_gain_pct": 10, "parent": null, "changes": {"a": 1}}]}}
+{"text": {"proposals": [{"hypothesis": "and more of b", "expected_gain_pct": 200, "parent": 2, "changes": {"b": 8}}]}}
+JSON
+autokernel tune space.json --device sim --evals 8 --objective energy --strategy llm:fill=0 --generations 2 --batch 1 --llm replay:answers.jsonl --archive l.db --quiet 2>&1 | grep -E '^best|^     a='
+autokernel llm show --archive l.db | grep -E 'make the objective|^ *[|] (Best|- #|- A)'
 echo "-- what is refused"
 run space.json --objective 'joule * 2'
 run space.json --objective '1 + 2'
@@ -47,7 +54,6 @@ run space.json --objective 'min(ms, joules)'
 run space.json --objective 'joules *'
 run space.json --objective ''
 run plain.json --objective energy
-autokernel tune space.json --device sim --objective energy --strategy llm --llm replay:. 2>&1 | grep -o 'language models are told of times only'
 mkdir empty
 AUTOKERNEL_POWERCAP=$PWD/empty autokernel tune softmax --size 64 --objective energy --evals 1 --quiet 2>&1 | grep -o 'this machine shows no energy of its processor: .*' | sed 's#/.*/empty#empty#'
 echo "-- a host whose counter moves, and begins anew now and then"
@@ -71,9 +77,13 @@ r = json.load(sys.stdin)
 b = r["best"]
 print(r["objective"], b["value"] > 0, b["value"] == b["cost"] == b["joules"] or b["cost_low"] <= b["cost"] <= b["cost_high"])
 print([c["name"] for c in r["contestants"] if c["cost"] > 0], "by energy" in r["summary"])'
-autokernel tune reduce --size rows=128,cols=64 --objective 'code_bytes' --evals 2 --finish-time 0.02 --libraries none --archive h.db --json 2>/dev/null | python3 -c '
+autokernel tune reduce --sizes 'rows=128,cols=64;rows=64,cols=32' --objective 'max: 1 / code_bytes' --evals 2 --finish-time 0.02 --libraries none --archive s.db --json 2>/dev/null | python3 -c '
 import json, sys
-b = json.load(sys.stdin)["best"]
-print(b["value"] == int(b["value"]) and 16 < b["value"] < 1e6)'
+r = json.load(sys.stdin)
+print(r["objective"], repr(r["unit"]), len(r["costs"]) == len(r["ms"]) == len(r["configs"]))
+for one in r["sizes"]:
+    costs = [row[r["sizes"].index(one)] for row in r["costs"]]
+    print(one["cost"] == min(costs), abs(1 / one["cost"] - one["value"]) < 1e-9, 16 < round(one["cost"]) < 1e6, one["ms"] > 0, one["loss"] >= 1)'
+autokernel report --archive s.db | grep -E '^ *size  .*max: 1'
 rm cap/on
 wait

@@ -29,3 +29,30 @@ wrong 's/"n": 1048576/"n": /'
 wrong '' 's/^import triton$/import nothing_like_it/'
 wrong '' 's/^def reference.*/def reference(:/'
 wrong '' 's/^@.*//; /configs=/d; /key=/d'
+echo "-- files that Python does not like to import"
+begin() { { printf "$1\n"; cat add/add.py; } >add.py; cp add/add.json add.json; run autokernel list add.py $device | grep -E '^(autokernel|exit)'; }
+begin 'import sys\nsys.exit(3)'
+begin 'import os\nos._exit(3)'
+AUTOKERNEL_IMPORT_SECONDS=1 begin 'import time\ntime.sleep(1000)'
+begin 'import os\nif os.fork() == 0:\n    import time\n    time.sleep(1000)'
+begin 'print("x" * 1000)\nimport os\nos.write(1, b"{}")\nimport threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()'
+begin '# \xe9t\xe9'
+begin '\xef\xbb\xbf# a mark'
+{ cat add/add.py; sed -n '/^@triton.jit/,/^$/p' add/add.py; } >add.py
+run autokernel list add.py $device
+sed 's/$/\r/' add/add.py >add.py
+autokernel list add.py $device | grep '^Cartesian'
+echo "-- settings that are no JSON, or of the wrong kind"
+wrong 's/"n": 1048576/"n": NaN/'
+wrong 's/"n": 1048576/"n": 1048576,/'
+wrong '1i // mine'
+wrong 's/"n": 1048576/"n": 0/'
+wrong 's/"grid": .[^]]*./"grid": "n +"/'
+wrong 's/"grid": .[^]]*./"grid": ["n +"]/'
+wrong 's/"sizes": {[^}]*}/"sizes": [1]/'
+cp add/add.py 'a b:c".py'
+run autokernel list 'a b:c".py' $device
+cp add/add.json 'a b:c".json'
+run autokernel list 'a b:c".py' $device
+mkdir folder.py
+run autokernel list folder.py:add $device

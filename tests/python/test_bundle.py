@@ -1,6 +1,8 @@
 """Bundles from Python: right results, and errors for everything that could be wrong."""
 
 import gc
+import os
+import signal
 import threading
 
 import numpy as np
@@ -48,6 +50,44 @@ def test_misaligned_arrays_are_copied(product):
     product(a, a, out=out)
     np.testing.assert_allclose(out, a @ a, rtol=1e-4)
     assert ak.aligned_empty((3, 5), np.float64).ctypes.data % 64 == 0
+
+
+def test_the_short_way(product):
+    """A call whose shapes are known passes addresses only; its results and its errors are the same."""
+    a, b = random(9, 20), random(20, 31)
+    first = product(a, b)
+    calls = product._short.own.calls
+    assert ((9, 20), (20, 31)) in calls
+    second = product(2 * a, b)  # another array, and memory of its own for the result
+    np.testing.assert_array_equal(second, 2 * first)
+    assert product(a, b) is not first and second.ctypes.data % 64 == 0
+    frozen, shifted = a.copy(), np.zeros(9 * 20 + 1, np.float32)[1:].reshape(9, 20)
+    frozen.flags.writeable = False
+    shifted[...] = a
+    for same in (frozen, shifted, np.asfortranarray(a).copy(order="C")):
+        np.testing.assert_array_equal(product(same, b), first)
+    out = np.zeros(9 * 31 + 1, np.float32)[1:].reshape(9, 31)  # misaligned, so the long way
+    assert product(a, b, out=out) is out
+    np.testing.assert_array_equal(out, first)
+    with pytest.raises(ak.BundleError, match="dtype"):
+        product(a, b.astype(np.float64))
+    with pytest.raises(ak.BundleError, match="stride"):
+        product(a, np.asfortranarray(b))
+    square = ak.aligned_empty((48, 48), np.float32)
+    square[...] = random(48, 48)
+    product(square, square)
+    with pytest.raises(ak.BundleError, match="overlaps"):
+        product(square, square, out=square)
+
+
+def test_a_fork_has_pools_of_its_own(product):
+    a = random(48, 48)
+    expected = product(a, a)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if np.array_equal(product(a, a), expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_what_does_not_fit_is_refused(product):

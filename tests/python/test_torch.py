@@ -87,3 +87,26 @@ def test_compile(product, dynamic):
     for m in (16, 17, 48):
         a, b = random(m, 24), random(24, 8)
         assert torch.allclose(fast(a, b), torch.relu(a @ b - 1), rtol=1e-5)
+
+
+def test_the_vision_transformer_of_the_examples():
+    """It computes, and all its modules with work are such as accelerate can replace."""
+    from importlib import util
+    from pathlib import Path
+    path = Path(__file__).parents[2] / "examples" / "torch" / "vision_transformer.py"
+    spec = util.spec_from_file_location("vision_transformer", path)
+    example = util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    torch.manual_seed(0)
+    model = example.VisionTransformer(size=32, patch=8, width=64, depth=2, heads=2, classes=10)
+    seen = []
+    for module in model.modules():
+        module.register_forward_pre_hook(
+            lambda m, args: seen.append(ak.torch._work_of(m, args[0])) if args else None)
+    with torch.no_grad():
+        scores = model(torch.randn(3, 3, 32, 32))
+    assert scores.shape == (3, 10) and bool(scores.isfinite().all())
+    work = [w for w in seen if w is not None]
+    assert [w[0] for w in work].count("softmax") == 2 and len(work) == 16
+    assert {w[0] for w in work} == {"softmax", "layernorm", "matmul_act"}
+    assert work[0] == ("layernorm", {"rows": 51, "cols": 64}, {"weight": "scale", "bias": "add"})

@@ -273,6 +273,37 @@ static void test_json_refuses_what_is_hostile(void **state)
 }
 
 /* What is written is what was read, in as few digits as will do. */
+/* What people write by hand is refused with what to do about it. */
+static void test_json_says_what_people_usually_mean(void **state)
+{
+    static const struct {
+        const char *text, *advice;
+    } cases[] = {
+        {"{\"a\": NaN}", "neither NaN"},
+        {"{\"a\": Infinity}", "neither NaN"},
+        {"{\"a\": -Infinity}", "neither NaN"},
+        {"{\"a\": 1,}", "one too many"},
+        {"[1,\n 2,\n]", "one too many"},
+        {"// mine\n{}", "no comments"},
+        {"{} # mine", "no comments"},
+        {"{'a': 1}", "double quotes"},
+        {"{\"a\": True}", "true, false and null"},
+        {"{\"a\": None}", "true, false and null"},
+        {"{\"a\": \"\xe9\"}", "save it as UTF-8"},
+        {"\xff\xfe{", "save it as UTF-8"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_error err = AK_ERROR_INIT;
+        assert_int_equal(parse(cases[i].text, &err), AK_INVALID);
+        if (strstr(err.text, cases[i].advice) == NULL) {
+            fail_msg("%s: %s", cases[i].text, err.text);
+        }
+    }
+    assert_int_equal(parse("\xef\xbb\xbf{\"a\": 1}", NULL), AK_OK);
+    assert_int_equal(parse("\xef\xbb\xbf", NULL), AK_INVALID);
+}
+
 static void test_json_is_written_as_it_was_read(void **state)
 {
     static const char *const texts[] = {"[0.1]",
@@ -678,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_plain_texts),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_json_refuses_what_is_hostile),
+        cmocka_unit_test(test_json_says_what_people_usually_mean),
         cmocka_unit_test(test_json_is_written_as_it_was_read),
         cmocka_unit_test(test_json_getters_say_where),
         cmocka_unit_test(test_files),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -518,6 +519,65 @@ static void test_a_run_computes(void **state)
     free(b);
 }
 
+/* What the call of one argument does is the same. */
+static void test_a_call_of_one_argument(void **state)
+{
+    akr_bundle *bundle = open_running(state);
+    akr_plan plan;
+    akr_error err;
+    akr_pool *pool = NULL;
+    buffers *b = make_buffers();
+    void *arg[] = {b->x, b->y, NULL};
+    const int64_t size[] = {M, N};
+    assert_int_equal(akr_query(&plan, bundle, size, &err), AKR_OK);
+    assert_int_equal(akr_pool_open(&pool, 3, &err), AKR_OK);
+    akr_call call = {bundle, &plan, arg, b->workspace, 64, pool, &err};
+    assert_int_equal(akr_run_call(&call), AKR_OK);
+    assert_right(b, 3);
+    call.stream = NULL;
+    assert_int_equal(akr_run_call(&call), AKR_THREADS);
+    call.bundle = NULL;
+    assert_int_equal(akr_run_call(&call), AKR_INVALID);
+    assert_int_equal(akr_run_call(NULL), AKR_INVALID);
+    akr_pool_close(pool);
+    akr_close(bundle);
+    free(b);
+}
+
+/* The child of a fork has no threads of its parent's pools: it is told so, and opens its own. */
+static void test_a_pool_stays_in_its_process(void **state)
+{
+    akr_bundle *bundle = open_running(state);
+    akr_plan plan;
+    akr_error err;
+    akr_pool *pool = NULL;
+    buffers *b = make_buffers();
+    void *arg[] = {b->x, b->y, NULL};
+    const int64_t size[] = {M, N};
+    int ended = 0;
+    assert_int_equal(akr_query(&plan, bundle, size, &err), AKR_OK);
+    assert_int_equal(akr_pool_open(&pool, 3, &err), AKR_OK);
+    assert_int_equal(akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err), AKR_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(60);
+        akr_status with = akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err);
+        bool said = with == AKR_THREADS && strstr(err.text, "forked") != NULL;
+        akr_pool_close(pool);
+        _exit(said && akr_pool_open(&pool, 3, NULL) == AKR_OK &&
+                      akr_run(bundle, &plan, arg, b->workspace, 64, pool, NULL) == AKR_OK
+                  ? 0
+                  : 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    assert_int_equal(akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err), AKR_OK);
+    akr_pool_close(pool);
+    akr_close(bundle);
+    free(b);
+}
+
 static void test_a_call_that_is_not_right_is_refused(void **state)
 {
     akr_bundle *bundle = open_running(state);
@@ -665,6 +725,8 @@ int main(void)
         cmocka_unit_test(test_queries),
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_a_run_computes),
+        cmocka_unit_test(test_a_call_of_one_argument),
+        cmocka_unit_test(test_a_pool_stays_in_its_process),
         cmocka_unit_test(test_a_call_that_is_not_right_is_refused),
         cmocka_unit_test(test_many_threads_share_a_bundle),
         cmocka_unit_test(test_other_machines_and_code),

@@ -513,6 +513,67 @@ static void what_is_no_artifact_is_not_loaded(void **state)
     ak_task_close(task);
 }
 
+/* ---- energy -------------------------------------------------------------------------------- */
+
+/* Writes a file of a powercap folder; NULL removes it. */
+static void put(const char *folder, const char *package, const char *file, const char *text)
+{
+    char path[AK_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, package);
+    assert_int_equal(ak_fs_mkdirs(path, NULL), AK_OK);
+    (void)snprintf(path, sizeof path, "%s/%s/%s", folder, package, file);
+    if (text == NULL) {
+        ak_fs_remove(path);
+    } else {
+        assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
+    }
+}
+
+/* Reads the counter and returns millionths of what it shows, or -1; `*err` says why. */
+static double read_energy(ak_host_energy *energy, ak_error *err)
+{
+    double joules = 0;
+    return ak_host_energy_read(&joules, energy, err) == AK_OK ? joules * 1e6 : -1;
+}
+
+static void energy_is_that_of_all_packages(void **state)
+{
+    char folder[AK_PATH_MAX];
+    ak_host_energy energy = {0};
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_int_equal(ak_fs_temp(folder, NULL), AK_OK);
+    (void)setenv("AUTOKERNEL_POWERCAP", folder, 1);
+    assert_true(read_energy(&energy, &err) == -1);
+    assert_non_null(strstr(err.text, "has no package"));
+    put(folder, "intel-rapl:0", "name", "package-0\n");
+    assert_true(read_energy(&energy, &err) == -1);
+    assert_non_null(strstr(err.text, "intel-rapl:0/energy_uj: No such file"));
+    put(folder, "intel-rapl:0", "energy_uj", "100\n");
+    put(folder, "intel-rapl:1", "name", "psys\n");
+    put(folder, "intel-rapl:1", "energy_uj", "7\n");
+    put(folder, "intel-rapl:2", "name", "package-1\n");
+    put(folder, "intel-rapl:2", "energy_uj", "900\n");
+    assert_true(read_energy(&energy, &err) == 0);
+    put(folder, "intel-rapl:0", "energy_uj", "150\n");
+    put(folder, "intel-rapl:1", "energy_uj", "7000\n");
+    put(folder, "intel-rapl:2", "energy_uj", "950\n");
+    assert_float_equal(read_energy(&energy, &err), 100, 1e-6);
+    put(folder, "intel-rapl:2", "energy_uj", "20\n"); /* it began anew, at a value not known */
+    assert_true(read_energy(&energy, &err) == -1);
+    assert_non_null(strstr(err.text, "max_energy_range_uj"));
+    energy = (ak_host_energy){0};
+    put(folder, "intel-rapl:2", "max_energy_range_uj", "1000\n");
+    assert_true(read_energy(&energy, &err) == 0);
+    put(folder, "intel-rapl:2", "energy_uj", "10\n");
+    assert_float_equal(read_energy(&energy, &err), 990, 1e-6);
+    put(folder, "intel-rapl:0", "energy_uj", "much\n");
+    assert_true(read_energy(&energy, &err) == -1);
+    assert_non_null(strstr(err.text, "holds no number"));
+    (void)unsetenv("AUTOKERNEL_POWERCAP");
+    ak_fs_remove(folder);
+}
+
 int main(int argc, char **argv)
 {
     int code;
@@ -532,6 +593,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damaged_artifacts_do_no_harm),
         cmocka_unit_test(the_device_is_known),
         cmocka_unit_test(devices_are_found_by_name),
+        cmocka_unit_test(energy_is_that_of_all_packages),
         cmocka_unit_test(the_block_is_bounded),
         cmocka_unit_test(a_dead_runnable_stays_dead),
         cmocka_unit_test(what_is_no_artifact_is_not_loaded),

@@ -331,7 +331,7 @@ static void test_faults(void **state)
     static const char *const host[][3] = {
         {"KernelFile", NULL, "\"KernelFile\" is missing"},
         {"KernelFile", "\"gone.c\"", "gone.c"},
-        {"KernelFile", "\"a\\\"b\"", "must be relative"},
+        {"KernelFile", "\"a\\\"b\"", "rename the file"},
         {"Include", "\"x\"", "\"Include\" must be an array"},
         {"Include", "[7]", "list of texts"},
         {"Include", "[\"../../secret\"]", "no further than"},

@@ -354,6 +354,49 @@ static void test_state(void **state)
     ak_buf_free(&text);
 }
 
+/* With another objective the model is told of it, and sees values before times. */
+static void test_objective(void **state)
+{
+    fixture *f = *state;
+    static const struct {
+        const char *text, *brief, *best, *library, *aim;
+    } cases[] = {
+        {"edp", "make the objective \"edp\" (J*s) as small as you can",
+         "Best: #6, 8.75 J*s (8.5 .. 9), 4 ms, 1.14 times as good as the default (#1, 10 J*s).",
+         NULL, "suggests that about 8.25 J*s can be reached"},
+        {"max: watts / ms", "make the objective \"watts / ms\" as large as you can",
+         "Best: #6, 0.1143 (0.1111 .. 0.1176), 4 ms, ", "as good as the library \"ours\" (0.1111)",
+         "suggests that about 0.1212 can be reached"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_experience trials[32];
+        ak_objective *objective = NULL;
+        ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+        ak_history history = {.trials = trials, .generation = 3, .generations = 4, .batch = 10};
+        history.count = experience(trials, f);
+        history.library = cases[i].library == NULL ? NULL : "ours";
+        history.library_ms = cases[i].library == NULL ? 0 : 9;
+        trials[5].low_ms = 8.5;
+        trials[5].high_ms = 9;
+        trials[5].time_ms = 4;
+        assert_int_equal(ak_objective_parse(&objective, cases[i].text, NULL), AK_OK);
+        f->brief.objective = objective;
+        assert_int_equal(ak_prompt_brief(&text, &f->brief, NULL), AK_OK);
+        assert_non_null(strstr(text.data, cases[i].brief));
+        ak_buf_clear(&text);
+        assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+        assert_non_null(strstr(text.data, cases[i].best));
+        assert_non_null(strstr(text.data, "## The best, as differences from A"));
+        assert_true(cases[i].library == NULL || strstr(text.data, cases[i].library) != NULL);
+        assert_non_null(strstr(text.data, cases[i].aim));
+        assert_null(strstr(text.data, "fastest"));
+        assert_null(strstr(text.data, "least possible time"));
+        f->brief.objective = NULL;
+        ak_objective_free(objective);
+        ak_buf_free(&text);
+    }
+}
+
 /* Foreign text cannot become a line of its own, end its quotes, or steer a terminal. */
 static void test_foreign_text(void **state)
 {
@@ -625,12 +668,13 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_stable_parts),
-        cmocka_unit_test(test_state),         cmocka_unit_test(test_foreign_text),
-        cmocka_unit_test(test_skeleton),      cmocka_unit_test(test_heart),
-        cmocka_unit_test(test_filling),       cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_honest_bounds), cmocka_unit_test(test_answer_contract),
-        cmocka_unit_test(test_proposals),     cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_shares),          cmocka_unit_test(test_stable_parts),
+        cmocka_unit_test(test_state),           cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
+        cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
+        cmocka_unit_test(test_groups),          cmocka_unit_test(test_honest_bounds),
+        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -87,9 +87,10 @@ ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *pa
                           .memory_max = HELPER_MEMORY};
     AK_TRY(ak_cuda_compile(&result, &job, err));
     if (result.status != AK_TRIAL_OK) {
-        AK_TRY(ak_fail(err, AK_INTERNAL,
-                       "a kernel that measures the device's limits does not compile: %.300s",
-                       result.reason));
+        AK_TRY(ak_fail(
+            err, AK_INTERNAL,
+            "a kernel of the harness (referee, or limits of the device) does not compile: %.280s",
+            result.reason));
     }
     AK_TRY(load_cubin(module, device, cubin, err));
 out:

@@ -37,7 +37,7 @@ ak_status ak_triton_version(char *out, size_t bytes, ak_error *err);
 /* Asks a Python process of its own, which reads the folder `beside`, writes to `folder`, and ends
    with its reply. Takes the request over. */
 ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
-                        ak_error *err);
+                        int64_t timeout_ns, ak_error *err);
 
 /* ---- launching ------------------------------------------------------------------------------- */
 

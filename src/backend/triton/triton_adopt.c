@@ -4,8 +4,13 @@
 
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
 
 #define WHERE "the Python process of Triton"
+/* Processor time that importing a user's file may take, which is twice that by the clock. */
+#define IMPORT_SECONDS     60
+#define IMPORT_SECONDS_MAX 86400
 
 static void add_name(void *context, const char *name, const char *description)
 {
@@ -34,22 +39,39 @@ static ak_status write_member(const char *folder, const char *name, const json_t
     return ak_fs_write(path, text, strlen(text), err);
 }
 
+static ak_status import_seconds(int64_t *out, ak_error *err)
+{
+    const char *text = ak_env("AUTOKERNEL_IMPORT_SECONDS");
+    *out = IMPORT_SECONDS;
+    if (text == NULL || text[0] == 0) {
+        return AK_OK;
+    }
+    return ak_text_int(out, text) && *out >= 1 && *out <= IMPORT_SECONDS_MAX
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "AUTOKERNEL_IMPORT_SECONDS is \"%.40s\"; it must be a number from 1 to %d",
+                         text, IMPORT_SECONDS_MAX);
+}
+
 ak_status ak_backend_adopt_python(const char *folder, const ak_python_source *source, ak_error *err)
 {
     char path[AK_PATH_MAX], beside[AK_PATH_MAX];
     json_t *reply = NULL, *taken = json_array();
+    int64_t seconds = 0;
     ak_status status = AK_OK;
+    AK_TRY(import_seconds(&seconds, err));
     AK_TRY(realpath(source->path, path) != NULL
                ? AK_OK
                : ak_fail(err, AK_NOT_FOUND, "%s does not exist", source->path));
     AK_TRY(ak_problem_each_builtin(add_name, taken, err));
     memcpy(beside, path, strlen(path) + 1);
     *strrchr(beside, '/') = 0;
-    json_t *request =
-        json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s}", "op", "describe", "path", path, "function",
-                  source->function, "settings", source->settings, "settings_name",
-                  source->settings_name, "taken", taken, "folder", folder);
-    AK_TRY(ak_triton_ask(&reply, request, folder, beside[0] == 0 ? "/" : beside, err));
+    json_t *request = json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:I}", "op", "describe",
+                                "path", path, "function", source->function, "settings",
+                                source->settings, "settings_name", source->settings_name, "taken",
+                                taken, "folder", folder, "seconds", (json_int_t)seconds);
+    AK_TRY(ak_triton_ask(&reply, request, folder, beside[0] == 0 ? "/" : beside,
+                         3 * seconds * AK_SECOND_NS, err));
     AK_TRY(write_member(folder, "triton.json", reply, "space", err));
     AK_TRY(copy(folder, source->path, err));
     if (source->reference[0] != 0) {

@@ -118,7 +118,7 @@ ak_status ak_triton_version(char *out, size_t bytes, ak_error *err)
 }
 
 ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
-                        ak_error *err)
+                        int64_t timeout_ns, ak_error *err)
 {
     ak_script script;
     char version[sizeof python.version];
@@ -128,7 +128,7 @@ ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const
         json_decref(request);
         return status;
     }
-    status = ak_script_ask(out, &script, request, OPEN_NS, err);
+    status = ak_script_ask(out, &script, request, timeout_ns, err);
     ak_script_end(&script);
     return status;
 }

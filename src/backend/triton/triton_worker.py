@@ -29,6 +29,7 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import struct
 import time
@@ -39,8 +40,10 @@ for descriptor in (0, 1, 2):  # a failing ptxas prints its whole input
     os.dup2(nowhere, descriptor)
 
 triton = None
-OLDEST = (3, 2)
+OLDEST, NEWEST = (3, 2), (3, 9)  # versions that this was tried with
 LINE_MAX = 300
+POLL_SECONDS = 0.05
+REPLY_MAX = 4 << 20  # bytes of a description; a file may have a thousand configurations
 DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i32": "int32", "i8": "int8"}
 CODES = {"cuda": "cubin", "hip": "hsaco"}
 
@@ -49,9 +52,25 @@ class Wrong(Exception):
     pass
 
 
+def version_of(text):
+    return tuple(int(digits) for digits in re.findall(r"\d+", text)[:2])
+
+
+def newer(version):
+    """Says that Triton is newer than what this was tried with, for an error that may come from that."""
+    return ("; it is newer than %d.%d, the newest that is known to work" % NEWEST
+            if version_of(version) > NEWEST else "")
+
+
 def one_line(text):
     lines = [line.strip() for line in str(text).strip().splitlines() if line.strip()]
     return (lines[0] if lines else "no message")[:LINE_MAX]
+
+
+def told(error):
+    """Returns kind and message of an exception in one line."""
+    text = str(getattr(error, "msg", error) if isinstance(error, SyntaxError) else error).strip()
+    return type(error).__name__ + (": " + one_line(text) if text else "")
 
 
 def import_triton():
@@ -59,19 +78,23 @@ def import_triton():
     if triton is None:
         try:
             import triton as found
-        except ImportError as error:
+            version = found.__version__
+        except Exception as error:
             raise Wrong("a Triton kernel needs Triton, and %s has none that can be imported (%s): make a virtual "
                         "environment with it (`python3 -m venv venv && venv/bin/pip install triton`) and set "
-                        "AUTOKERNEL_PYTHON=venv/bin/python" % (sys.executable, error))
-        version = tuple(int(digits) for digits in re.findall(r"\d+", found.__version__)[:2])
-        if version < OLDEST:
-            raise Wrong("Triton %s is too old: version %d.%d or later is needed" % ((found.__version__,) + OLDEST))
+                        "AUTOKERNEL_PYTHON=venv/bin/python" % (sys.executable, one_line(error)))
+        if version_of(version) < OLDEST:
+            raise Wrong("Triton %s is too old: version %d.%d or later is needed (`%s -m pip install -U triton`)"
+                        % ((version,) + OLDEST + (sys.executable,)))
         # The key of Triton's cache holds a hash of all its files, 0.4 s of every compile worker's processor time.
         # Our cache lies in the run's own folder, and nothing else of it changes there than kernel and options.
-        for name in ("triton.runtime.cache", "triton.compiler.compiler"):
-            module = __import__("importlib").import_module(name)
-            if hasattr(module, "triton_key"):
-                module.triton_key = lambda: found.__version__
+        try:
+            for name in ("triton.runtime.cache", "triton.compiler.compiler"):
+                module = __import__("importlib").import_module(name)
+                if hasattr(module, "triton_key"):
+                    module.triton_key = lambda: version
+        except Exception as error:
+            raise Wrong("Triton %s of %s cannot be used: %s%s" % (version, sys.executable, told(error), newer(version)))
         triton = found
     return triton
 
@@ -170,6 +193,24 @@ class Decorators:
         return mark if function is None else mark(function)
 
 
+def refuse_text(text, name):
+    """Refuses a file that defines a Triton function twice, as Python would drop the first without a word, and text
+    in another encoding than the file says."""
+    seen = {}
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        if not re.match(rb"(.*\n)?[ \t\f]*#.*coding[:=]", text):
+            raise Wrong("%s:%d: it is not UTF-8: save it as UTF-8, or name its encoding in the first line, as in "
+                        "`# -*- coding: latin-1 -*-`" % (name, text.count(b"\n", 0, error.start) + 1))
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and any("'jit'" in ast.dump(d) for d in node.decorator_list):
+            if node.name in seen:
+                raise Wrong("%s: the lines %d and %d both define the kernel %s: rename one of them"
+                            % (name, seen[node.name], node.lineno, node.name))
+            seen[node.name] = node.lineno
+
+
 def run_file(path, name):
     """Runs a source file and returns what it defines."""
     import types
@@ -178,12 +219,19 @@ def run_file(path, name):
     sys.modules["ak_kernel"] = module
     sys.modules["autokernel"] = Decorators()
     try:
-        with open(path) as file:
-            exec(compile(file.read(), path, "exec"), module.__dict__)
-    except Exception as error:
+        with open(path, "rb") as file:
+            text = file.read()
+        refuse_text(text, name)
+        exec(compile(text, path, "exec"), module.__dict__)
+    except Wrong:
+        raise
+    except BaseException as error:
         place = [frame.lineno for frame in __import__("traceback").extract_tb(error.__traceback__) if frame.filename == path]
         place = place[-1] if place else getattr(error, "lineno", None)
-        raise Wrong("%s%s: %s: %s" % (name, ":%d" % place if place else "", type(error).__name__, one_line(error)))
+        if isinstance(error, SystemExit):
+            error = "the file is imported, and must not end Python then; put that under `if __name__ == \"__main__\":`"
+            raise Wrong("%s%s: SystemExit: %s" % (name, ":%d" % place if place else "", error))
+        raise Wrong("%s%s: %s" % (name, ":%d" % place if place else "", told(error)))
     return module.__dict__
 
 
@@ -299,6 +347,30 @@ def decorated(scope, kernel, function, base):
     return None
 
 
+def check_kinds(settings, where):
+    """Refuses settings that are no list, dictionary or text where one is needed."""
+    kinds = {"sizes": (dict, "an object of names and numbers, as {\"n\": 1024}"),
+             "arguments": (dict, "an object with a member for each argument of the function"),
+             "grid": (list, "a list of 1 to 3 expressions, as [\"(n + BLOCK - 1)//BLOCK\"]"),
+             "parameters": (dict, "an object of names and lists of values"), "constants": (dict, "an object"),
+             "defines": (dict, "an object"), "conditions": (list, "a list of expressions"),
+             "choices": (list, "a list of objects"), "dtypes": (list, "a list, as [\"f32\"]"),
+             "reference": (str, "a text, as \"file.py:function\"")}
+    for key, (kind, text) in kinds.items():
+        if not isinstance(settings.get(key, kind()), kind):
+            raise Wrong("%s: \"%s\" must be %s" % (where, key, text))
+    for name, values in settings.get("parameters", {}).items():
+        if not isinstance(values, list) or not values:
+            raise Wrong("%s: the parameter %s needs a list of values" % (where, name))
+    for name, value in settings["sizes"].items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise Wrong("%s: the size %s must be a whole number of 1 or more" % (where, name))
+    if not settings["sizes"] or not settings["grid"]:
+        raise Wrong("%s: \"%s\" is empty" % (where, "sizes" if not settings["sizes"] else "grid"))
+    if settings.get("dtypes") == []:
+        raise Wrong("%s: \"dtypes\" is empty" % where)
+
+
 def describe(request):
     triton.runtime.driver.set_active(Device(triton.backends.compiler.GPUTarget("cuda", 90, 32)))
     path = request["path"]
@@ -321,6 +393,7 @@ def describe(request):
     for key in ("sizes", "arguments", "grid", "reference"):
         if key not in settings:
             raise Wrong("%s: \"%s\" is missing" % (where, key))
+    check_kinds(settings, where)
     parameters, starts = space_of(inner, tuner, settings)
     tuned = {p["Name"] for p in parameters}
     constants, defines = settings.get("constants", {}), settings.get("defines", {})
@@ -538,13 +611,16 @@ def child(request, pipe, work):
     if request["memory"] > 0:
         resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
     try:
+        for descriptor in (3, 4):  # a user's file could write to them
+            os.close(descriptor)
         reply = work(request)
     except Wrong as error:
         reply = {"status": "rejected", "reason": one_line(error)}
     except MemoryError:
         reply = {"status": "out_of_memory", "reason": "Triton needs more memory than it may take"}
     except BaseException as error:
-        reply = {"status": "compile_error", "reason": reason(error), "log": str(error)[-4000:]}
+        ours = newer(triton.__version__) if isinstance(error, (AttributeError, ImportError, TypeError)) else ""
+        reply = {"status": "compile_error", "reason": reason(error) + ours, "log": str(error)[-4000:]}
     with os.fdopen(pipe, "w") as out:
         json.dump(reply, out)
     os._exit(0)
@@ -559,22 +635,45 @@ def apart(request, work):
         os.close(reading)
         child(request, writing, work)
     os.close(writing)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
-    signal.alarm(request["wall_seconds"])
-    with os.fdopen(reading) as pipe:
-        text = pipe.read()
-    _, status, used = os.wait4(pid, 0)
-    signal.alarm(0)
-    if text:
+    text, status, used, late = listen(pid, reading, request["wall_seconds"])
+    try:
         return json.loads(text)
+    except ValueError:
+        pass  # it ended before it could answer
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     seconds = used.ru_utime + used.ru_stime
-    if number in (signal.SIGXCPU, signal.SIGKILL) and (number == signal.SIGXCPU or seconds >= 0.9 * request["cpu_seconds"]):
-        return {"status": "timed_out", "reason": "Triton took longer than %d s of processor time" % request["cpu_seconds"]}
-    if number == signal.SIGKILL:
-        return {"status": "timed_out", "reason": "Triton took longer than %d s" % request["wall_seconds"]}
-    return {"status": "compile_error", "reason": "Triton was ended by signal %d" % number if number
-            else "Triton ended without a result"}
+    who, ended = request.get("who", "Triton"), request.get("ended", "")
+    if number == signal.SIGXCPU or number == signal.SIGKILL and seconds >= 0.9 * request["cpu_seconds"]:
+        return {"status": "timed_out", "reason": "%s took longer than %d s of processor time" % (who, request["cpu_seconds"])}
+    if late:
+        return {"status": "timed_out", "reason": "%s took longer than %d s" % (who, request["wall_seconds"])}
+    return {"status": "compile_error", "reason": "%s was ended by signal %d" % (who, number) if number
+            else "%s ended without a result%s" % (who, ended)}
+
+
+def listen(pid, reading, wall_seconds):
+    """Reads what a copy of this process writes until it ends. Processes that it has left behind may keep the pipe
+    open; they end with this process, whose group they cannot leave. Returns the text, how the copy ended, what it
+    used, and whether it was late."""
+    text, ended, closed, late = b"", 0, False, False
+    deadline = time.monotonic() + wall_seconds
+    os.set_blocking(reading, False)
+    while True:
+        if not ended:
+            ended, status, used = os.wait4(pid, os.WNOHANG)
+        ready = not closed and select.select([reading], [], [], 0 if ended else POLL_SECONDS)[0]
+        part = os.read(reading, 1 << 16) if ready else b""
+        text += part
+        closed = closed or len(text) > REPLY_MAX or bool(ready) and not part
+        if ended and (closed or not part):
+            break
+        if closed:
+            time.sleep(POLL_SECONDS / 10)
+        if not late and time.monotonic() > deadline:
+            late = True
+            os.kill(pid, signal.SIGKILL)
+    os.close(reading)
+    return text.decode(errors="replace"), status, used, late
 
 
 for line in requests:
@@ -583,9 +682,13 @@ for line in requests:
         if request["op"] == "open":
             reply = {"version": import_triton().__version__}
         elif request["op"] == "describe":
-            reply = apart(dict(request, cpu_seconds=60, wall_seconds=120, memory=0), describe)
+            name = os.path.basename(request["path"])
+            request.update(memory=0, who="%s: importing it" % name, ended=" (does it call os._exit?)",
+                           cpu_seconds=request["seconds"], wall_seconds=2 * request["seconds"])
+            reply = apart(request, describe)
             if "status" in reply:
-                raise Wrong(reply["reason"])
+                more = "; AUTOKERNEL_IMPORT_SECONDS=%d would allow more" % (4 * request["seconds"])
+                raise Wrong(reply["reason"] + (more if reply["status"] == "timed_out" else ""))
         else:
             import_triton()
             warm(request["options"], request["folder"])
@@ -594,6 +697,7 @@ for line in requests:
     except Wrong as error:
         reply = {"ok": False, "error": one_line(error)}
     except Exception as error:
-        reply = {"ok": False, "error": one_line("%s: %s" % (type(error).__name__, error))}
+        reply = {"ok": False, "error": "Triton %s: %s%s" % (getattr(triton, "__version__", "is not imported"), told(error),
+                                                        newer(getattr(triton, "__version__", "0")))}
     replies.write(json.dumps(reply) + "\n")
     replies.flush()
