@@ -23,6 +23,7 @@
 typedef struct ak_seat {
     char host[64];   /* "" if the launcher chooses it */
     char device[64]; /* device of the worker, as the machine there names it */
+    size_t sharing;  /* number of seats on that host, this one included; 1 if that is not known */
 } ak_seat;
 
 /* The words of a command line. The struct owns them; a NULL follows the last. */

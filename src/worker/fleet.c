@@ -85,8 +85,9 @@ static void take(visit *v, look *l, const json_t *message)
     ak_error err = AK_ERROR_INIT;
     double took = (double)(ak_clock_ns() - v->since) / 1e9;
     json_t *facts;
-    if (json_object_get(message, "ended") != NULL) {
-        const char *why = ak_json_text_at(message, "ended");
+    if (json_object_get(message, "ended") != NULL || json_object_get(message, "died") != NULL) {
+        const char *died = ak_json_text_at(message, "died");
+        const char *why = *died == 0 ? ak_json_text_at(message, "ended") : died;
         char none[160];
         (void)snprintf(none, sizeof none, "there is no device %.60s there",
                        ak_json_text_at(v->said, "device"));
@@ -156,7 +157,8 @@ static void start(visit *v, look *l, size_t seat)
     v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)number, "device", s->device,
                         "host", s->host);
     l->good = v->said != NULL && l->good;
-    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, &err) != AK_OK) {
+    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, NULL, &err) !=
+        AK_OK) {
         over(v, l, "failed", err.text);
     }
 }

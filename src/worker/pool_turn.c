@@ -88,7 +88,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     char text[DEVICE_TEXT];
     ak_pool_job *j = d->job;
     ak_device_state before = d->state;
-    bool linked = d->worker.linked, lost = linked && d->worker.lost;
+    const bool linked = d->worker.linked, lost = linked && d->worker.lost;
     say_ended(text, pool, d, how);
     d->job = NULL;
     d->worker.busy = false;
@@ -190,7 +190,7 @@ static void stop_at_once(ak_pool_worker *w)
 static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
 {
     char how[256] = "";
-    bool over = false;
+    bool over = false, told = false; /* told: its relay has said why it ends */
     ak_pool_worker *w = worker_at(pool, at);
     ak_pool_device *d = device_at(pool, at);
     ak_error why = AK_ERROR_INIT;
@@ -203,10 +203,17 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
         }
         ak_status handled = AK_OK;
         int64_t id = json_integer_value(json_object_get(reply, "id"));
-        if (d != NULL && ak_pool_link_said(&over, pool, d, reply)) {
+        ak_link_message kind = AK_LINK_WORKERS;
+        status = w->linked ? ak_pool_link_said(&kind, pool, d, reply, &why) : AK_OK;
+        if (status != AK_OK || kind != AK_LINK_WORKERS) {
             json_decref(reply);
-            if (over) {
+            if (status != AK_OK || kind == AK_LINK_OVER) {
+                over = told = true;
                 break;
+            }
+            AK_DO(kind == AK_LINK_DIED ? device_died(pool, d, w->why, false, err) : AK_OK);
+            if (!w->linked) {
+                return AK_OK; /* the device was given up */
             }
             continue;
         }
@@ -228,19 +235,23 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
             /* The worker ends by itself or is killed here. */
             char text[DEVICE_TEXT];
             say_ended(text, pool, d, "a candidate left the device in an error");
-            return device_again(pool, d, text, err);
+            AK_DO(device_again(pool, d, text, err));
+            if (!w->linked) {
+                return AK_OK;
+            } /* else compile workers may have said more */
         }
     }
     if (status == AK_OK && !over) {
         return AK_OK;
     }
+    w->stands = false;
     if (status != AK_OK) { /* the worker broke the protocol */
         (void)snprintf(how, sizeof how, "%.120s", why.text);
         w->lost = w->linked;
         stop_at_once(w);
     } else if (w->linked) {
-        w->lost = w->lost || w->why[0] == 0; /* the relay itself was killed */
-        (void)snprintf(how, sizeof how, "%s", w->why[0] == 0 ? "its relay was killed" : w->why);
+        w->lost = w->lost || !told; /* the relay itself was killed */
+        (void)snprintf(how, sizeof how, "%s", told ? w->why : "its relay was killed");
     } else {
         autopsy(how, sizeof how, w);
     }
@@ -256,6 +267,7 @@ static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
     if (!w->busy || w->proc.pid == 0 || starting || ak_clock_ns() < w->deadline) {
         return AK_OK;
     }
+    w->lost = false;
     stop_at_once(w);
     return d != NULL ? device_died(pool, d, "no answer, killed", true, err)
                      : compiler_died(pool, w, "no answer, killed", true, err);
@@ -292,6 +304,7 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     for (size_t i = 0; i < worker_count(pool); i++) {
         AK_DO(watch(pool, i, err));
     }
+    ak_pool_cores_watch(pool);
     return AK_OK;
 }
 
