@@ -80,7 +80,8 @@ static void keep(visit *v, look *l, const json_t *message, const char *const *na
 
 static void take(visit *v, look *l, const json_t *message)
 {
-    static const char *const hello[] = {"host", "version", "build", "cores", "shared", NULL};
+    static const char *const hello[] = {"host",  "version", "build", "cores",
+                                        "place", "shared",  NULL};
     static const char *const device[] = {"device", NULL};
     ak_error err = AK_ERROR_INIT;
     double took = (double)(ak_clock_ns() - v->since) / 1e9;
@@ -191,6 +192,38 @@ static ak_status visit_all(look *l, const volatile int *cancel, ak_error *err)
     return l->good ? AK_OK : ak_fail_memory(err);
 }
 
+static bool is_ready(const look *l, size_t i)
+{
+    return strcmp(ak_json_text_at(l->visits[i].said, "state"), "ready") == 0;
+}
+
+/* Says how many compile workers a run would have beside each worker: workers that stand on the same
+   cores share them (pool_core.c). */
+static void count_compile_workers(look *l)
+{
+    for (size_t i = 0; i < l->launcher.count; i++) {
+        json_t *said = l->visits[i].said;
+        const char *place = ak_json_text_at(said, "place");
+        const double cores = ak_json_number_at(said, "cores");
+        size_t sharing = 0;
+        for (size_t k = 0; k < l->launcher.count; k++) {
+            const char *other = ak_json_text_at(l->visits[k].said, "place");
+            sharing += is_ready(l, k) && strcmp(other, place) == 0 ? 1 : 0;
+        }
+        if (!is_ready(l, i)) {
+            continue;
+        }
+        const size_t known = l->launcher.seats[i].sharing;
+        l->good = ak_json_set(said, "compile_workers",
+                              json_integer((json_int_t)ak_relay_compile_workers(
+                                  cores, sharing > known ? sharing : known))) &&
+                  l->good;
+    }
+    for (size_t i = 0; i < l->launcher.count; i++) {
+        (void)json_object_del(l->visits[i].said, "place");
+    }
+}
+
 static void close_look(look *l)
 {
     for (size_t i = 0; l->visits != NULL && i < l->launcher.count; i++) {
@@ -222,6 +255,7 @@ ak_status ak_fleet_status(char **out_json, const char *launcher, const char *wor
         start(&l.visits[i], &l, i);
     }
     AK_TRY(visit_all(&l, cancel, err));
+    count_compile_workers(&l);
     list = json_array();
     for (size_t i = 0; i < l.launcher.count; i++) {
         l.good = json_array_append(list, l.visits[i].said) == 0 && l.good;

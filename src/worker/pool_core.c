@@ -36,8 +36,7 @@ static size_t share_of(const ak_pool *pool, const ak_pool_device *d)
         const ak_pool_device *other = &pool->devices[i];
         sharing += other->worker.stands && strcmp(other->place, d->place) == 0 ? 1 : 0;
     }
-    sharing = sharing > known ? sharing : known;
-    return d->core_count > sharing ? d->core_count / sharing : 1;
+    return ak_relay_compile_workers((double)d->core_count, sharing > known ? sharing : known);
 }
 
 void ak_pool_cores_recount(ak_pool *pool)
@@ -59,10 +58,9 @@ size_t ak_pool_compile_workers(const ak_pool *pool)
 
 ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hello, ak_error *err)
 {
-    const double said = ak_json_number_at(hello, "cores");
     assert(d->cores == NULL); /* ak_pool_cores_lost has freed those of an earlier connection */
     (void)snprintf(d->place, sizeof d->place, "%.127s", ak_json_text_at(hello, "place"));
-    d->core_count = said < 1 ? 0 : said > AK_CORES_MAX ? AK_CORES_MAX : (size_t)said;
+    d->core_count = ak_relay_compile_workers(ak_json_number_at(hello, "cores"), 1);
     d->cores = d->core_count == 0 ? NULL : ak_alloc(d->core_count, sizeof *d->cores);
     if (d->core_count > 0 && d->cores == NULL) {
         d->core_count = 0;

@@ -124,6 +124,15 @@ void ak_relay_flush(ak_relay_end *end, int64_t wait_ns)
     }
 }
 
+size_t ak_relay_compile_workers(double cores, size_t sharing)
+{
+    if (!(cores >= 1)) {
+        return 0;
+    }
+    const size_t count = cores > AK_CORES_MAX ? AK_CORES_MAX : (size_t)cores;
+    return count > sharing && sharing > 0 ? count / sharing : 1;
+}
+
 int64_t ak_relay_beat_ms(void)
 {
     const char *text = ak_env("AUTOKERNEL_BEAT_MS");

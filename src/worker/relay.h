@@ -80,6 +80,9 @@ void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t w
 /* Writes what is pending, for at most wait_ns. */
 void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
 
+/* Returns how many compile workers a device has beside it on a machine that says it has so many
+   cores, if that many devices share them: at least one, unless the machine has none. */
+size_t ak_relay_compile_workers(double cores, size_t sharing);
 /* Returns the time between two beats in milliseconds. */
 int64_t ak_relay_beat_ms(void);
 /* Writes the hash of this program's file, or "" if it cannot be read. */

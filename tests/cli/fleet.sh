@@ -14,7 +14,7 @@ esac
 END
 autokernel fleet status --launcher 'cmd:sh launch.sh {worker}' --workers 4 --device host
 echo "exit $?"
-autokernel fleet status --launcher cmd:env --device host --json | grep -o '"state":"ready"\|"compilers":'
+autokernel fleet status --launcher cmd:env --device host --json | grep -o '"state":"ready"\|"compilers":\|"compile_workers":[1-9]'
 autokernel fleet status --launcher cmd:/no/such/launcher --device host
 autokernel fleet status
 autokernel fleet status --launcher nosuch
