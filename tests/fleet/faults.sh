@@ -79,8 +79,12 @@ allowed=1 complete "a killed device worker"
 begin
 lost=$(job)
 node=$(squeue -h -j "$lost" -o %N)
-step=$(pgrep -f "slurmstepd: \[$lost\.0\]") || fail "no step of job $lost"
-far=$(pgrep -P "$step") || fail "no worker in the step of job $lost"
+far=
+for process in $(relays); do # another cluster on this machine may have a step of the same number
+    step=$(ps -o ppid= -p "$process" | tr -d ' ')
+    ps -o args= -p "$step" | grep -q "slurmstepd: \[$lost\.0\]" && far=$process && break
+done
+[ -n "$far" ] || fail "no worker in the step of job $lost"
 for process in "$(cat "$folder/$node.pid")" $step $far $(pgrep -P "$far"); do kill -9 "$process" 2>/dev/null; done
 wait $tuner || fail "after a lost node: $(cat out.log)"
 complete "a lost node"
