@@ -45,7 +45,7 @@ static int cores_of_step(void)
     const char *text = ak_env("SLURM_STEP_ID") == NULL ? NULL : ak_env("SLURM_CPUS_PER_TASK");
     int64_t cores;
     return text != NULL && ak_text_int(&cores, text) && cores > 0 && cores < CORES_MAX ? (int)cores
-                                                                                     : 0;
+                                                                                       : 0;
 }
 
 int ak_cores(void)

@@ -68,14 +68,14 @@ typedef struct ak_tuning {
     ak_session session;
     ak_strategy *strategy;
     ak_run_advisor advisor;
-    ak_set *submitted; /* keys of submitted and resumed configurations */
+    ak_set *submitted;  /* keys of submitted and resumed configurations */
     ak_flight *flights; /* slots, more when the pool takes more jobs at a time */
     size_t flight_count, flight_capacity;
 
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
     char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */
-    bool deferred; /* the archive may delay writes while it is locked */
+    bool deferred;               /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
     double library_ms, library_cost;    /* of the best library; 0 if there is none */

@@ -14,7 +14,8 @@
 #include "worker/relay.h"
 
 /* Limit for each answer; drivers and compilers may take some seconds to say their versions. A
-   worker that still waits in a queue after as long has the state "queued". */
+   worker that still waits in a queue after AK_RELAY_HELLO beats, which is as long, has the state
+   "queued". */
 #define ANSWER_NS (60 * AK_SECOND_NS)
 #define POLL_MS   50
 /* The end of a worker on a machine without the wanted device: it exits with AK_WORKER_EXIT_USAGE.
@@ -139,12 +140,13 @@ static void listen_to(visit *v, look *l)
 
 static void watch(visit *v, look *l)
 {
-    if (v->state == VISIT_OVER || ak_clock_ns() - v->since < ANSWER_NS) {
-        return;
-    }
-    if (v->state == VISIT_STARTING && l->launcher.queues) {
-        over(v, l, "queued", "it waits in the queue");
-    } else if (v->state != VISIT_STARTING) { /* its relay watches over the start */
+    const int64_t waited = ak_clock_ns() - v->since;
+    const int64_t patience = AK_RELAY_HELLO * ak_relay_beat_ms() * AK_MS_NS;
+    if (v->state == VISIT_STARTING) { /* its relay watches over the start, unless it may queue */
+        if (l->launcher.queues && waited >= patience) {
+            over(v, l, "queued", "it waits in the queue");
+        }
+    } else if (v->state != VISIT_OVER && waited >= ANSWER_NS) {
         over(v, l, "failed", "no answer");
     }
 }

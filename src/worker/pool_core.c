@@ -112,8 +112,8 @@ static int64_t ask(ak_pool *pool, ak_pool_device *d, size_t core, const char *op
 {
     const int64_t id = ++pool->next_request;
     /* the relay finds the number at the beginning of the line */
-    json_t *line = json_pack("{s:I, s:s, s:I}", "core", (json_int_t)core + 1, "op", op, "id",
-                             (json_int_t)id);
+    json_t *line =
+        json_pack("{s:I, s:s, s:I}", "core", (json_int_t)core + 1, "op", op, "id", (json_int_t)id);
     if (line != NULL && request != NULL && json_object_update(line, request) == 0) {
         (void)ak_wire_send(d->worker.proc.to, line, NULL); /* the end of a relay will be noticed */
     }

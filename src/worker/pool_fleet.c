@@ -118,7 +118,8 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
     ak_words words = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
     const char *const far[] = {
-        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device, backend, NULL};
+        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device,
+        backend, NULL};
     const char *argv[5 + AK_WORDS_MAX + 1] = {program, "worker", "--link", beat,
                                               l->queues ? "1" : "0"};
     ak_status status = ak_launcher_command(&words, l, seat, far, err);
@@ -218,7 +219,8 @@ static void greet(ak_pool *pool, ak_pool_device *d, const json_t *hello)
     d->worker.greeted = d->worker.stands = true;
     d->worker.begun = 1;
     if (ak_pool_cores_open(pool, d, hello, &err) != AK_OK ||
-        ak_pool_travel_begin(pool, d, &err) != AK_OK || ak_pool_device_open(pool, d, &err) == AK_NO_MEMORY) {
+        ak_pool_travel_begin(pool, d, &err) != AK_OK ||
+        ak_pool_device_open(pool, d, &err) == AK_NO_MEMORY) {
         ak_pool_fault(pool, &err);
     }
 }

@@ -29,8 +29,8 @@ static ak_status write_source(ak_pool *pool, ak_error *err)
 
 static ak_status start_workers(ak_pool *pool, ak_error *err)
 {
-    /* With a launcher the machines of the fleet compile; compile workers of this machine are started
-       when there is work and no other machine is ready. */
+    /* With a launcher the machines of the fleet compile; compile workers of this machine are
+       started when there is work and no other machine is ready. */
     for (size_t i = 0; pool->launcher.ops == NULL && i < pool->compiler_count; i++) {
         AK_DO(ak_pool_compiler_start(pool, &pool->compilers[i], err));
     }

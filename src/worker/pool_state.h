@@ -146,7 +146,7 @@ typedef struct ak_pool_device {
     char place[AK_CORES_PLACE_BYTES]; /* where its cores are: equal texts share their cores */
     ak_pool_core *cores;
     size_t core_count;
-    size_t share; /* how many of them are used now */
+    size_t share;           /* how many of them are used now */
     size_t fetching;        /* the unit whose artifact is on its way here; AK_POOL_NONE: none */
     int64_t fetched;        /* how many bytes of it are here */
     int64_t fetch_deadline; /* when the worker counts as one that does not send it */
@@ -313,8 +313,7 @@ bool ak_pool_cores_are_loud(const ak_pool *pool);
 /* Gives waiting units to free compile workers of the fleet. Returns false if it has none. */
 bool ak_pool_cores_compile(ak_pool *pool);
 /* Handles what a compile worker says. */
-ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *message,
-                            ak_error *err);
+ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *message, ak_error *err);
 /* Ends compile workers that hang, and gives up files that do not come. */
 void ak_pool_cores_watch(ak_pool *pool);
 

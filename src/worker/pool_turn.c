@@ -187,66 +187,63 @@ static void stop_at_once(ak_pool_worker *w)
     }
 }
 
-static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
+/* What a message of a worker means for the reading of the next. */
+typedef enum heed_next {
+    HEED_NEXT,   /* there may be another message */
+    HEED_OVER,   /* the relay has said why it ends */
+    HEED_BROKEN, /* the worker broke the protocol, as `why` says */
+    HEED_CLOSED  /* the worker was ended or started again: what it sent is gone */
+} heed_next;
+
+/* Handles one message of a worker. */
+static ak_status heed(heed_next *out, ak_pool *pool, size_t at, json_t *message, ak_error *why,
+                      ak_error *err)
 {
-    char how[256] = "";
-    bool over = false, told = false; /* told: its relay has said why it ends */
     ak_pool_worker *w = worker_at(pool, at);
     ak_pool_device *d = device_at(pool, at);
-    ak_error why = AK_ERROR_INIT;
-    ak_status status = collect(&over, w, &why);
-    while (status == AK_OK) {
-        json_t *reply = NULL;
-        status = ak_line_reader_next(&reply, &w->reader, &why);
-        if (status != AK_OK || reply == NULL) {
-            break;
+    const bool linked = w->linked;
+    *out = HEED_NEXT;
+    if (linked) {
+        ak_link_message kind;
+        if (ak_pool_link_said(&kind, pool, d, message, why) != AK_OK || kind == AK_LINK_OVER) {
+            *out = why->status != AK_OK ? HEED_BROKEN : HEED_OVER;
+            return AK_OK;
         }
-        ak_status handled = AK_OK;
-        int64_t id = json_integer_value(json_object_get(reply, "id"));
-        ak_link_message kind = AK_LINK_WORKERS;
-        status = w->linked ? ak_pool_link_said(&kind, pool, d, reply, &why) : AK_OK;
-        if (status != AK_OK || kind != AK_LINK_WORKERS) {
-            json_decref(reply);
-            if (status != AK_OK || kind == AK_LINK_OVER) {
-                over = told = true;
-                break;
-            }
+        if (kind != AK_LINK_WORKERS) {
             AK_DO(kind == AK_LINK_DIED ? device_died(pool, d, w->why, false, err) : AK_OK);
-            if (!w->linked) {
-                return AK_OK; /* the device was given up */
-            }
-            continue;
-        }
-        if (!w->busy || id != w->request) {
-            json_decref(reply);
-            status = ak_fail(&why, AK_CORRUPT, "it answered what nobody had asked");
-            break;
-        }
-        if (d != NULL) {
-            handled = ak_pool_device_replied(pool, d, reply, err);
-        } else {
-            ak_pool_compiler_replied(pool, w, reply);
-        }
-        json_decref(reply);
-        if (handled != AK_OK) {
-            return handled;
-        }
-        if (d != NULL && d->state == AK_DEVICE_LOST) {
-            /* The worker ends by itself or is killed here. */
-            char text[DEVICE_TEXT];
-            say_ended(text, pool, d, "a candidate left the device in an error");
-            AK_DO(device_again(pool, d, text, err));
-            if (!w->linked) {
-                return AK_OK;
-            } /* else compile workers may have said more */
+            *out = w->linked ? HEED_NEXT : HEED_CLOSED;
+            return AK_OK;
         }
     }
-    if (status == AK_OK && !over) {
+    if (!w->busy || json_integer_value(json_object_get(message, "id")) != w->request) {
+        (void)ak_fail(why, AK_CORRUPT, "it answered what nobody had asked");
+        *out = HEED_BROKEN;
         return AK_OK;
     }
+    if (d == NULL) {
+        ak_pool_compiler_replied(pool, w, message);
+        return AK_OK;
+    }
+    AK_DO(ak_pool_device_replied(pool, d, message, err));
+    if (d->state == AK_DEVICE_LOST) { /* the worker ends by itself or is killed here */
+        char text[DEVICE_TEXT];
+        say_ended(text, pool, d, "a candidate left the device in an error");
+        AK_DO(device_again(pool, d, text, err));
+        *out = linked && w->linked ? HEED_NEXT : HEED_CLOSED;
+    }
+    return AK_OK;
+}
+
+/* Handles the end of a worker, of which `why` says how it broke the protocol, if it did. `told`:
+   its relay has said why it ends. */
+static ak_status bury(ak_pool *pool, size_t at, bool told, const ak_error *why, ak_error *err)
+{
+    char how[256] = "";
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_pool_device *d = device_at(pool, at);
     w->stands = false;
-    if (status != AK_OK) { /* the worker broke the protocol */
-        (void)snprintf(how, sizeof how, "%.120s", why.text);
+    if (why->status != AK_OK) {
+        (void)snprintf(how, sizeof how, "%.120s", why->text);
         w->lost = w->linked;
         stop_at_once(w);
     } else if (w->linked) {
@@ -257,6 +254,30 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
     }
     return d != NULL ? device_died(pool, d, how, false, err)
                      : compiler_died(pool, w, how, false, err);
+}
+
+/* Reads what a worker has sent and handles it. */
+static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
+{
+    bool over = false;
+    heed_next next = HEED_NEXT;
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = collect(&over, w, &why);
+    while (status == AK_OK && next == HEED_NEXT) {
+        json_t *message = NULL;
+        status = ak_line_reader_next(&message, &w->reader, &why);
+        if (status != AK_OK || message == NULL) {
+            break;
+        }
+        ak_status handled = heed(&next, pool, at, message, &why, err);
+        json_decref(message);
+        AK_DO(handled);
+    }
+    if (next == HEED_CLOSED || (status == AK_OK && next == HEED_NEXT && !over)) {
+        return AK_OK;
+    }
+    return bury(pool, at, next == HEED_OVER, &why, err);
 }
 
 static ak_status watch(ak_pool *pool, size_t at, ak_error *err)

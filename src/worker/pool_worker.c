@@ -205,8 +205,7 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     good = good && ak_json_set_text(request, "source", source);
     good = good &&
            (options.compiler == NULL || ak_json_set_text(request, "compiler", options.compiler));
-    good = good &&
-           ak_json_set_text(request, "folder", d == NULL ? pool->folder.path : d->folder);
+    good = good && ak_json_set_text(request, "folder", d == NULL ? pool->folder.path : d->folder);
     good = good && ak_json_set_text(request, "artifact", artifact);
     good =
         good && ak_json_set(request, "timeout_ns", json_integer(pool->options.compile_timeout_ns));

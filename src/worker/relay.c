@@ -95,8 +95,7 @@ void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t w
         const ak_relay_end *end = ends[i];
         bool held = i == 0 ? full : ak_relay_waiting(ends[0]) > AK_LINE_MAX;
         /* poll ignores a negative descriptor */
-        ready[2 * i] =
-            (struct pollfd){.fd = end->over ? -1 : end->in, .events = held ? 0 : POLLIN};
+        ready[2 * i] = (struct pollfd){.fd = end->over ? -1 : end->in, .events = held ? 0 : POLLIN};
         ready[2 * i + 1] =
             (struct pollfd){.fd = ak_relay_waiting(end) > 0 ? end->out : -1, .events = POLLOUT};
     }

@@ -25,15 +25,15 @@ typedef struct child {
 
 typedef struct far {
     ak_relay_end near;
-    char self[AK_PATH_MAX];      /* this program */
-    const char *folder;          /* for the files of the run */
-    const char *role, *what;     /* command line of the device worker */
-    const char *backend;         /* of the compile workers; NULL: there are none */
-    child device;                /* the device worker */
-    int64_t begun;               /* its number: how many were started so far */
-    child cores[AK_CORES_MAX];   /* compile worker K is cores[K - 1] */
-    ak_travel_file file;         /* the file that the tuner fetches */
-    bool over;                   /* the connection ends */
+    char self[AK_PATH_MAX];    /* this program */
+    const char *folder;        /* for the files of the run */
+    const char *role, *what;   /* command line of the device worker */
+    const char *backend;       /* of the compile workers; NULL: there are none */
+    child device;              /* the device worker */
+    int64_t begun;             /* its number: how many were started so far */
+    child cores[AK_CORES_MAX]; /* compile worker K is cores[K - 1] */
+    ak_travel_file file;       /* the file that the tuner fetches */
+    bool over;                 /* the connection ends */
 } far;
 
 static void say_hello(ak_relay_end *near, const char *folder, bool shared)
@@ -229,8 +229,8 @@ static void speak(far *f)
     }
     if (f->device.runs && child_is_gone(how, sizeof how, &lost, &f->device)) {
         child_stop(&f->device);
-        say(f, json_pack("{s:s, s:I, s:b}", "died", how, "begun", (json_int_t)f->begun, "lost",
-                         lost));
+        say(f,
+            json_pack("{s:s, s:I, s:b}", "died", how, "begun", (json_int_t)f->begun, "lost", lost));
     }
     for (int64_t i = 0; i < AK_CORES_MAX; i++) {
         child *c = &f->cores[i];

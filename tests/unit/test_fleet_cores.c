@@ -208,11 +208,13 @@ static ak_status said(ak_pool *pool, ak_pool_device *d, const char *text, ak_err
 static void test_lies(void **state)
 {
     (void)state;
-    static const char *const harmless[] = {
-        "{\"file\":\"0.so\",\"at\":0,\"data\":\"\"}", "{\"file\":\"../../x\",\"at\":0,\"data\":\"\"}",
-        "{\"fetched\":\"0.so\",\"why\":null}",        "{\"file\":7}",
-        "{\"core\":1,\"id\":99,\"ok\":true}",         "{\"core\":1,\"ended\":\"\"}",
-        "{\"died\":\"x\",\"begun\":7}"};
+    static const char *const harmless[] = {"{\"file\":\"0.so\",\"at\":0,\"data\":\"\"}",
+                                           "{\"file\":\"../../x\",\"at\":0,\"data\":\"\"}",
+                                           "{\"fetched\":\"0.so\",\"why\":null}",
+                                           "{\"file\":7}",
+                                           "{\"core\":1,\"id\":99,\"ok\":true}",
+                                           "{\"core\":1,\"ended\":\"\"}",
+                                           "{\"died\":\"x\",\"begun\":7}"};
     static const struct {
         const char *text, *why;
     } bad[] = {{"{\"core\":0,\"id\":1}", "no such compile worker"},
