@@ -45,7 +45,7 @@ void ak_pool_cores_recount(ak_pool *pool)
     for (size_t i = 0; pool->launcher.ops != NULL && i < pool->device_count; i++) {
         ak_pool_device *d = &pool->devices[i];
         d->share = share_of(pool, d);
-        for (size_t k = 0; k < d->share; k++) {
+        for (size_t k = 0; d->cores != NULL && k < d->share; k++) {
             pool->fleet_cores += d->cores[k].deaths < DEATHS_MAX ? 1 : 0;
         }
     }
@@ -177,7 +177,7 @@ static void count_load(size_t load[AK_POOL_DEVICES_MAX], const ak_pool *pool)
 
 bool ak_pool_cores_compile(ak_pool *pool)
 {
-    size_t load[AK_POOL_DEVICES_MAX];
+    size_t load[AK_POOL_DEVICES_MAX] = {0};
     if (pool->fleet_cores == 0 || ak_pool_next_waiting(pool) == pool->unit_count) {
         return pool->fleet_cores > 0;
     }
