@@ -13,7 +13,7 @@ which their devices get the next jobs. Times vary by a third either way, with a 
 
 Inputs in seconds. Recorded on H200s with matmul: a compilation 0.65, trials of 5, 20 and 50 ms; a message there
 and back 0.17 ms (srun). A compilation that the cache has is taken to need 10 ms. Measured with bench/fleet_rate.c on two busy cores: the tuner's time for a trial, with
-the messages of its compilation, 0.20 ms for many devices and 0.57 ms for one; a flush 0.80 ms (strace -c -w).
+the messages of its compilation, 0.20 ms for many devices and 0.43 ms for one; a flush 0.80 ms (strace -c -w).
 Measured with the fake CUDA driver: 0.7 s until the search begins and 1.8 s of finish. A device adds to both
 what its reference and its comparison take, which --open and --finish set."""
 import heapq
@@ -21,7 +21,7 @@ import random
 import sys
 
 COMPILE, CACHED, TRIALS = 0.65, 0.01, (0.005, 0.020, 0.050)
-TUNER, ALONE, FLUSH, MESSAGE = 0.00020, 0.00057, 0.00080, 0.00017
+TUNER, ALONE, FLUSH, MESSAGE = 0.00020, 0.00043, 0.00080, 0.00017
 CORES = 16  # of each machine, for one device
 GROUP = 64  # results that share a flush at most
 OPEN, FINISH, EVALS, SIZES = 0.7, 1.8, 300, 1024
