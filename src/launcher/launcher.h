@@ -53,9 +53,9 @@ struct ak_launcher {
     char text[AK_LAUNCHER_MAX]; /* the settings: the text after the colon */
     ak_seat *seats;
     size_t count; /* number of seats */
-    size_t
-        whole; /* number of seats of all; more than `count` if AUTOKERNEL_SEAT names one of them */
-    size_t first; /* number of the first seat among all */
+    /* AUTOKERNEL_SEAT leaves only one seat of those that the launcher has. `whole` is how many it
+       has; `first` is the number that seats[0] has among them. */
+    size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */
 };

@@ -3,7 +3,7 @@
  * everything that happens:
  *
  *     units      configurations to compile, in the order in which they were requested; each is
- *                given once to a free compile worker
+ *                given to a free compile worker, and to another if that one is lost
  *     jobs       wait until their units are compiled, then for a device, in order
  *     results    wait for the caller
  *

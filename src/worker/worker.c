@@ -4,7 +4,7 @@
  *   worker --compile BACKEND     compiles what it is told to, at the lowest priority
  *   worker --device DEVICE       owns a device: checks and times candidates and libraries
  *
- *   worker --link, --stdio       connect the tuner with a worker on another machine (relay.h)
+ *   worker --link, --stdio       connect the tuner with the workers on another machine (relay.h)
  *
  * and those that a backend adds (`roles` in backend.h). These two read requests on descriptor 3
  * and write replies on descriptor 4 until the other side closes. They are never started by hand.
