@@ -4,11 +4,13 @@
  *     cmake --build build/release --target fleet_rate
  *     build/release/fleet_rate 64 10 20000 /tmp/rate.db
  *
- * Arguments: workers, milliseconds of a trial, trials, archive ("-": none). The relays, the loop,
- * the strategy (random) and the archive are the real ones; the workers and compilers are this
- * program again, which answers at once or, to a trial, after its time. It prints trials a second
- * from the first to the last trial, and the processor time of the tuner for each: its inverse is
- * what the loop can reach on a machine that has a core for it.
+ * Arguments: workers, milliseconds of a trial, trials, archive ("-": none). The relays here, the
+ * loop, the strategy (exhaustive) and the archive are the real ones. The machines of the workers
+ * are this program again: each is a relay that answers for its device worker, to a trial after its
+ * time, and at once for its compile workers, of which there are AUTOKERNEL_RATE_CORES (2). It
+ * prints trials a second from the first to the last trial, and the processor time of the tuner for
+ * each: its inverse is what the loop can reach on a machine that has a core for it. `strace -c -e
+ * trace=fsync,fdatasync` says how long the flushes of the archive take.
  */
 #include <errno.h>
 #include <poll.h>
@@ -56,7 +58,19 @@ static json_t *reply_to(const char *op)
            : strcmp(op, "ceilings") == 0  ? ak_message_from_ceilings(&ceilings)
            : strcmp(op, "baselines") == 0 ? json_pack("{s:[]}", "baselines")
            : strcmp(op, "compile") == 0   ? ak_message_from_compile(&compiled)
+           : strcmp(op, "start") == 0     ? json_object()
                                           : json_pack("{s:s}", "judge", "host");
+}
+
+/* Answers for a compile worker, at once. */
+static void answer_core(int out, const json_t *request)
+{
+    json_t *reply = reply_to(ak_json_text_at(request, "op"));
+    (void)ak_json_set(reply, "core", json_incref(json_object_get(request, "core")));
+    (void)ak_json_set(reply, "id", json_incref(json_object_get(request, "id")));
+    (void)ak_json_set(reply, "ok", json_true());
+    (void)ak_wire_send(out, reply, NULL);
+    json_decref(reply);
 }
 
 static int answer_all(int in, int out, const char *hello)
@@ -95,7 +109,12 @@ static int answer_all(int in, int out, const char *hello)
             json_t *request = NULL;
             if (line.length == 0) {
                 (void)!write(out, "\n", 1); /* a beat */
-            } else if (ak_json_parse(&request, line.data, line.length, "request", NULL) == AK_OK) {
+            } else if (ak_json_parse(&request, line.data, line.length, "request", NULL) != AK_OK) {
+                return 1;
+            } else if (json_object_get(request, "core") != NULL) {
+                answer_core(out, request);
+                json_decref(request);
+            } else {
                 const char *op = ak_json_text_at(request, "op");
                 reply = reply_to(op);
                 (void)ak_json_set(reply, "id", json_incref(json_object_get(request, "id")));
@@ -110,12 +129,15 @@ static int answer_all(int in, int out, const char *hello)
 static int worker(int argc, char **argv)
 {
     char build[AK_BUILD_BYTES], hello[1024];
+    const char *cores = getenv("AUTOKERNEL_RATE_CORES");
     if (argc > 4 && strcmp(argv[2], "--stdio") == 0) {
         ak_relay_build(build);
         (void)snprintf(hello, sizeof hello,
                        "{\"hello\":\"autokernel\",\"protocol\":%d,\"version\":\"%s\",\"build\":"
-                       "\"%s\",\"host\":\"h\",\"cores\":1,\"shared\":true,\"folder\":\"%.400s\"}\n",
-                       AK_RELAY_PROTOCOL, AK_VERSION, build, argv[4]);
+                       "\"%s\",\"host\":\"h\",\"cores\":%.9s,\"place\":\"%ld\",\"shared\":true,"
+                       "\"folder\":\"%.400s\"}\n",
+                       AK_RELAY_PROTOCOL, AK_VERSION, build, cores == NULL ? "2" : cores,
+                       (long)getpid(), argv[4]);
         return answer_all(0, 1, hello);
     }
     if (argc > 2 && strcmp(argv[2], "--compile") == 0) {

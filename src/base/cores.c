@@ -8,7 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/number.h"
+#include "base/text.h"
 
 #define CORES_MAX 65536
 #define QUOTA_MAX 64 /* bytes of a quota file */
@@ -37,6 +39,15 @@ static void read_quota(char out[QUOTA_MAX], const char *path)
     ak_free(text);
 }
 
+/* Returns the processors that Slurm gives this process, a task of a job step; 0: not known. */
+static int cores_of_step(void)
+{
+    const char *text = ak_env("SLURM_STEP_ID") == NULL ? NULL : ak_env("SLURM_CPUS_PER_TASK");
+    int64_t cores;
+    return text != NULL && ak_text_int(&cores, text) && cores > 0 && cores < CORES_MAX ? (int)cores
+                                                                                       : 0;
+}
+
 int ak_cores(void)
 {
     cpu_set_t set;
@@ -50,5 +61,23 @@ int ak_cores(void)
         read_quota(period, "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
         (void)snprintf(both, sizeof both, "%s %s", quota, period);
     }
+    int step = cores_of_step();
+    cores = step > 0 && step < cores ? step : cores;
     return ak_cores_within((int)cores, both);
+}
+
+void ak_cores_place(char out[AK_CORES_PLACE_BYTES])
+{
+    cpu_set_t set;
+    char host[64] = "", processors[AK_HASH_BYTES] = "";
+    const char *job = ak_env("SLURM_JOB_ID"), *step = ak_env("SLURM_STEP_ID");
+    (void)gethostname(host, sizeof host - 1);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        ak_hash_text(processors, &set, sizeof set);
+    }
+    if (cores_of_step() > 0 && job != NULL && step != NULL) {
+        (void)snprintf(out, AK_CORES_PLACE_BYTES, "%.60s step %.20s.%.20s", host, job, step);
+    } else {
+        (void)snprintf(out, AK_CORES_PLACE_BYTES, "%.60s %.16s", host, processors);
+    }
 }

@@ -5,9 +5,16 @@
 #ifndef AK_BASE_CORES_H
 #define AK_BASE_CORES_H
 
-/* Returns the number of processors that the affinity and the control group's quota allow
-   (cpu.max, or cpu.cfs_quota_us before cgroups v2); 1 or more. */
+/* Returns the number of processors that the affinity, the control group's quota (cpu.max, or
+   cpu.cfs_quota_us before cgroups v2) and Slurm (SLURM_CPUS_PER_TASK in a job step) allow; 1 or
+   more. */
 int ak_cores(void);
+
+/* Writes a text that is the same for processes that may use the same processors, and differs
+   otherwise: the host, and the processors that the affinity allows. Steps of Slurm that have
+   processors of their own differ, also where Slurm does not set the affinity. */
+#define AK_CORES_PLACE_BYTES 128
+void ak_cores_place(char out[AK_CORES_PLACE_BYTES]);
 
 /* Returns the smaller of `cores` and the quota, rounded up; 1 or more. `quota` is "QUOTA PERIOD"
    in microseconds, as in cpu.max. A text without two positive numbers ("max 100000", "-1

@@ -49,7 +49,7 @@ static void print_status(const json_t *list)
     size_t i;
     const json_t *one;
     ak_table_begin(&table, ">worker", "host", "device", "state", ">start", ">message", ">cores",
-                   "build", "files", "reason", NULL);
+                   ">compilers", "build", "files", "reason", NULL);
     json_array_foreach((json_t *)(uintptr_t)list, i, one)
     {
         const json_t *shared = json_object_get(one, "shared");
@@ -60,6 +60,7 @@ static void print_status(const json_t *list)
         cell_number(&table, one, "start_s", " s");
         cell_number(&table, one, "round_trip_ms", " ms");
         cell_whole(&table, one, "cores");
+        cell_whole(&table, one, "compile_workers");
         ak_table_cell(&table, "%.*s", BUILD_SHOWN, or_dash(ak_json_text_at(one, "build")));
         ak_table_cell(&table, "%s",
                       shared == NULL         ? "-"

@@ -140,6 +140,17 @@ static const ak_launcher_ops *find(const char *text, size_t length)
     return NULL;
 }
 
+static void count_sharing(ak_launcher *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        ak_seat *seat = &l->seats[i];
+        seat->sharing = seat->host[0] == 0 ? 1 : 0;
+        for (size_t k = 0; k < l->count && seat->host[0] != 0; k++) {
+            seat->sharing += strcmp(seat->host, l->seats[k].host) == 0 ? 1 : 0;
+        }
+    }
+}
+
 /* Keeps only the seat that AUTOKERNEL_SEAT names, counted from 1: several tuners share a launcher's
    seats (cli/wide.c). */
 static void keep_one_seat(ak_launcher *l)
@@ -176,6 +187,7 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
         AK_TRY(ak_workers_read(&least, &most, workers, err));
     }
     AK_TRY(out->ops->seats(out, devices, most, err));
+    count_sharing(out);
     keep_one_seat(out);
     out->least = out->whole > out->count ? 1 : least;
     if (out->least > out->count) {

@@ -23,6 +23,7 @@
 typedef struct ak_seat {
     char host[64];   /* "" if the launcher chooses it */
     char device[64]; /* device of the worker, as the machine there names it */
+    size_t sharing;  /* number of seats on that host, this one included; 1 if that is not known */
 } ak_seat;
 
 /* The words of a command line. The struct owns them; a NULL follows the last. */
@@ -52,9 +53,9 @@ struct ak_launcher {
     char text[AK_LAUNCHER_MAX]; /* the settings: the text after the colon */
     ak_seat *seats;
     size_t count; /* number of seats */
-    size_t
-        whole; /* number of seats of all; more than `count` if AUTOKERNEL_SEAT names one of them */
-    size_t first; /* number of the first seat among all */
+    /* AUTOKERNEL_SEAT leaves only one seat of those that the launcher has. `whole` is how many it
+       has; `first` is the number that seats[0] has among them. */
+    size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */
 };

@@ -68,9 +68,9 @@ typedef struct ak_tuning {
     ak_session session;
     ak_strategy *strategy;
     ak_run_advisor advisor;
-    ak_set *submitted; /* keys of submitted and resumed configurations */
-    ak_flight *flights;
-    size_t flight_count; /* slots, the largest number of jobs in flight */
+    ak_set *submitted;  /* keys of submitted and resumed configurations */
+    ak_flight *flights; /* slots, more when the pool takes more jobs at a time */
+    size_t flight_count, flight_capacity;
 
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];

@@ -9,7 +9,6 @@
  * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
  * the archive before the device starts the next.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "archive/archive.h"
@@ -23,6 +22,8 @@
 #define DOUBT_SECONDS 0.25
 /* Most results that are archived together: more than devices usually finish during one flush. */
 #define GROUP_MAX 64
+/* Jobs in flight for each device after the first. */
+#define FLIGHTS_A_DEVICE 2
 /* Longest wait, after which the budgets are checked again. */
 #define WAIT_NS (AK_SECOND_NS / 4)
 
@@ -34,14 +35,30 @@ static const char proposed_elsewhere[] = "like";
 
 /* ---- proposals ------------------------------------------------------------------------------- */
 
-static ak_flight *free_flight(ak_tuning *r)
+/* Returns how many jobs may be in flight now. One more than are compiled at a time keeps the
+   compile workers busy; of each further device one is measured and one is ready. On a recording
+   nothing overlaps. */
+static size_t most_in_flight(const ak_tuning *r)
 {
+    const ak_pool *pool = r->session.pool;
+    return ak_pool_recalls(pool)
+               ? 1
+               : ak_pool_compile_workers(pool) + 1 + FLIGHTS_A_DEVICE * (r->devices - 1);
+}
+
+/* Returns a slot that is free; NULL if there is no memory. Slots may move. */
+static ak_flight *free_flight(ak_tuning *r, ak_error *err)
+{
+    void *flights = r->flights;
     for (size_t i = 0; i < r->flight_count; i++) {
         if (!r->flights[i].used) {
             return &r->flights[i];
         }
     }
-    return NULL;
+    ak_status status =
+        ak_grow(&flights, &r->flight_capacity, r->flight_count + 1, sizeof *r->flights, err);
+    r->flights = flights;
+    return status == AK_OK ? &r->flights[r->flight_count++] : NULL;
 }
 
 /* Submits a proposal unless its configuration was submitted or resumed before. */
@@ -53,9 +70,10 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
     if (!fresh) {
         return AK_OK;
     }
-    ak_flight *flight = free_flight(r);
-    /* feed() submits only while fewer jobs are pending than there are slots */
-    assert(flight != NULL);
+    ak_flight *flight = free_flight(r, err);
+    if (flight == NULL) {
+        return AK_NO_MEMORY;
+    }
     *flight = (ak_flight){.job = r->session.next_job++,
                           .proposal = *proposal,
                           .propose_ns = propose_ns,
@@ -165,7 +183,7 @@ static ak_status feed(ak_tuning *r, ak_error *err)
 {
     bool idle = false;
     while (!r->exhausted && r->sent < r->evaluations &&
-           ak_pool_pending(r->session.pool) < r->flight_count) {
+           ak_pool_pending(r->session.pool) < most_in_flight(r)) {
         AK_DO(submit_next(&idle, r, err));
         if (idle) {
             return ak_pool_pending(r->session.pool) == 0 ? consult(r, err) : AK_OK;

@@ -10,13 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cores.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
-
-/* Jobs in the pool for each device after the first: one is measured and one is ready. The first
-   device has one job more than there are cores. */
-#define FLIGHTS_A_DEVICE 2
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -63,11 +58,8 @@ static ak_status open_session(ak_tuning *r, ak_error *err)
     AK_DO(ak_session_open(&r->session, r->task, &options, err));
     r->devices = ak_pool_devices(r->session.pool);
     r->devices = r->devices == 0 ? 1 : r->devices;
-    r->flight_count = (size_t)ak_cores() + 1 + FLIGHTS_A_DEVICE * (r->devices - 1);
     if (ak_pool_recalls(r->session.pool)) {
-        /* the clock of the recording starts at 0, and nothing overlaps on it */
-        r->begin_ns = r->events.start_ns = 0;
-        r->flight_count = 1;
+        r->begin_ns = r->events.start_ns = 0; /* the clock of the recording starts at 0 */
     }
     AK_DO(ak_run_advisor_join(&r->advisor, err));
     r->events.pool = r->session.pool;
@@ -105,8 +97,6 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
                                             .archive = r->archive};
     AK_TRY(ak_run_advisor_open(&r->advisor, &setting, err));
     AK_TRY(open_session(r, err));
-    r->flights = ak_alloc(r->flight_count, sizeof *r->flights);
-    AK_TRY(r->flights == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_tuning_reduce_budget(r, err));
     AK_TRY(ak_elsewhere(&r->like, r->task, r->archive, r->options, err));
     ak_transfer_open(&r->transfer, r->like);

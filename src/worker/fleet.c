@@ -14,7 +14,8 @@
 #include "worker/relay.h"
 
 /* Limit for each answer; drivers and compilers may take some seconds to say their versions. A
-   worker that still waits in a queue after as long has the state "queued". */
+   worker that still waits in a queue after AK_RELAY_HELLO beats, which is as long, has the state
+   "queued". */
 #define ANSWER_NS (60 * AK_SECOND_NS)
 #define POLL_MS   50
 /* The end of a worker on a machine without the wanted device: it exits with AK_WORKER_EXIT_USAGE.
@@ -80,13 +81,15 @@ static void keep(visit *v, look *l, const json_t *message, const char *const *na
 
 static void take(visit *v, look *l, const json_t *message)
 {
-    static const char *const hello[] = {"host", "version", "build", "cores", "shared", NULL};
+    static const char *const hello[] = {"host",  "version", "build", "cores",
+                                        "place", "shared",  NULL};
     static const char *const device[] = {"device", NULL};
     ak_error err = AK_ERROR_INIT;
     double took = (double)(ak_clock_ns() - v->since) / 1e9;
     json_t *facts;
-    if (json_object_get(message, "ended") != NULL) {
-        const char *why = ak_json_text_at(message, "ended");
+    if (json_object_get(message, "ended") != NULL || json_object_get(message, "died") != NULL) {
+        const char *died = ak_json_text_at(message, "died");
+        const char *why = *died == 0 ? ak_json_text_at(message, "ended") : died;
         char none[160];
         (void)snprintf(none, sizeof none, "there is no device %.60s there",
                        ak_json_text_at(v->said, "device"));
@@ -137,12 +140,13 @@ static void listen_to(visit *v, look *l)
 
 static void watch(visit *v, look *l)
 {
-    if (v->state == VISIT_OVER || ak_clock_ns() - v->since < ANSWER_NS) {
-        return;
-    }
-    if (v->state == VISIT_STARTING && l->launcher.queues) {
-        over(v, l, "queued", "it waits in the queue");
-    } else if (v->state != VISIT_STARTING) { /* its relay watches over the start */
+    const int64_t waited = ak_clock_ns() - v->since;
+    const int64_t patience = AK_RELAY_HELLO * ak_relay_beat_ms() * AK_MS_NS;
+    if (v->state == VISIT_STARTING) { /* its relay watches over the start, unless it may queue */
+        if (l->launcher.queues && waited >= patience) {
+            over(v, l, "queued", "it waits in the queue");
+        }
+    } else if (v->state != VISIT_OVER && waited >= ANSWER_NS) {
         over(v, l, "failed", "no answer");
     }
 }
@@ -156,7 +160,8 @@ static void start(visit *v, look *l, size_t seat)
     v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)number, "device", s->device,
                         "host", s->host);
     l->good = v->said != NULL && l->good;
-    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, &err) != AK_OK) {
+    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, NULL, &err) !=
+        AK_OK) {
         over(v, l, "failed", err.text);
     }
 }
@@ -187,6 +192,38 @@ static ak_status visit_all(look *l, const volatile int *cancel, ak_error *err)
         }
     } while (count > 0 && l->good);
     return l->good ? AK_OK : ak_fail_memory(err);
+}
+
+static bool is_ready(const look *l, size_t i)
+{
+    return strcmp(ak_json_text_at(l->visits[i].said, "state"), "ready") == 0;
+}
+
+/* Says how many compile workers a run would have beside each worker: workers that stand on the same
+   cores share them (pool_core.c). */
+static void count_compile_workers(look *l)
+{
+    for (size_t i = 0; i < l->launcher.count; i++) {
+        json_t *said = l->visits[i].said;
+        const char *place = ak_json_text_at(said, "place");
+        const double cores = ak_json_number_at(said, "cores");
+        size_t sharing = 0;
+        for (size_t k = 0; k < l->launcher.count; k++) {
+            const char *other = ak_json_text_at(l->visits[k].said, "place");
+            sharing += is_ready(l, k) && strcmp(other, place) == 0 ? 1 : 0;
+        }
+        if (!is_ready(l, i)) {
+            continue;
+        }
+        const size_t known = l->launcher.seats[i].sharing;
+        l->good = ak_json_set(said, "compile_workers",
+                              json_integer((json_int_t)ak_relay_compile_workers(
+                                  cores, sharing > known ? sharing : known))) &&
+                  l->good;
+    }
+    for (size_t i = 0; i < l->launcher.count; i++) {
+        (void)json_object_del(l->visits[i].said, "place");
+    }
 }
 
 static void close_look(look *l)
@@ -220,6 +257,7 @@ ak_status ak_fleet_status(char **out_json, const char *launcher, const char *wor
         start(&l.visits[i], &l, i);
     }
     AK_TRY(visit_all(&l, cancel, err));
+    count_compile_workers(&l);
     list = json_array();
     for (size_t i = 0; i < l.launcher.count; i++) {
         l.good = json_array_append(list, l.visits[i].said) == 0 && l.good;

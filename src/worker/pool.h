@@ -1,7 +1,7 @@
 /*
  * pool.h: manages the processes of a run for the tuner: compile workers (one per core) and one
- * device worker per device. All are children, so that a crash or a hang of one does not harm the
- * tuner.
+ * device worker per device. None of them is the tuner itself, so that a crash or a hang of one does
+ * not harm it.
  *
  * A pool is used from one thread, which submits jobs and waits for results. A job is compiled, then
  * queued for a device; later jobs compile while earlier ones are measured. After the caller has
@@ -17,7 +17,9 @@
  *
  * With a launcher the device workers stand on other machines. Trials begin when as many as
  * `workers` says are ready; others join later. If the connection to a worker breaks, its job is
- * given to another, because that says nothing about the configuration.
+ * given to another, because that says nothing about the configuration. The machines of the workers
+ * also compile, each with the cores that it has for its device; the tuner's machine compiles as
+ * long as none of them is ready. What a lost machine has compiled is compiled again.
  *
  * A backend that recalls (backend.h) has no processes: its pool answers jobs one after the other
  * when they are waited for, and the pool's clock advances by the recorded cost of each trial.
@@ -134,6 +136,9 @@ const char *ak_pool_given_up_why(const ak_pool *pool);
 /* Return the number of devices, and the index of the one with this name; 0 if there is none. */
 size_t ak_pool_devices(const ak_pool *pool);
 size_t ak_pool_device_named(const ak_pool *pool, const char *name);
+/* Returns how many configurations can be compiled at the same time now: by the compile workers of
+   the fleet or, as long as none of its machines is ready, by those of this machine. */
+size_t ak_pool_compile_workers(const ak_pool *pool);
 size_t ak_pool_compiling(const ak_pool *pool); /* pending jobs that are not compiled yet */
 /* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
    flag was set, AK_NOT_FOUND if nothing is pending. If a worker dies, it is restarted and its job

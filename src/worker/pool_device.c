@@ -21,6 +21,9 @@
 /* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
    it first runs. */
 #define CANDIDATE_NS (120 * AK_SECOND_NS)
+/* A trial waits at most this long for the device beside its artifact while another is free; then
+   the artifact travels. That takes some milliseconds, a trial seldom more than 50. */
+#define PATIENCE_NS (AK_SECOND_NS / 5)
 /* At most this many artifacts are kept for later comparisons. */
 #define ARTIFACTS_MAX 512
 
@@ -142,6 +145,7 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
         ak_pool_travel_remove(pool, gone);
         assert(!gone->deleted && pool->artifacts > 0);
         gone->deleted = true;
+        gone->place = AK_POOL_NONE;
         pool->artifacts--;
     }
 }
@@ -169,7 +173,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     ak_pool_unit *u = &pool->units[j->units[0]];
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
     status = status == AK_OK ? ak_message_to_trial(&measured, &conditions, reply, err) : status;
-    if (status == AK_OK && measured.status == AK_TRIAL_LAUNCH_ERROR &&
+    if (status == AK_OK && measured.status == AK_TRIAL_LAUNCH_ERROR && u->place == AK_POOL_NONE &&
         access(u->artifact, R_OK) != 0) {
         status = ak_fail(err, AK_IO,
                          "%.200s: %s; the folder for temporary files can no longer be used: "
@@ -267,7 +271,9 @@ static void opened(ak_pool *pool, ak_pool_device *d, json_t *reply)
     json_decref(d->prepared);
     d->prepared = json_incref(reply);
     d->failures = 0;
+    d->fit = true;
     if (pool->launcher.ops != NULL) {
+        ak_pool_cores_recount(pool);
         (void)ak_pool_promote(pool); /* whoever is ready first; a local home is worth waiting for */
     }
 }
@@ -435,8 +441,9 @@ static bool enough_ready(const ak_pool *pool)
     return opened >= pool->least;
 }
 
-/* Picks the device for a job. Trials: the free device with the fewest trials so far. Checks and
-   comparisons: always the home, whose figures are reported. */
+/* Picks the device for a job. Trials: the device beside the artifact if that lies on another
+   machine, else the free device with the fewest trials so far. Checks and comparisons: always the
+   home, whose figures are reported. */
 static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
 {
     size_t best = AK_POOL_NONE;
@@ -451,7 +458,15 @@ static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
             best = i;
         }
     }
-    return best;
+    const ak_pool_unit *u = any && best != AK_POOL_NONE ? &pool->units[j->units[0]] : NULL;
+    if (u == NULL || u->place == AK_POOL_NONE || u->place == best) {
+        return best;
+    }
+    const ak_pool_device *there = &pool->devices[u->place];
+    if (there->state == AK_DEVICE_FREE && !there->held) {
+        return u->place;
+    }
+    return ak_clock_ns() - u->ended_ns > PATIENCE_NS ? best : AK_POOL_NONE;
 }
 
 /* Returns how long to wait for a reply. A load or launch that exceeds its time-out ends the job; on
@@ -497,6 +512,7 @@ static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error
 
 ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err)
 {
+    const bool loud = ak_pool_is_loud(pool);
     for (size_t i = 0; i < pool->job_count;) {
         ak_pool_job *j = pool->jobs[i];
         bool settled = false;
@@ -511,8 +527,8 @@ ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err)
         if (settled) {
             continue; /* the next job has moved to i */
         }
-        size_t device = ak_pool_is_loud(pool) ? AK_POOL_NONE : device_for(pool, j);
-        if (device != AK_POOL_NONE) {
+        size_t device = loud ? AK_POOL_NONE : device_for(pool, j);
+        if (device != AK_POOL_NONE && ak_pool_travel_ready(pool, &pool->devices[device], j)) {
             status = give_job(pool, device, j, err);
         }
         if (status != AK_OK) {

@@ -48,6 +48,7 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
 {
     size_t opened = 0;
     ak_error why = AK_ERROR_INIT;
+    ak_pool_cores_lost(pool, d);
     ak_pool_worker_stop(&d->worker);
     d->state = AK_DEVICE_GIVEN_UP;
     (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
@@ -103,6 +104,7 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
     pool->device_count = pool->options.every_device ? l->count : 1;
     pool->least = pool->options.every_device ? l->least : 1;
     for (size_t i = 0; i < pool->device_count; i++) {
+        pool->devices[i].fetching = AK_POOL_NONE;
         (void)snprintf(pool->devices[i].name, sizeof pool->devices[i].name, "%.60s",
                        l->seats[i].device);
     }
@@ -110,13 +112,14 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
 }
 
 ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
-                        const char *folder, ak_error *err)
+                        const char *folder, const char *backend, ak_error *err)
 {
     char beat[24];
     ak_words words = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
     const char *const far[] = {
-        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device, NULL};
+        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device,
+        backend, NULL};
     const char *argv[5 + AK_WORDS_MAX + 1] = {program, "worker", "--link", beat,
                                               l->queues ? "1" : "0"};
     ak_status status = ak_launcher_command(&words, l, seat, far, err);
@@ -133,10 +136,27 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
     return status;
 }
 
+/* Has the relay start another device worker; the connection and what lies there stay. */
+static ak_status begin_again(ak_pool *pool, ak_pool_device *d, ak_error *err)
+{
+    ak_pool_worker *w = &d->worker;
+    json_t *line = json_pack("{s:I}", "begin", (json_int_t)++w->begun);
+    ak_status status = line == NULL ? ak_fail_memory(err) : ak_wire_send(w->proc.to, line, err);
+    json_decref(line);
+    w->stale = pool->next_request;
+    w->lost = w->final = false;
+    w->why[0] = 0;
+    return status == AK_CRASHED ? AK_OK : status; /* the end of the relay will be noticed */
+}
+
 ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
+    if (d->worker.stands) {
+        return begin_again(pool, d, err);
+    }
+    ak_pool_cores_lost(pool, d);
     return ak_link_start(&d->worker, &pool->launcher, (size_t)(d - pool->devices), pool->program,
-                         pool->folder.path, err);
+                         pool->folder.path, pool->backend->name, err);
 }
 
 void ak_pool_seats_again(ak_pool *pool)
@@ -163,7 +183,10 @@ void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool
         ak_pool_give_up(pool, d, text);
         return;
     }
-    ak_pool_worker_stop(&d->worker);
+    if (!d->worker.stands) {
+        ak_pool_cores_lost(pool, d);
+        ak_pool_worker_stop(&d->worker);
+    }
     d->state = AK_DEVICE_CLOSED;
     int64_t pause = ak_relay_beat_ms() * AK_MS_NS / PAUSE_PART;
     d->not_before = ak_clock_ns() + (opening ? pause << d->failures : 0);
@@ -193,29 +216,51 @@ static void greet(ak_pool *pool, ak_pool_device *d, const json_t *hello)
     (void)snprintf(d->name, sizeof d->name, "%.30s@%.31s", pool->launcher.seats[seat].device, host);
     (void)snprintf(d->folder, sizeof d->folder, "%s", folder);
     d->away = !json_is_true(json_object_get(hello, "shared"));
-    d->worker.greeted = true;
-    if (ak_pool_travel_begin(pool, d, &err) != AK_OK ||
+    d->worker.greeted = d->worker.stands = true;
+    d->worker.begun = 1;
+    if (ak_pool_cores_open(pool, d, hello, &err) != AK_OK ||
+        ak_pool_travel_begin(pool, d, &err) != AK_OK ||
         ak_pool_device_open(pool, d, &err) == AK_NO_MEMORY) {
         ak_pool_fault(pool, &err);
     }
 }
 
-bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_t *message)
+/* Handles {"died": how, "begun": number, "lost": ...}. */
+static ak_link_message note_death(ak_pool_device *d, const json_t *message)
 {
     ak_pool_worker *w = &d->worker;
-    if (!w->linked) {
-        return false;
+    if (json_integer_value(json_object_get(message, "begun")) != w->begun ||
+        d->state == AK_DEVICE_CLOSED) {
+        return AK_LINK_HANDLED; /* an earlier worker, which was to end */
     }
+    copy_text(w->why, sizeof w->why, ak_json_text_at(message, "died"));
+    w->lost = json_is_true(json_object_get(message, "lost"));
+    w->final = false;
+    return AK_LINK_DIED;
+}
+
+ak_status ak_pool_link_said(ak_link_message *out, ak_pool *pool, ak_pool_device *d,
+                            const json_t *message, ak_error *err)
+{
+    ak_pool_worker *w = &d->worker;
+    const int64_t id = json_integer_value(json_object_get(message, "id"));
+    *out = AK_LINK_HANDLED;
     if (json_object_get(message, "hello") != NULL && !w->greeted) {
         greet(pool, d, message);
-        return true;
-    }
-    if (json_object_get(message, "ended") != NULL) {
+    } else if (json_object_get(message, "core") != NULL) {
+        return ak_pool_core_said(pool, d, message, err);
+    } else if (json_object_get(message, "file") != NULL ||
+               json_object_get(message, "fetched") != NULL) {
+        return ak_pool_travel_said(pool, d, message, err);
+    } else if (json_object_get(message, "died") != NULL) {
+        *out = note_death(d, message);
+    } else if (json_object_get(message, "ended") != NULL) {
         copy_text(w->why, sizeof w->why, ak_json_text_at(message, "ended"));
         w->lost = json_is_true(json_object_get(message, "lost"));
         w->final = json_is_true(json_object_get(message, "final"));
-        *over = true;
-        return true;
+        *out = AK_LINK_OVER;
+    } else if (id <= 0 || id > w->stale) {
+        *out = AK_LINK_WORKERS;
     }
-    return false;
+    return AK_OK;
 }

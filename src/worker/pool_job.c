@@ -168,6 +168,7 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
                          .own_size = own_size,
                          .text = ak_strdup(text),
                          .artifact = ak_strdup(path),
+                         .place = AK_POOL_NONE,
                          .users = 1};
     if (made.text == NULL || made.artifact == NULL ||
         ak_map_put(pool->unit_of, key, pool->unit_count, err) != AK_OK) {

@@ -29,7 +29,9 @@ static ak_status write_source(ak_pool *pool, ak_error *err)
 
 static ak_status start_workers(ak_pool *pool, ak_error *err)
 {
-    for (size_t i = 0; i < pool->compiler_count; i++) {
+    /* With a launcher the machines of the fleet compile; compile workers of this machine are
+       started when there is work and no other machine is ready. */
+    for (size_t i = 0; pool->launcher.ops == NULL && i < pool->compiler_count; i++) {
         AK_DO(ak_pool_compiler_start(pool, &pool->compilers[i], err));
     }
     for (size_t i = 0; i < pool->device_count; i++) {
@@ -130,6 +132,7 @@ void ak_pool_close(ak_pool *pool)
         ak_pool_worker_stop(&pool->devices[i].worker);
         json_decref(pool->devices[i].prepared);
         ak_free(pool->devices[i].has);
+        ak_free(pool->devices[i].cores);
     }
     while (pool->job_count > 0) {
         ak_pool_job_free(pool->jobs[--pool->job_count]);

@@ -5,6 +5,7 @@
  *   pool_worker.c   starts worker processes and compiles units
  *   pool_device.c   gives jobs to device workers and handles their replies
  *   pool_fleet.c    keeps workers on other machines
+ *   pool_core.c     compiles units on those machines
  *   pool_states.c   tells what these workers do
  *   pool_travel.c   sends files to workers that share no folder with the tuner
  *   pool_ask.c      asks a device worker questions
@@ -19,6 +20,7 @@
 #include "base/pack.h"
 #include "base/proc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "launcher/launcher.h"
 #include "worker/message.h"
 #include "worker/pool.h"
@@ -45,7 +47,8 @@
 
 typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILED } ak_unit_state;
 
-/* One configuration and what it is compiled to. */
+/* One configuration and what it is compiled to. The artifact lies in the pool's folder, or in the
+   folder of the seat that compiled it (`place`) if that shares no folder with the pool. */
 typedef struct ak_pool_unit {
     ak_unit_state state;
     ak_config config;
@@ -59,6 +62,7 @@ typedef struct ak_pool_unit {
     int attempts;       /* failures because of the machine */
     int64_t not_before; /* earliest time of the next attempt */
     ak_error fault;     /* the latest failure because of the machine */
+    size_t place;       /* index of the device whose folder has the artifact; AK_POOL_NONE: ours */
     int compile_worker; /* the worker that compiled it, from 1; 0: none did */
     int64_t ended_ns;   /* when it had done so */
 } ak_pool_unit;
@@ -85,12 +89,29 @@ typedef struct ak_pool_worker {
     int64_t deadline; /* for the current request */
     int deaths;       /* deaths in a row, without a finished request between them */
     int64_t request;  /* id of the current request */
+    int number;       /* of a compile worker, from 1 on in the order of their first units; or 0 */
     /* Only for a worker on another machine (relay.h): */
     bool linked;
+    bool stands;      /* the connection works, also if the device worker has died */
+    int64_t begun;    /* number of the device worker on this connection */
+    int64_t stale;    /* replies up to this id are of an earlier device worker */
     bool greeted;     /* it has said hello */
     bool lost, final; /* how the worker ended, as in relay.h */
     char why[256];    /* why it ended, as its relay said; "" if it did not */
 } ak_pool_worker;
+
+/* A compile worker on the machine of a device worker. It has no process here; its requests and
+   replies go over the connection of the device worker. */
+typedef struct ak_pool_core {
+    bool runs; /* it was told to start, and did not end since */
+    bool busy;
+    size_t at;        /* its unit while it is busy */
+    int64_t deadline; /* for that unit */
+    int64_t start;    /* id of its request "start" */
+    int64_t request;  /* id of its request "compile" */
+    int deaths;       /* in a row, without a finished request between them */
+    int number;       /* as in ak_pool_worker */
+} ak_pool_core;
 
 /* What a device worker is doing; it does one thing at a time. */
 typedef enum ak_device_state {
@@ -125,6 +146,14 @@ typedef struct ak_pool_device {
     char folder[AK_PATH_MAX]; /* for the files of the run, as the worker names it */
     bool *has;                /* by unit: its artifact is there */
     size_t has_capacity;
+    bool fit; /* it has opened the task over this connection, so its environment is the tuner's */
+    char place[AK_CORES_PLACE_BYTES]; /* where its cores are: equal texts share their cores */
+    ak_pool_core *cores;
+    size_t core_count;
+    size_t share;           /* how many of them are used now */
+    size_t fetching;        /* the unit whose artifact is on its way here; AK_POOL_NONE: none */
+    int64_t fetched;        /* how many bytes of it are here */
+    int64_t fetch_deadline; /* when the worker counts as one that does not send it */
 } ak_pool_device;
 
 /* The result of code that was measured. */
@@ -154,6 +183,9 @@ struct ak_pool {
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* number of artifacts on disk */
+    size_t fleet_cores; /* compile workers of the fleet that may be used now */
+    int numbered;       /* compile workers that have a number */
+    int64_t watched_ns; /* when the compile workers on other machines were looked at last */
     ak_map *unit_of;    /* key: own_size and text */
     ak_pool_job **jobs; /* in order; a job is removed when its result exists */
     size_t job_count, job_capacity;
@@ -205,10 +237,25 @@ ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
 ak_status ak_pool_device_open(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Notes a fault after which the run cannot go on. Only the first such fault is kept. */
 void ak_pool_fault(ak_pool *pool, const ak_error *err);
-/* Gives waiting units to free compile workers. */
+/* Makes the request to compile a unit, here or (`d` is not NULL) on the machine of a device. */
+ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_pool_device *d,
+                                  const ak_pool_unit *u, ak_error *err);
+/* Makes the first request to a compile worker that may write into `folder`; NULL: no memory. */
+json_t *ak_pool_start_request(const ak_pool *pool, const char *folder);
+/* Returns how long a compile worker may take for a unit. */
+int64_t ak_pool_compile_limit(const ak_pool *pool);
+/* Returns the first unit that may be compiled now, or unit_count if there is none. */
+size_t ak_pool_next_waiting(ak_pool *pool);
+/* Marks a unit as compiled with this failure. */
+void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason);
+/* Reads the reply to "compile". Returns true if the unit has an artifact now. */
+bool ak_pool_unit_compiled(ak_pool *pool, size_t at, int worker, const json_t *reply);
+/* Lets a unit be compiled again, because its artifact or its compile worker is lost. */
+void ak_pool_unit_lost(ak_pool *pool, size_t at);
+/* Gives waiting units to free compile workers: those of the fleet, or, as long as none of them can
+   compile, those of this machine. */
 void ak_pool_compile(ak_pool *pool);
-/* Returns whether something is being compiled at a priority that disturbs timings on this
-   machine. */
+/* Returns whether something is being compiled at a priority that disturbs timings. */
 bool ak_pool_is_loud(const ak_pool *pool);
 /* Handles a compilation that failed because of the machine: the unit waits for its next attempt or,
    after the last, fails. */
@@ -229,9 +276,9 @@ ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, con
 /* pool_fleet.c */
 
 /* Starts the relay that leads to the device worker of a seat. `folder`: for the files of the run.
- */
+   `backend`: of the compile workers there; NULL: there are none. */
 ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
-                        const char *folder, ak_error *err);
+                        const char *folder, const char *backend, ak_error *err);
 
 /* Gives the pool a device for each seat of the launcher. */
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
@@ -242,9 +289,16 @@ void ak_pool_seats_again(ak_pool *pool);
 /* Handles the end of a worker on another machine: it is started again after a pause or given up.
    `opening`: it was not ready yet. */
 void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool opening);
-/* Handles a message that a relay sends about itself. Returns false if the message comes from the
-   worker. *over is true if the worker has ended. */
-bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_t *message);
+/* What a message from a relay was. */
+typedef enum ak_link_message {
+    AK_LINK_WORKERS, /* the device worker's, which is still to be handled */
+    AK_LINK_HANDLED, /* the relay's or a compile worker's */
+    AK_LINK_DIED,    /* the device worker has died, the connection stays */
+    AK_LINK_OVER     /* the connection ends */
+} ak_link_message;
+/* Handles a message that is not the device worker's. Fails if the message breaks the protocol. */
+ak_status ak_pool_link_said(ak_link_message *out, ak_pool *pool, ak_pool_device *d,
+                            const json_t *message, ak_error *err);
 /* If the home cannot work now and another device can, makes the other device the home. Returns
    false if the home was given up and there is no other. */
 bool ak_pool_promote(ak_pool *pool);
@@ -252,6 +306,24 @@ bool ak_pool_promote(ak_pool *pool);
 void ak_pool_mind_deadline(ak_pool *pool);
 /* Gives a device up. Ends the run if too few are left. */
 void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
+
+/* pool_core.c */
+
+/* Notes how many compile workers a machine can have, when its relay says hello. */
+ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hello, ak_error *err);
+/* Handles the end of a connection: units that were compiled or kept there are compiled again. */
+void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d);
+/* Counts the compile workers of the fleet, when a machine has come or is lost. */
+void ak_pool_cores_recount(ak_pool *pool);
+/* Returns whether a unit is being compiled there at a usual priority, because it got no processor
+   at the lowest. */
+bool ak_pool_cores_are_loud(const ak_pool *pool);
+/* Gives waiting units to free compile workers of the fleet. Returns false if it has none. */
+bool ak_pool_cores_compile(ak_pool *pool);
+/* Handles what a compile worker says. */
+ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *message, ak_error *err);
+/* Ends compile workers that hang, and gives up files that do not come. */
+void ak_pool_cores_watch(ak_pool *pool);
 
 /* pool_states.c */
 
@@ -267,11 +339,23 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Writes the path of the kernel on the worker's machine, or "" for a built-in kernel. Returns false
    if it is too long. */
 bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
-/* Writes the path that a unit's artifact has on the device's machine. */
+/* Write the path that the source, or a unit's artifact, has on the device's machine (`d` NULL:
+   here). */
+void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
 void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
                          const ak_pool_unit *u);
 /* Sends the artifacts of a job that are not there yet. */
 ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err);
+/* Returns whether the artifacts of a job are on the device's machine or here. If one is on a third
+   machine, asks for it; it comes before a later turn. */
+bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j);
+/* Fetches the artifact of a unit from the machine that compiled it, one at a time from each. */
+void ak_pool_travel_fetch(ak_pool *pool, size_t at);
+/* Notes that a machine has the artifact of a unit. */
+ak_status ak_pool_travel_has(ak_pool *pool, ak_pool_device *d, size_t at, ak_error *err);
+/* Handles a piece of a file that was asked for, or the line behind its last piece. */
+ak_status ak_pool_travel_said(ak_pool *pool, ak_pool_device *d, const json_t *message,
+                              ak_error *err);
 /* Removes an artifact here and wherever it was sent to. */
 void ak_pool_travel_remove(ak_pool *pool, const ak_pool_unit *u);
 

@@ -39,6 +39,7 @@ json_t *ak_pool_workers(const ak_pool *pool)
                     ak_json_set_text(one, "since", d->since) &&
                     ak_json_set(one, "seat", json_integer((json_int_t)i)) &&
                     ak_json_set_text(one, "host", pool->launcher.seats[i].host) &&
+                    ak_json_set(one, "compile_workers", json_integer((json_int_t)d->share)) &&
                     (d->gone[0] == 0 || ak_json_set_text(one, "why", d->gone));
         if (!good || json_array_append(list, one) != 0) {
             json_decref(one);

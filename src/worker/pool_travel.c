@@ -12,6 +12,10 @@
 
 /* Folder of the kernel's files, below the folder of the run. */
 #define KERNEL_FOLDER "kernel"
+/* Name of what the compilers read, in the folder of the run. */
+#define SOURCE_NAME "source.c"
+/* A file must be here this long after it was asked for. */
+#define FETCH_NS (60 * AK_SECOND_NS)
 
 ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err)
 {
@@ -25,11 +29,22 @@ ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err)
     return ak_pack_write(&pool->kernel, folder, err);
 }
 
+static ak_status send_file(ak_pool_device *d, const char *name, const char *path, ak_error *err)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    AK_DO(ak_fs_read(&bytes, &length, path, AK_TRAVEL_FILE_MAX, err));
+    ak_status status = ak_travel_send(d->worker.proc.to, name, bytes, length, err);
+    ak_free(bytes);
+    return status == AK_CRASHED ? AK_OK : status; /* the end of a worker will be noticed */
+}
+
 ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     ak_free(d->has);
     d->has = NULL;
     d->has_capacity = 0;
+    d->fetching = AK_POOL_NONE;
     for (size_t i = 0; d->away && i < pool->kernel.count; i++) {
         char name[sizeof KERNEL_FOLDER + AK_PACK_NAME_MAX + 1];
         const ak_pack_file *file = &pool->kernel.files[i];
@@ -39,7 +54,7 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
             return status;
         }
     }
-    return AK_OK;
+    return d->away ? send_file(d, SOURCE_NAME, pool->source, err) : AK_OK;
 }
 
 bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d)
@@ -56,11 +71,20 @@ bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_
     return true;
 }
 
+void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d)
+{
+    if (d != NULL && d->away) {
+        (void)snprintf(out, AK_PATH_MAX, "%.3800s/" SOURCE_NAME, d->folder);
+    } else {
+        (void)snprintf(out, AK_PATH_MAX, "%s", pool->source);
+    }
+}
+
 void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
                          const ak_pool_unit *u)
 {
     (void)pool;
-    if (d->away) {
+    if (d != NULL && d->away) {
         (void)snprintf(out, AK_PATH_MAX, "%.3800s/%.200s", d->folder, ak_fs_base(u->artifact));
     } else {
         (void)snprintf(out, AK_PATH_MAX, "%s", u->artifact);
@@ -78,17 +102,6 @@ static ak_status grow(ak_pool_device *d, size_t count, ak_error *err)
     return AK_OK;
 }
 
-static ak_status send_artifact(ak_pool_device *d, const ak_pool_unit *u, ak_error *err)
-{
-    char *code = NULL;
-    size_t length = 0;
-    AK_DO(ak_fs_read(&code, &length, u->artifact, AK_TRAVEL_FILE_MAX, err));
-    ak_status status =
-        ak_travel_send(d->worker.proc.to, ak_fs_base(u->artifact), code, length, err);
-    ak_free(code);
-    return status == AK_CRASHED ? AK_OK : status; /* the end of a worker will be noticed */
-}
-
 ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err)
 {
     if (!d->away) {
@@ -98,7 +111,8 @@ ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job
     for (size_t i = 0; i < j->count; i++) {
         size_t at = j->units[i];
         if (at != AK_POOL_NONE && !d->has[at] && pool->units[at].compiled.status == AK_TRIAL_OK) {
-            AK_DO(send_artifact(d, &pool->units[at], err));
+            const char *path = pool->units[at].artifact;
+            AK_DO(send_file(d, ak_fs_base(path), path, err));
             d->has[at] = true;
         }
     }
@@ -120,4 +134,78 @@ void ak_pool_travel_remove(ak_pool *pool, const ak_pool_unit *u)
             json_decref(line);
         }
     }
+}
+
+/* ---- from there to here ---------------------------------------------------------------------- */
+
+ak_status ak_pool_travel_has(ak_pool *pool, ak_pool_device *d, size_t at, ak_error *err)
+{
+    AK_DO(grow(d, pool->unit_count, err));
+    d->has[at] = true;
+    return AK_OK;
+}
+
+void ak_pool_travel_fetch(ak_pool *pool, size_t at)
+{
+    ak_pool_device *d = &pool->devices[pool->units[at].place];
+    if (d->fetching != AK_POOL_NONE) {
+        return; /* another file is on its way */
+    }
+    json_t *line = json_pack("{s:s}", "fetch", ak_fs_base(pool->units[at].artifact));
+    if (line != NULL) {
+        (void)ak_wire_send(d->worker.proc.to, line, NULL);
+        d->fetching = at;
+        d->fetched = 0;
+        d->fetch_deadline = ak_clock_ns() + FETCH_NS;
+    }
+    json_decref(line);
+}
+
+bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j)
+{
+    const size_t seat = (size_t)(d - pool->devices);
+    bool ready = true;
+    for (size_t i = 0; i < j->count; i++) {
+        size_t at = j->units[i];
+        if (at == AK_POOL_NONE || pool->units[at].place == AK_POOL_NONE ||
+            pool->units[at].place == seat || (at < d->has_capacity && d->has[at])) {
+            continue;
+        }
+        ready = false;
+        ak_pool_travel_fetch(pool, at);
+    }
+    return ready;
+}
+
+/* Handles {"fetched": NAME, "why": ...}: the artifact is here now, or is compiled again. */
+static void fetched(ak_pool *pool, ak_pool_device *d, const json_t *message)
+{
+    size_t at = d->fetching;
+    d->fetching = AK_POOL_NONE;
+    if (d->fetched > 0 && !json_is_string(json_object_get(message, "why"))) {
+        pool->units[at].place = AK_POOL_NONE;
+    } else {
+        ak_pool_cores_lost(pool, d); /* it compiles for nothing if its files do not come */
+    }
+}
+
+ak_status ak_pool_travel_said(ak_pool *pool, ak_pool_device *d, const json_t *message,
+                              ak_error *err)
+{
+    const char *piece = ak_json_text_at(message, "file");
+    const char *name = *piece == 0 ? ak_json_text_at(message, "fetched") : piece;
+    if (d->fetching == AK_POOL_NONE ||
+        strcmp(name, ak_fs_base(pool->units[d->fetching].artifact)) != 0) {
+        return AK_OK; /* the file was given up, because it did not come in time */
+    }
+    if (*piece == 0) {
+        fetched(pool, d, message);
+        return AK_OK;
+    }
+    if (json_object_get(message, "data") == NULL ||
+        json_integer_value(json_object_get(message, "at")) != d->fetched) {
+        return ak_fail(err, AK_CORRUPT, "it sent a piece of a file that nobody had asked for");
+    }
+    d->fetched += AK_TRAVEL_PIECE_MAX;
+    return ak_travel_take_object(message, pool->folder.path, err);
 }

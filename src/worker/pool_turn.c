@@ -3,7 +3,7 @@
  * everything that happens:
  *
  *     units      configurations to compile, in the order in which they were requested; each is
- *                given once to a free compile worker
+ *                given to a free compile worker, and to another if that one is lost
  *     jobs       wait until their units are compiled, then for a device, in order
  *     results    wait for the caller
  *
@@ -88,7 +88,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     char text[DEVICE_TEXT];
     ak_pool_job *j = d->job;
     ak_device_state before = d->state;
-    bool linked = d->worker.linked, lost = linked && d->worker.lost;
+    const bool linked = d->worker.linked, lost = linked && d->worker.lost;
     say_ended(text, pool, d, how);
     d->job = NULL;
     d->worker.busy = false;
@@ -187,74 +187,101 @@ static void stop_at_once(ak_pool_worker *w)
     }
 }
 
-/* Returns an error if a reply is none to what the worker was asked. */
-static ak_status expected(const ak_pool *pool, const ak_pool_worker *w, const ak_pool_device *d,
-                          const json_t *reply, ak_error *err)
-{
-    if (!w->busy || json_integer_value(json_object_get(reply, "id")) != w->request) {
-        return ak_fail(err, AK_CORRUPT, "it answered what nobody had asked");
-    }
-    return d != NULL ? ak_pool_device_check(pool, d, reply, err) : AK_OK;
-}
+/* What a message of a worker means for the reading of the next. */
+typedef enum heed_next {
+    HEED_NEXT,   /* there may be another message */
+    HEED_OVER,   /* the relay has said why it ends */
+    HEED_BROKEN, /* the worker broke the protocol, as `why` says */
+    HEED_CLOSED  /* the worker was ended or started again: what it sent is gone */
+} heed_next;
 
-static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
+/* Handles one message of a worker. */
+static ak_status heed(heed_next *out, ak_pool *pool, size_t at, json_t *message, ak_error *why,
+                      ak_error *err)
 {
-    char how[256] = "";
-    bool over = false;
     ak_pool_worker *w = worker_at(pool, at);
     ak_pool_device *d = device_at(pool, at);
-    ak_error why = AK_ERROR_INIT;
-    ak_status status = collect(&over, w, &why);
-    while (status == AK_OK) {
-        json_t *reply = NULL;
-        status = ak_line_reader_next(&reply, &w->reader, &why);
-        if (status != AK_OK || reply == NULL) {
-            break;
+    const bool linked = w->linked;
+    *out = HEED_NEXT;
+    if (linked) {
+        ak_link_message kind;
+        if (ak_pool_link_said(&kind, pool, d, message, why) != AK_OK || kind == AK_LINK_OVER) {
+            *out = why->status != AK_OK ? HEED_BROKEN : HEED_OVER;
+            return AK_OK;
         }
-        ak_status handled = AK_OK;
-        if (d != NULL && ak_pool_link_said(&over, pool, d, reply)) {
-            json_decref(reply);
-            if (over) {
-                break;
-            }
-            continue;
-        }
-        status = expected(pool, w, d, reply, &why);
-        if (status != AK_OK) {
-            json_decref(reply);
-            break;
-        }
-        if (d != NULL) {
-            handled = ak_pool_device_replied(pool, d, reply, err);
-        } else {
-            ak_pool_compiler_replied(pool, w, reply);
-        }
-        json_decref(reply);
-        if (handled != AK_OK) {
-            return handled;
-        }
-        if (d != NULL && d->state == AK_DEVICE_LOST) {
-            /* The worker ends by itself or is killed here. */
-            char text[DEVICE_TEXT];
-            say_ended(text, pool, d, "a candidate left the device in an error");
-            return device_again(pool, d, text, err);
+        if (kind != AK_LINK_WORKERS) {
+            AK_DO(kind == AK_LINK_DIED ? device_died(pool, d, w->why, false, err) : AK_OK);
+            *out = w->linked ? HEED_NEXT : HEED_CLOSED;
+            return AK_OK;
         }
     }
-    if (status == AK_OK && !over) {
+    if (!w->busy || json_integer_value(json_object_get(message, "id")) != w->request) {
+        (void)ak_fail(why, AK_CORRUPT, "it answered what nobody had asked");
+        *out = HEED_BROKEN;
         return AK_OK;
     }
-    if (status != AK_OK) { /* the worker broke the protocol */
-        (void)snprintf(how, sizeof how, "%.120s", why.text);
+    if (d == NULL) {
+        ak_pool_compiler_replied(pool, w, message);
+        return AK_OK;
+    }
+    if (ak_pool_device_check(pool, d, message, why) != AK_OK) {
+        *out = HEED_BROKEN;
+        return AK_OK;
+    }
+    AK_DO(ak_pool_device_replied(pool, d, message, err));
+    if (d->state == AK_DEVICE_LOST) { /* the worker ends by itself or is killed here */
+        char text[DEVICE_TEXT];
+        say_ended(text, pool, d, "a candidate left the device in an error");
+        AK_DO(device_again(pool, d, text, err));
+        *out = linked && w->linked ? HEED_NEXT : HEED_CLOSED;
+    }
+    return AK_OK;
+}
+
+/* Handles the end of a worker, of which `why` says how it broke the protocol, if it did. `told`:
+   its relay has said why it ends. */
+static ak_status bury(ak_pool *pool, size_t at, bool told, const ak_error *why, ak_error *err)
+{
+    char how[256] = "";
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_pool_device *d = device_at(pool, at);
+    w->stands = false;
+    if (why->status != AK_OK) {
+        (void)snprintf(how, sizeof how, "%.120s", why->text);
         w->lost = w->linked;
         stop_at_once(w);
     } else if (w->linked) {
-        w->lost = w->lost || w->why[0] == 0; /* the relay itself was killed */
-        (void)snprintf(how, sizeof how, "%s", w->why[0] == 0 ? "its relay was killed" : w->why);
+        w->lost = w->lost || !told; /* the relay itself was killed */
+        (void)snprintf(how, sizeof how, "%s", told ? w->why : "its relay was killed");
     } else {
         autopsy(how, sizeof how, w);
     }
     return d != NULL ? device_died(pool, d, how, false, err)
                      : compiler_died(pool, w, how, false, err);
+}
+
+/* Reads what a worker has sent and handles it. */
+static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
+{
+    bool over = false;
+    heed_next next = HEED_NEXT;
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = collect(&over, w, &why);
+    while (status == AK_OK && next == HEED_NEXT) {
+        json_t *message = NULL;
+        status = ak_line_reader_next(&message, &w->reader, &why);
+        if (status != AK_OK || message == NULL) {
+            break;
+        }
+        ak_status handled = heed(&next, pool, at, message, &why, err);
+        json_decref(message);
+        AK_DO(handled);
+    }
+    if (next == HEED_CLOSED || (status == AK_OK && next == HEED_NEXT && !over)) {
+        return AK_OK;
+    }
+    return bury(pool, at, next == HEED_OVER, &why, err);
 }
 
 static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
@@ -265,6 +292,7 @@ static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
     if (!w->busy || w->proc.pid == 0 || starting || ak_clock_ns() < w->deadline) {
         return AK_OK;
     }
+    w->lost = false;
     stop_at_once(w);
     return d != NULL ? device_died(pool, d, "no answer, killed", true, err)
                      : compiler_died(pool, w, "no answer, killed", true, err);
@@ -301,6 +329,7 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     for (size_t i = 0; i < worker_count(pool); i++) {
         AK_DO(watch(pool, i, err));
     }
+    ak_pool_cores_watch(pool);
     return AK_OK;
 }
 

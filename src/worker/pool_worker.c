@@ -26,7 +26,8 @@ void ak_pool_worker_stop(ak_pool_worker *w)
     }
     ak_process_kill_tree(&w->proc);
     ak_line_reader_free(&w->reader);
-    w->busy = w->linked = w->greeted = w->lost = w->final = false;
+    w->busy = w->linked = w->stands = w->greeted = w->lost = w->final = false;
+    w->stale = 0;
     w->why[0] = 0;
 }
 
@@ -85,17 +86,26 @@ static json_t *compiler_names(const ak_pool *pool)
     return list;
 }
 
+json_t *ak_pool_start_request(const ak_pool *pool, const char *folder)
+{
+    json_t *request = json_object();
+    bool good = request != NULL && ak_json_set_text(request, "folder", folder) &&
+                ak_json_set(request, "compilers", compiler_names(pool));
+    if (!good) {
+        json_decref(request);
+        return NULL;
+    }
+    return request;
+}
+
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err)
 {
     ak_status status = worker_start(w, pool, "--compile", pool->backend->name, err);
     if (status != AK_OK) {
         return status;
     }
-    json_t *request = json_object();
-    bool good = request != NULL && ak_json_set_text(request, "folder", pool->folder.path) &&
-                ak_json_set(request, "compilers", compiler_names(pool));
-    if (!good) {
-        json_decref(request);
+    json_t *request = ak_pool_start_request(pool, pool->folder.path);
+    if (request == NULL) {
         return ak_fail_memory(err);
     }
     status = ak_pool_worker_ask(w, pool, "start", request, AK_POOL_SPARE_NS, err);
@@ -145,8 +155,13 @@ ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
     AK_DO(elsewhere ? ak_pool_seat_start(pool, d, err)
                     : worker_start(&d->worker, pool, "--device", d->name, err));
     d->state = AK_DEVICE_OPENING;
-    /* a worker on another machine is told what to open when it has said hello */
-    return elsewhere ? AK_OK : ak_pool_device_open(pool, d, err);
+    /* a worker on another machine is told what to open when its relay has said hello */
+    if (d->worker.linked && !d->worker.greeted) {
+        return AK_OK;
+    }
+    ak_status status = ak_pool_device_open(pool, d, err);
+    /* the end of a relay will be noticed */
+    return elsewhere && status == AK_CRASHED ? AK_OK : status;
 }
 
 void ak_pool_fault(ak_pool *pool, const ak_error *err)
@@ -158,10 +173,16 @@ void ak_pool_fault(ak_pool *pool, const ak_error *err)
 
 /* ---- compiling ----------------------------------------------------------------------------- */
 
-static ak_status compile_request(json_t **out, const ak_pool *pool, const ak_pool_unit *u,
-                                 ak_error *err)
+int64_t ak_pool_compile_limit(const ak_pool *pool)
+{
+    return COMPILE_CLOCK_TIMES * pool->options.compile_timeout_ns + AK_POOL_SPARE_NS;
+}
+
+ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_pool_device *d,
+                                  const ak_pool_unit *u, ak_error *err)
 {
     ak_options options = {0};
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
     size_t bytes;
     int threads;
     ak_status status = AK_OK;
@@ -179,11 +200,13 @@ static ak_status compile_request(json_t **out, const ak_pool *pool, const ak_poo
         good = json_array_append_new(list, json_string(options.argv[i])) == 0;
     }
     good = good && json_object_set(request, "options", list) == 0;
-    good = good && ak_json_set_text(request, "source", pool->source);
+    ak_pool_travel_source(source, pool, d);
+    ak_pool_travel_path(artifact, pool, d, u);
+    good = good && ak_json_set_text(request, "source", source);
     good = good &&
            (options.compiler == NULL || ak_json_set_text(request, "compiler", options.compiler));
-    good = good && ak_json_set_text(request, "folder", pool->folder.path);
-    good = good && ak_json_set_text(request, "artifact", u->artifact);
+    good = good && ak_json_set_text(request, "folder", d == NULL ? pool->folder.path : d->folder);
+    good = good && ak_json_set_text(request, "artifact", artifact);
     good =
         good && ak_json_set(request, "timeout_ns", json_integer(pool->options.compile_timeout_ns));
     good = good && (u->attempts == 0 || ak_json_set(request, "again", json_true()));
@@ -203,15 +226,13 @@ out:
     return AK_OK;
 }
 
-/* Marks a unit as compiled with this failure. */
-static void unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason)
+void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason)
 {
     u->state = AK_UNIT_COMPILED;
     u->compiled = (ak_compile_result){.status = status, .reason = ak_strdup(reason)};
 }
 
-/* Returns the first unit that may be compiled now, or unit_count if there is none. */
-static size_t next_waiting(ak_pool *pool)
+size_t ak_pool_next_waiting(ak_pool *pool)
 {
     int64_t now = ak_clock_ns();
     while (pool->next_unit < pool->unit_count &&
@@ -228,17 +249,6 @@ static size_t next_waiting(ak_pool *pool)
     return at;
 }
 
-bool ak_pool_is_loud(const ak_pool *pool)
-{
-    for (size_t i = 0; i < pool->compiler_count; i++) {
-        const ak_pool_worker *w = &pool->compilers[i];
-        if (w->busy && w->at != AK_POOL_NONE && pool->units[w->at].attempts > 0) {
-            return pool->backend->is_cpu;
-        }
-    }
-    return false;
-}
-
 void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why)
 {
     ak_pool_unit *u = &pool->units[at];
@@ -249,59 +259,105 @@ void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why)
         pool->next_unit = at < pool->next_unit ? at : pool->next_unit;
         return;
     }
-    unit_fails(u, AK_TRIAL_TIMED_OUT, why->text);
+    ak_pool_unit_fails(u, AK_TRIAL_TIMED_OUT, why->text);
     u->deleted = true; /* a later job compiles it again */
 }
 
-void ak_pool_compile(ak_pool *pool)
+void ak_pool_unit_lost(ak_pool *pool, size_t at)
+{
+    ak_pool_unit *u = &pool->units[at];
+    pool->artifacts -=
+        u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted ? 1 : 0;
+    u->place = AK_POOL_NONE;
+    if (u->state == AK_UNIT_COMPILED && u->users == 0) {
+        u->deleted = true; /* a later job compiles it again */
+        return;
+    }
+    ak_compile_result_clear(&u->compiled);
+    u->state = AK_UNIT_WAITING;
+    u->deleted = false;
+    pool->next_unit = at < pool->next_unit ? at : pool->next_unit;
+}
+
+bool ak_pool_is_loud(const ak_pool *pool)
+{
+    for (size_t i = 0; pool->backend->is_cpu && i < pool->compiler_count; i++) {
+        const ak_pool_worker *w = &pool->compilers[i];
+        if (w->busy && w->at != AK_POOL_NONE && pool->units[w->at].attempts > 0) {
+            return true;
+        }
+    }
+    return pool->backend->is_cpu && ak_pool_cores_are_loud(pool);
+}
+
+/* Gives waiting units to the free compile workers of this machine. With a launcher these are
+   started when they are first needed. */
+static void compile_here(ak_pool *pool)
 {
     for (size_t i = 0; i < pool->compiler_count; i++) {
         ak_pool_worker *w = &pool->compilers[i];
-        if (w->busy || w->proc.pid == 0) {
+        ak_error err = AK_ERROR_INIT;
+        if (w->busy) {
             continue;
         }
-        size_t at = next_waiting(pool);
+        size_t at = ak_pool_next_waiting(pool);
         if (at == pool->unit_count) {
             return;
         }
+        if (w->proc.pid == 0) {
+            if (pool->launcher.ops != NULL && ak_pool_compiler_start(pool, w, &err) != AK_OK) {
+                ak_pool_fault(pool, &err);
+            }
+            continue;
+        }
         ak_pool_unit *u = &pool->units[at];
-        ak_error err = AK_ERROR_INIT;
         json_t *request = NULL;
-        if (compile_request(&request, pool, u, &err) != AK_OK) {
-            unit_fails(u, AK_TRIAL_INVALID, err.text);
+        if (ak_pool_compile_request(&request, pool, NULL, u, &err) != AK_OK) {
+            ak_pool_unit_fails(u, AK_TRIAL_INVALID, err.text);
             continue;
         }
         u->state = AK_UNIT_COMPILING;
         w->at = at;
-        (void)ak_pool_worker_ask(
-            w, pool, "compile", request,
-            COMPILE_CLOCK_TIMES * pool->options.compile_timeout_ns + AK_POOL_SPARE_NS, &err);
+        w->number = w->number == 0 ? ++pool->numbered : w->number;
+        (void)ak_pool_worker_ask(w, pool, "compile", request, ak_pool_compile_limit(pool), &err);
     }
 }
 
-void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *reply)
+void ak_pool_compile(ak_pool *pool)
+{
+    if (!ak_pool_cores_compile(pool)) {
+        compile_here(pool);
+    }
+}
+
+bool ak_pool_unit_compiled(ak_pool *pool, size_t at, int worker, const json_t *reply)
 {
     ak_error err = AK_ERROR_INIT;
-    w->busy = false;
-    w->deaths = 0;
-    if (w->at == AK_POOL_NONE) {
-        return; /* the reply to "start" */
-    }
-    size_t at = w->at;
     ak_pool_unit *u = &pool->units[at];
-    w->at = AK_POOL_NONE;
     ak_status status = ak_message_fault(reply, &err);
     if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
         ak_pool_unit_again(pool, at, &err);
-        return;
+        return false;
     }
     u->attempts = 0;
     status = status == AK_OK ? ak_message_to_compile(&u->compiled, reply, &err) : status;
     if (status != AK_OK) {
-        unit_fails(u, AK_TRIAL_COMPILE_ERROR, err.text);
+        ak_pool_unit_fails(u, AK_TRIAL_COMPILE_ERROR, err.text);
     }
     u->state = AK_UNIT_COMPILED;
-    u->compile_worker = (int)(w - pool->compilers) + 1;
+    u->compile_worker = worker;
     u->ended_ns = ak_clock_ns();
     pool->artifacts += u->compiled.status == AK_TRIAL_OK ? 1 : 0;
+    return u->compiled.status == AK_TRIAL_OK;
+}
+
+void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *reply)
+{
+    size_t at = w->at;
+    w->busy = false;
+    w->deaths = 0;
+    w->at = AK_POOL_NONE;
+    if (at != AK_POOL_NONE) { /* otherwise it is the reply to "start" */
+        (void)ak_pool_unit_compiled(pool, at, w->number, reply);
+    }
 }

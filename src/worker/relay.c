@@ -1,4 +1,4 @@
-/* relay.c: moves lines between two processes, for both relays; see relay.h. */
+/* relay.c: moves lines between processes, for both relays; see relay.h. */
 #include "worker/relay.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ void ak_relay_say_json(ak_relay_end *end, const json_t *object)
     ak_buf_free(&line);
 }
 
-static size_t waiting(const ak_relay_end *end)
+size_t ak_relay_waiting(const ak_relay_end *end)
 {
     return end->pending.length - end->sent;
 }
@@ -69,10 +69,10 @@ static void take(ak_relay_end *end)
 
 static void put(ak_relay_end *end)
 {
-    ssize_t wrote = write(end->out, end->pending.data + end->sent, waiting(end));
+    ssize_t wrote = write(end->out, end->pending.data + end->sent, ak_relay_waiting(end));
     if (wrote > 0) {
         end->sent += (size_t)wrote;
-        if (waiting(end) == 0) {
+        if (ak_relay_waiting(end) == 0) {
             ak_buf_clear(&end->pending);
             end->sent = 0;
         }
@@ -83,24 +83,27 @@ static void put(ak_relay_end *end)
     }
 }
 
-void ak_relay_turn(ak_relay_end *a, ak_relay_end *b, int extra, int64_t wait_ns)
+void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t wait_ns)
 {
-    ak_relay_end *ends[2] = {a, b};
-    struct pollfd ready[5];
+    struct pollfd ready[2 * AK_RELAY_ENDS_MAX + 1];
     struct timespec wait = {.tv_sec = wait_ns / AK_SECOND_NS, .tv_nsec = wait_ns % AK_SECOND_NS};
-    for (int i = 0; i < 2; i++) {
-        bool full = waiting(ends[1 - i]) > AK_LINE_MAX;
-        /* poll ignores a negative descriptor */
-        ready[2 * i] =
-            (struct pollfd){.fd = ends[i]->over ? -1 : ends[i]->in, .events = full ? 0 : POLLIN};
-        ready[2 * i + 1] =
-            (struct pollfd){.fd = waiting(ends[i]) > 0 ? ends[i]->out : -1, .events = POLLOUT};
+    bool full = false; /* one of the others has too much to write */
+    for (size_t i = 1; i < count; i++) {
+        full = full || ak_relay_waiting(ends[i]) > AK_LINE_MAX;
     }
-    ready[4] = (struct pollfd){.fd = extra, .events = POLLIN};
-    if (ppoll(ready, 5, &wait, NULL) <= 0) {
+    for (size_t i = 0; i < count; i++) {
+        const ak_relay_end *end = ends[i];
+        bool held = i == 0 ? full : ak_relay_waiting(ends[0]) > AK_LINE_MAX;
+        /* poll ignores a negative descriptor */
+        ready[2 * i] = (struct pollfd){.fd = end->over ? -1 : end->in, .events = held ? 0 : POLLIN};
+        ready[2 * i + 1] =
+            (struct pollfd){.fd = ak_relay_waiting(end) > 0 ? end->out : -1, .events = POLLOUT};
+    }
+    ready[2 * count] = (struct pollfd){.fd = extra, .events = POLLIN};
+    if (ppoll(ready, 2 * count + 1, &wait, NULL) <= 0) {
         return;
     }
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (ready[2 * i].revents != 0) {
             take(ends[i]);
         }
@@ -113,11 +116,20 @@ void ak_relay_turn(ak_relay_end *a, ak_relay_end *b, int extra, int64_t wait_ns)
 void ak_relay_flush(ak_relay_end *end, int64_t wait_ns)
 {
     int64_t deadline = ak_clock_ns() + wait_ns;
-    while (waiting(end) > 0 && ak_clock_ns() < deadline) {
+    while (ak_relay_waiting(end) > 0 && ak_clock_ns() < deadline) {
         struct pollfd ready = {.fd = end->out, .events = POLLOUT};
         (void)poll(&ready, 1, 50);
         put(end);
     }
+}
+
+size_t ak_relay_compile_workers(double cores, size_t sharing)
+{
+    if (!(cores >= 1)) {
+        return 0;
+    }
+    const size_t count = cores > AK_CORES_MAX ? AK_CORES_MAX : (size_t)cores;
+    return count > sharing && sharing > 0 ? count / sharing : 1;
 }
 
 int64_t ak_relay_beat_ms(void)

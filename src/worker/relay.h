@@ -1,16 +1,27 @@
 /*
- * relay.h: connects the tuner with a worker on another machine.
+ * relay.h: connects the tuner with the workers on another machine.
  *
- *     tuner -- near relay -- launcher (ssh, srun, ...) - - far relay -- worker
+ *     tuner -- near relay -- launcher (ssh, srun, ...) - - far relay -+- device worker
+ *                                                                     +- compile worker 1
+ *                                                                     +- compile worker 2 ...
  *
- * The pool starts the near relay as if it were the worker (`autokernel worker --link`). The near
- * relay starts the launcher, whose standard input and output lead to the far relay (`autokernel
- * worker --stdio`), and the far relay starts the worker. Both pass lines on. Besides that:
+ * The pool starts the near relay as if it were the device worker (`autokernel worker --link`). The
+ * near relay starts the launcher, whose standard input and output lead to the far relay
+ * (`autokernel worker --stdio`). The far relay starts a device worker at once, and compile workers
+ * when the first request for each comes. Both relays pass lines on. Besides that:
  *
- *   - The first line of the far relay is its hello: protocol, version, build, host, cores, and
- *     the folder for the files of the run. This is the pool's own folder if the other machine sees
- *     it ("shared"), else a new one, into which the files travel (travel.h). Any other first line,
- *     or another build, ends the connection with one line that says why.
+ *   - The first line of the far relay is its hello: protocol, version, build, host, cores, the
+ *     place where these cores are, and the folder for the files of the run. This is the pool's own
+ *     folder if the other machine sees it ("shared"), else a new one, into which the files travel
+ *     (travel.h). Any other first line, or another build, ends the connection with one line that
+ *     says why.
+ *   - A line that begins with {"core": K, is for compile worker K or comes from it, without that
+ *     member; all other lines with an id are for the device worker or come from it. {"core": K,
+ *     "ended": why} says that compile worker K is gone. The next request for it starts another.
+ *     {"end": K} ends it.
+ *   - {"died": why, "begun": N, "lost": true or false} says that the device worker is gone; the
+ *     connection stays. {"begin": N} starts device worker N, in place of an earlier one if it is
+ *     still there. The first is number 1.
  *   - An empty line is a beat. The near relay sends one now and then and the far relay answers it,
  *     whatever the worker is doing. A relay that hears nothing for several beats ends its side, so
  *     no process of ours stays behind on a machine that is cut off.
@@ -29,7 +40,11 @@
 #include "base/proc.h"
 #include "worker/wire.h"
 
-#define AK_RELAY_PROTOCOL 2
+#define AK_RELAY_PROTOCOL 3
+/* Most compile workers of one far relay. */
+#define AK_CORES_MAX 128
+/* How a line begins that is for a compile worker or comes from one; its number follows. */
+#define AK_RELAY_CORE "{\"core\":"
 /* Beats that may be missed before the other side counts as lost. */
 #define AK_RELAY_MISSED 4
 /* A worker must say hello within this many beats, unless its launcher queues. */
@@ -53,13 +68,21 @@ void ak_relay_close(ak_relay_end *end);
 /* Appends a line for this side. */
 void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
 void ak_relay_say_json(ak_relay_end *end, const json_t *object);
+/* Returns how many bytes wait to be written to this side. */
+size_t ak_relay_waiting(const ak_relay_end *end);
 /* Waits at most wait_ns until bytes can be read or written on one of the sides, or until the
-   descriptor `extra` (-1: none) can be read; then reads and writes what the two sides allow. A side
-   is not read while the other side has more than AK_LINE_MAX bytes to write. */
-void ak_relay_turn(ak_relay_end *a, ak_relay_end *b, int extra, int64_t wait_ns);
+   descriptor `extra` (-1: none) can be read; then reads and writes what the sides allow. The first
+   side exchanges lines with all others, at most AK_RELAY_ENDS_MAX sides in all. It is not read
+   while one of the others has more than AK_LINE_MAX bytes to write, and they are not read while it
+   has. */
+#define AK_RELAY_ENDS_MAX (2 + AK_CORES_MAX)
+void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t wait_ns);
 /* Writes what is pending, for at most wait_ns. */
 void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
 
+/* Returns how many compile workers a device has beside it on a machine that says it has so many
+   cores, if that many devices share them: at least one, unless the machine has none. */
+size_t ak_relay_compile_workers(double cores, size_t sharing);
 /* Returns the time between two beats in milliseconds. */
 int64_t ak_relay_beat_ms(void);
 /* Writes the hash of this program's file, or "" if it cannot be read. */
@@ -69,8 +92,8 @@ void ak_relay_build(char out[AK_BUILD_BYTES]);
 /* worker --link BEAT_MS QUEUES WORDS...: the near relay. QUEUES: "1" if the launcher may let a
    worker wait for as long as it takes. */
 int ak_relay_near(int argc, char **argv);
-/* worker --stdio BEAT_MS FOLDER ROLE WHAT: the far relay of `worker ROLE WHAT`. FOLDER: the
-   temporary folder of the pool. */
+/* worker --stdio BEAT_MS FOLDER ROLE WHAT [BACKEND]: the far relay of `worker ROLE WHAT`, and of
+   compile workers for this backend. FOLDER: the temporary folder of the pool. */
 int ak_relay_far(int argc, char **argv);
 
 #endif

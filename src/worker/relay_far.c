@@ -1,7 +1,8 @@
-/* relay_far.c: the relay beside a worker that was started from another machine; see relay.h. */
+/* relay_far.c: the relay beside the workers that were started from another machine; see relay.h. */
 #include "worker/relay.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,98 +16,285 @@
 
 #define LAST_NS AK_SECOND_NS /* the last line may take this long to be written */
 
+/* A worker process and the pipes to it. */
+typedef struct child {
+    ak_proc proc;
+    ak_relay_end end;
+    bool runs;
+} child;
+
+typedef struct far {
+    ak_relay_end near;
+    char self[AK_PATH_MAX];    /* this program */
+    const char *folder;        /* for the files of the run */
+    const char *role, *what;   /* command line of the device worker */
+    const char *backend;       /* of the compile workers; NULL: there are none */
+    child device;              /* the device worker */
+    int64_t begun;             /* its number: how many were started so far */
+    child cores[AK_CORES_MAX]; /* compile worker K is cores[K - 1] */
+    ak_travel_file file;       /* the file that the tuner fetches */
+    bool over;                 /* the connection ends */
+} far;
+
 static void say_hello(ak_relay_end *near, const char *folder, bool shared)
 {
-    char build[AK_BUILD_BYTES], host[64] = "";
+    char build[AK_BUILD_BYTES], host[64] = "", place[AK_CORES_PLACE_BYTES];
     (void)gethostname(host, sizeof host - 1);
     ak_relay_build(build);
+    ak_cores_place(place);
     json_t *hello =
-        json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:b, s:s}", "hello", "autokernel", "protocol",
-                  AK_RELAY_PROTOCOL, "version", AK_VERSION, "build", build, "host", host, "cores",
-                  ak_cores(), "shared", shared, "folder", folder);
+        json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:b, s:s}", "hello", "autokernel",
+                  "protocol", AK_RELAY_PROTOCOL, "version", AK_VERSION, "build", build, "host",
+                  host, "cores", ak_cores(), "place", place, "shared", shared, "folder", folder);
     ak_relay_say_json(near, hello);
     json_decref(hello);
 }
 
-/* Returns true if somebody has stopped the worker (SIGSTOP), so that it would never answer. */
-static bool is_stopped(const ak_proc *proc)
+/* Says a line that json_pack made. */
+static void say(far *f, json_t *line)
+{
+    ak_relay_say_json(&f->near, line);
+    json_decref(line);
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+static ak_status child_start(child *c, const far *f, const char *role, const char *what,
+                             ak_error *err)
+{
+    const char *const words[] = {f->self, "worker", role, what, NULL};
+    const ak_proc_spec spec = {.argv = words, .any_thread = true};
+    AK_DO(ak_proc_start(&c->proc, &spec, err));
+    ak_relay_open(&c->end, c->proc.from, c->proc.to);
+    c->runs = true;
+    return AK_OK;
+}
+
+static void child_stop(child *c)
+{
+    if (c->runs) {
+        ak_process_kill_tree(&c->proc);
+        ak_relay_close(&c->end);
+        c->runs = false;
+    }
+}
+
+/* Returns whether a worker is gone, and how. *lost is true if somebody has stopped it (SIGSTOP), so
+   that it would never answer. */
+static bool child_is_gone(char *how, size_t bytes, bool *lost, child *c)
 {
     siginfo_t info = {0};
-    return proc->pid > 0 &&
-           waitid(P_PID, (id_t)proc->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == proc->pid;
+    *lost = false;
+    if (c->end.over) {
+        const int64_t deadline = ak_clock_ns() + LAST_NS;
+        (void)snprintf(how, bytes, "it closed its pipe");
+        while (!ak_proc_ended(how, bytes, &c->proc) && ak_clock_ns() < deadline) {
+            ak_clock_sleep_ns(AK_MS_NS);
+        }
+        if (c->end.broken) {
+            (void)snprintf(how, bytes, "it sent a line that is too long");
+        }
+        return true;
+    }
+    *lost = waitid(P_PID, (id_t)c->proc.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == c->proc.pid;
+    (void)snprintf(how, bytes, "somebody stopped it");
+    return *lost;
 }
 
-static void say_ended(ak_relay_end *near, const char *how, bool lost)
+static void device_start(far *f)
 {
-    json_t *last = json_pack("{s:s, s:b, s:b}", "ended", how, "lost", lost, "final", false);
-    ak_relay_say_json(near, last);
-    json_decref(last);
+    ak_error err = AK_ERROR_INIT;
+    child_stop(&f->device);
+    f->begun++;
+    if (child_start(&f->device, f, f->role, f->what, &err) != AK_OK) {
+        say(f, json_pack("{s:s, s:I, s:b}", "died", err.text, "begun", (json_int_t)f->begun, "lost",
+                         true));
+    }
 }
 
-/* Handles the lines that have come from the tuner: beats are sent back, files are kept, and all
-   others are the worker's. Returns false if a file cannot be kept. */
-static bool hear(ak_relay_end *near, ak_relay_end *worker, const char *folder)
+static void core_ended(far *f, int64_t number, const char *how)
+{
+    say(f, json_pack("{s:I, s:s}", "core", (json_int_t)number, "ended", how));
+}
+
+/* Passes a request on to a compile worker, which is started if it does not run. `rest`: the members
+   behind {"core": number,. */
+static void core_hear(far *f, int64_t number, const char *rest)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (number < 1 || number > AK_CORES_MAX || f->backend == NULL) {
+        core_ended(f, number, "there is no such compile worker");
+        return;
+    }
+    child *c = &f->cores[number - 1];
+    if (!c->runs && child_start(c, f, "--compile", f->backend, &err) != AK_OK) {
+        core_ended(f, number, err.text);
+        return;
+    }
+    ak_buf line = AK_BUF(AK_LINE_MAX);
+    ak_buf_putc(&line, '{');
+    ak_buf_puts(&line, rest);
+    if (ak_buf_status(&line, NULL) == AK_OK) {
+        ak_relay_say(&c->end, line.data, line.length);
+    }
+    ak_buf_free(&line);
+}
+
+/* Passes on what a compile worker says, with its number. Returns false if that is no object. */
+static bool core_speak(far *f, child *c, int64_t number, ak_buf *line)
+{
+    char head[40];
+    (void)snprintf(head, sizeof head, AK_RELAY_CORE "%lld,", (long long)number);
+    while (ak_line_reader_line(line, &c->end.lines)) {
+        if (line->length < 3 || line->data[0] != '{') {
+            return false;
+        }
+        ak_buf whole = AK_BUF(AK_LINE_MAX);
+        ak_buf_puts(&whole, head);
+        ak_buf_append(&whole, line->data + 1, line->length - 1);
+        if (ak_buf_status(&whole, NULL) == AK_OK) {
+            ak_relay_say(&f->near, whole.data, whole.length);
+        }
+        ak_buf_free(&whole);
+    }
+    return true;
+}
+
+/* ---- lines from the tuner -------------------------------------------------------------------- */
+
+static bool begins(const ak_buf *line, const char *text)
+{
+    size_t length = strlen(text);
+    return line->length >= length && memcmp(line->data, text, length) == 0;
+}
+
+/* Carries out a line that is for the relay itself. */
+static void obey(far *f, const ak_buf *line)
+{
+    json_t *order = NULL;
+    if (ak_json_parse(&order, line->data, line->length, "order", NULL) != AK_OK) {
+        return;
+    }
+    int64_t core = (int64_t)ak_json_number_at(order, "end");
+    if (json_object_get(order, "begin") != NULL) {
+        device_start(f);
+    } else if (json_object_get(order, "fetch") != NULL) {
+        ak_travel_open(&f->file, f->folder, ak_json_text_at(order, "fetch"));
+    } else if (core >= 1 && core <= AK_CORES_MAX) {
+        child_stop(&f->cores[core - 1]);
+    }
+    json_decref(order);
+}
+
+/* Handles the lines that have come from the tuner: beats are sent back, files are kept, and others
+   are for the relay or a worker. A file that cannot be kept ends the connection. */
+static void hear(far *f)
 {
     ak_error err = AK_ERROR_INIT;
     ak_buf line = AK_BUF(AK_LINE_MAX);
-    while (err.status == AK_OK && ak_line_reader_line(&line, &near->lines)) {
-        if (ak_travel_is(&line)) {
-            (void)ak_travel_take(&line, folder, &err);
-        } else {
-            ak_relay_say(line.length == 0 ? near : worker, line.data, line.length);
+    while (err.status == AK_OK && ak_line_reader_line(&line, &f->near.lines)) {
+        char *rest = NULL;
+        if (line.length == 0) {
+            ak_relay_say(&f->near, "", 0);
+        } else if (ak_travel_is(&line)) {
+            (void)ak_travel_take(&line, f->folder, &err);
+        } else if (begins(&line, AK_RELAY_CORE)) {
+            int64_t number = strtoll(line.data + sizeof AK_RELAY_CORE - 1, &rest, 10);
+            core_hear(f, number, *rest == ',' ? rest + 1 : rest);
+        } else if (begins(&line, "{\"begin\":") || begins(&line, "{\"end\":") ||
+                   begins(&line, "{\"fetch\":")) {
+            obey(f, &line);
+        } else if (f->device.runs) {
+            ak_relay_say(&f->device.end, line.data, line.length);
         }
     }
     ak_buf_free(&line);
     if (err.status != AK_OK) {
-        say_ended(near, err.text, true);
+        say(f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
+        f->over = true;
     }
-    return err.status == AK_OK;
 }
 
-static void serve(ak_relay_end *near, ak_proc *proc, const char *folder, int64_t beat_ns)
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+/* Passes on what the workers say, and says which of them are gone. */
+static void speak(far *f)
 {
-    ak_relay_end worker;
+    char how[128];
+    bool lost;
     ak_buf line = AK_BUF(AK_LINE_MAX);
-    ak_relay_open(&worker, proc->from, proc->to);
-    while (!near->over && ak_clock_ns() - near->heard <= AK_RELAY_MISSED * beat_ns) {
-        ak_relay_turn(near, &worker, -1, beat_ns / 2);
-        if (!hear(near, &worker, folder)) {
-            break;
+    while (f->device.runs && ak_line_reader_line(&line, &f->device.end.lines)) {
+        ak_relay_say(&f->near, line.data, line.length);
+    }
+    if (f->device.runs && child_is_gone(how, sizeof how, &lost, &f->device)) {
+        child_stop(&f->device);
+        say(f,
+            json_pack("{s:s, s:I, s:b}", "died", how, "begun", (json_int_t)f->begun, "lost", lost));
+    }
+    for (int64_t i = 0; i < AK_CORES_MAX; i++) {
+        child *c = &f->cores[i];
+        if (c->runs && !core_speak(f, c, i + 1, &line)) {
+            child_stop(c);
+            core_ended(f, i + 1, "it broke the protocol");
         }
-        while (ak_line_reader_line(&line, &worker.lines)) {
-            ak_relay_say(near, line.data, line.length);
-        }
-        if (worker.over) {
-            char how[128] = "it closed its pipe";
-            const int64_t deadline = ak_clock_ns() + LAST_NS;
-            while (!ak_proc_ended(how, sizeof how, proc) && ak_clock_ns() < deadline) {
-                ak_clock_sleep_ns(AK_MS_NS);
-            }
-            say_ended(near, worker.broken ? "it sent a line that is too long" : how, false);
-            break;
-        }
-        if (is_stopped(proc)) {
-            say_ended(near, "somebody stopped it", true);
-            break;
+        if (c->runs && child_is_gone(how, sizeof how, &lost, c)) {
+            child_stop(c);
+            core_ended(f, i + 1, how);
         }
     }
-    ak_relay_close(&worker);
     ak_buf_free(&line);
+}
+
+/* Sends pieces of the file that the tuner fetches, as long as few bytes wait to be written. */
+static void send_file(far *f)
+{
+    while (f->file.open && ak_relay_waiting(&f->near) < AK_LINE_MAX / 2) {
+        say(f, ak_travel_next(&f->file));
+    }
+}
+
+static void serve(far *f, int64_t beat_ns)
+{
+    while (!f->over && !f->near.over &&
+           ak_clock_ns() - f->near.heard <= AK_RELAY_MISSED * beat_ns) {
+        ak_relay_end *ends[AK_RELAY_ENDS_MAX] = {&f->near};
+        size_t count = 1;
+        if (f->device.runs) {
+            ends[count++] = &f->device.end;
+        }
+        for (size_t i = 0; i < AK_CORES_MAX; i++) {
+            if (f->cores[i].runs) {
+                ends[count++] = &f->cores[i].end;
+            }
+        }
+        ak_relay_turn(ends, count, -1, f->file.open ? AK_MS_NS : beat_ns / 2);
+        hear(f);
+        speak(f);
+        send_file(f);
+    }
+}
+
+static void end(far *f)
+{
+    ak_relay_flush(&f->near, LAST_NS);
+    child_stop(&f->device);
+    for (size_t i = 0; i < AK_CORES_MAX; i++) {
+        child_stop(&f->cores[i]);
+    }
+    ak_process_end_descendants(0);
+    ak_travel_close(&f->file);
 }
 
 int ak_relay_far(int argc, char **argv)
 {
-    char self[AK_PATH_MAX];
+    static far f; /* too large for the stack */
     int64_t ms;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t length = readlink("/proc/self/exe", f.self, sizeof f.self - 1);
     if (argc < 7 || length <= 0 || !ak_text_int(&ms, argv[3])) {
         return 2;
     }
-    self[length] = 0;
-    ak_relay_end near;
     ak_error err = AK_ERROR_INIT;
-    ak_proc proc = {0};
     /* Standard input and output belong to the messages; whatever else prints, prints to stderr. */
     int in = fcntl(0, F_DUPFD_CLOEXEC, 10), out = fcntl(1, F_DUPFD_CLOEXEC, 10);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -114,24 +302,23 @@ int ak_relay_far(int argc, char **argv)
         return 2;
     }
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    ak_relay_open(&near, in, out);
+    ak_relay_open(&f.near, in, out);
     ak_fs_owned own = {.lock = -1};
     const bool shared = ak_fs_is_folder(argv[4]);
-    const char *folder = shared ? argv[4] : own.path;
-    const char *const words[] = {self, "worker", argv[5], argv[6], NULL};
-    ak_proc_spec spec = {.argv = words, .any_thread = true};
-    if ((shared || ak_fs_owned_open(&own, &err) == AK_OK) &&
-        ak_proc_start(&proc, &spec, &err) == AK_OK) {
-        say_hello(&near, folder, shared);
-        serve(&near, &proc, folder, ms * AK_MS_NS);
+    bool good = shared || ak_fs_owned_open(&own, &err) == AK_OK;
+    f.folder = shared ? argv[4] : own.path;
+    f.role = argv[5];
+    f.what = argv[6];
+    f.backend = argc > 7 ? argv[7] : NULL;
+    say_hello(&f.near, f.folder, shared);
+    if (good) {
+        device_start(&f);
+        serve(&f, ms * AK_MS_NS);
     } else {
-        say_hello(&near, folder, shared);
-        say_ended(&near, err.text, true);
+        say(&f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
     }
-    ak_relay_flush(&near, LAST_NS);
-    ak_process_kill_tree(&proc);
-    ak_process_end_descendants(0);
+    end(&f);
     ak_fs_owned_close(&own);
-    ak_relay_close(&near);
+    ak_relay_close(&f.near);
     return 0;
 }

@@ -241,8 +241,9 @@ int ak_relay_near(int argc, char **argv)
         ak_relay_close(&n.node);
         ak_relay_open(&n.node, n.proc.from, n.proc.to);
     }
+    ak_relay_end *const ends[] = {&n.tuner, &n.node};
     while (n.why[0] == 0 && !n.tuner.over && !n.told) {
-        ak_relay_turn(&n.tuner, &n.node, n.deaf ? -1 : n.proc.errors, n.beat_ns / 4);
+        ak_relay_turn(ends, 2, n.deaf ? -1 : n.proc.errors, n.beat_ns / 4);
         listen_to_errors(&n);
         pass_on(&n);
         if (n.why[0] == 0 && !n.told && n.node.over) {

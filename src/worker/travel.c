@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/base64.h"
 #include "base/fs.h"
 #include "worker/wire.h"
 
-#define WHERE          "wire protocol"
-#define NAME_BYTES_MAX 200
+#define WHERE "wire protocol"
 
 json_t *ak_travel_piece(const char *name, const void *bytes, size_t length, size_t at)
 {
@@ -55,7 +55,7 @@ bool ak_travel_is(const ak_buf *line)
 static bool is_inside(const char *name)
 {
     size_t length = strlen(name);
-    if (length == 0 || length > NAME_BYTES_MAX || name[0] == '/') {
+    if (length == 0 || length > AK_TRAVEL_NAME_MAX || name[0] == '/') {
         return false;
     }
     for (const char *at = name; *at != 0;) {
@@ -104,24 +104,84 @@ out:
     return status;
 }
 
-ak_status ak_travel_take(const ak_buf *line, const char *folder, ak_error *err)
+ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_error *err)
 {
     char path[AK_PATH_MAX];
-    json_t *piece = NULL;
     const char *name;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_parse(&piece, line->data, line->length, WHERE, err));
-    AK_TRY(ak_json_string(&name, piece, "file", WHERE, err));
+    AK_DO(ak_json_string(&name, piece, "file", WHERE, err));
     if (!is_inside(name)) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"%.80s\" is no name of a file here", name));
+        return ak_fail(err, AK_INVALID, WHERE ": \"%.80s\" is no name of a file here", name);
     }
-    AK_TRY(ak_fs_join(path, folder, name, err));
-    if (json_object_get(piece, "data") == NULL) {
-        ak_fs_remove(path);
-    } else {
-        AK_TRY(take_piece(path, piece, err));
+    AK_DO(ak_fs_join(path, folder, name, err));
+    if (json_object_get(piece, "data") != NULL) {
+        return take_piece(path, piece, err);
     }
-out:
+    ak_fs_remove(path);
+    return AK_OK;
+}
+
+ak_status ak_travel_take(const ak_buf *line, const char *folder, ak_error *err)
+{
+    json_t *piece = NULL;
+    AK_DO(ak_json_parse(&piece, line->data, line->length, WHERE, err));
+    ak_status status = ak_travel_take_object(piece, folder, err);
     json_decref(piece);
     return status;
+}
+
+/* ---- files that are fetched ------------------------------------------------------------------ */
+
+void ak_travel_close(ak_travel_file *file)
+{
+    if (file->open && file->fd >= 0) {
+        (void)close(file->fd);
+    }
+    file->open = false;
+}
+
+void ak_travel_open(ak_travel_file *file, const char *folder, const char *name)
+{
+    char path[AK_PATH_MAX];
+    ak_travel_close(file);
+    *file = (ak_travel_file){.open = true, .fd = -1};
+    (void)snprintf(file->name, sizeof file->name, "%.200s", name);
+    if (!is_inside(name) || ak_fs_join(path, folder, name, NULL) != AK_OK) {
+        (void)snprintf(file->why, sizeof file->why, "there is no such file");
+        return;
+    }
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file->fd < 0) {
+        (void)snprintf(file->why, sizeof file->why, "%.80s: %s", name, strerror(errno));
+    }
+}
+
+json_t *ak_travel_next(ak_travel_file *file)
+{
+    json_t *line = NULL;
+    ssize_t got = 0;
+    char *bytes = ak_alloc(AK_TRAVEL_PIECE_MAX, 1);
+    if (bytes != NULL && file->fd >= 0) {
+        got = pread(file->fd, bytes, AK_TRAVEL_PIECE_MAX, (off_t)file->at);
+    }
+    if (got < 0 || (got > 0 && file->at + AK_TRAVEL_PIECE_MAX > AK_TRAVEL_FILE_MAX)) {
+        (void)snprintf(file->why, sizeof file->why, "%s",
+                       got < 0 ? strerror(errno) : "it is too large");
+        got = 0;
+    }
+    if (bytes != NULL && got > 0) {
+        line = ak_travel_piece(file->name, bytes, (size_t)got, 0);
+        if (line != NULL && !ak_json_set(line, "at", json_integer((json_int_t)file->at))) {
+            json_decref(line);
+            line = NULL;
+        }
+        file->at += (size_t)got;
+    } else if (bytes != NULL) {
+        line = json_pack("{s:s, s:s?}", "fetched", file->name, "why",
+                         file->why[0] == 0 ? NULL : file->why);
+    }
+    ak_free(bytes);
+    if (line == NULL || got == 0) {
+        ak_travel_close(file);
+    }
+    return line;
 }

@@ -8,7 +8,7 @@
  * They are never started by hand. Besides them there are the roles that a backend adds (`roles` in
  * backend.h) and
  *
- *   worker --link, --stdio       connect the tuner with a worker on another machine (relay.h)
+ *   worker --link, --stdio       connect the tuner with the workers on another machine (relay.h)
  */
 #include <errno.h>
 #include <fcntl.h>

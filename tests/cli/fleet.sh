@@ -9,12 +9,18 @@ case $worker in
     0) exec "$@" ;;
     1) echo 'Welcome to node1' ; cat >/dev/null ;;
     2) echo 'Permission denied (publickey).' >&2; exit 255 ;;
+    4) sh -c 'read -r word </dev/tty' 2>/dev/null || { echo 'a password is needed, and nobody can be asked' >&2; exit 1; } ;;
+    5) echo '{"hello": "autokernel", "host": "node5", "protocol": 1}'; cat >/dev/null ;;
+    6) echo '{"hello": "autokernel", "host": "node6", "protocol": 3, "version": "0.0.9"}'; cat >/dev/null ;;
     3) program=$1 beat=$4; shift 5; exec "$program" worker --stdio "$beat" /nowhere "$@" ;;
 esac
 END
-autokernel fleet status --launcher 'cmd:sh launch.sh {worker}' --workers 4 --device host
+autokernel fleet status --launcher 'cmd:sh launch.sh {worker}' --workers 7 --device host
 echo "exit $?"
-autokernel fleet status --launcher cmd:env --device host --json | grep -o '"state":"ready"\|"compilers":'
+# A queue that takes longer than anybody waits: srun says nothing.
+mkdir bin && printf '#!/bin/sh\nexec sleep 1000000\n' >bin/srun && chmod +x bin/srun
+PATH=$PWD/bin:$PATH AUTOKERNEL_BEAT_MS=20 autokernel fleet status --launcher slurm --workers 2 --device host
+autokernel fleet status --launcher cmd:env --device host --json | grep -o '"state":"ready"\|"compilers":\|"compile_workers":[1-9]'
 autokernel fleet status --launcher cmd:/no/such/launcher --device host
 autokernel fleet status
 autokernel fleet status --launcher nosuch
@@ -30,6 +36,8 @@ cat tune.sbatch
 for i in 0 1; do SLURM_ARRAY_TASK_ID=$i bash tune.sbatch >/dev/null 2>&1 || echo "task $i: exit $?"; done
 autokernel import autokernel-jobs/*.db
 autokernel import autokernel-jobs/*.db | head -n 1
+for i in $(seq 2 201); do cp autokernel-jobs/$((i % 2)).db autokernel-jobs/$i.db; done # hundreds at once
+autokernel import autokernel-jobs/*.db --archive many.db | head -n 1
 autokernel import autokernel-jobs/0.db nothing.db launch.sh | head -n 1
 echo "-- side by side"
 autokernel tune ./mine --sizes '64;96' --launcher cmd:env --workers 2 --device host --evals 4 --finish-time 0.02 \

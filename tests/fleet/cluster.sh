@@ -14,6 +14,7 @@ folder=$(realpath "$folder")
 chmod 755 "$folder"
 finish() {
     scancel --user=root 2>/dev/null
+    for _ in $(seq 50); do [ -z "$(squeue -h 2>/dev/null)" ] && break; sleep 0.1; done # its steps end first
     for file in "$folder"/node?.pid "$folder"/slurmctld.pid "$folder"/munged.pid; do
         if [ -s "$file" ]; then kill "$(cat "$file")"; fi
     done

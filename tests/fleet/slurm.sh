@@ -10,6 +10,8 @@ set -- tune softmax --size 64 --device host --finish-time 0.02 --launcher slurm
 salloc --quiet --nodes=4 --ntasks=4 "$executable" tune softmax --size 64 --device host --evals 12 \
     --finish-time 0.02 --launcher slurm --workers 4 >out.log 2>&1 || fail "tune in salloc: $(cat out.log)"
 grep -q '12 configurations in' out.log || fail "not all configurations were tried: $(cat out.log)"
+"$executable" history softmax --json | grep -o '"compile_worker":[0-9]*' | sort -u | wc -l | grep -qx '[2-9]\|1[0-2]' ||
+    fail "one machine compiled everything"
 nothing_left "a run in an allocation"
 
 # Outside: a job for each worker.

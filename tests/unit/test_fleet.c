@@ -194,10 +194,10 @@ static const struct {
     {"another protocol", "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 99}'",
      ":", "h: speaks protocol 99"},
     {"another version",
-     "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 2, \"version\": \"9\"}'",
+     "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 3, \"version\": \"9\"}'",
      ":", "h: has autokernel 9"},
     {"another build",
-     "echo '{\"hello\": \"autokernel\", \"host\": \"\\u001b[2J\", \"protocol\": 2, "
+     "echo '{\"hello\": \"autokernel\", \"host\": \"\\u001b[2J\", \"protocol\": 3, "
      "\"version\": \"" AK_VERSION "\", \"build\": \"abc\"}'",
      ":", "?[2J: has another build of autokernel (abc)"},
     {"a hello of 5 MiB", "head -c 5242880 /dev/zero | tr '\\0' x; cat >/dev/null", ":",

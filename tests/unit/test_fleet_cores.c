@@ -1,0 +1,362 @@
+/*
+ * test_fleet_cores.c: tests compile workers on the machines of device workers: who compiles, where
+ * artifacts lie and how they travel, and that a lost compile worker or machine costs a compilation
+ * and nothing else. Everything runs on this machine.
+ */
+#include "worker_fixture.h"
+
+#include <signal.h>
+
+#include "base/cores.h"
+#include "pool_fixture.h"
+#include "worker/pool_state.h"
+#include "worker/relay.h"
+#include "worker/travel.h"
+
+/* A launcher whose workers do not see the pool's folder, so that files travel. */
+static const char *away(void)
+{
+    static char launcher[2 * AK_PATH_MAX];
+    fixture_write("away.sh", "program=$1 beat=$4; shift 5\n"
+                             "exec \"$program\" worker --stdio \"$beat\" /no/such/folder \"$@\"\n");
+    (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/away.sh", fixture_folder);
+    return launcher;
+}
+
+static void turn(ak_pool *pool)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (ak_pool_turn(pool, AK_MS_NS, true, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+/* Opens a pool with this number of workers, and waits until all can compile. */
+static ak_pool *open_fleet(const ak_task *task, const char *launcher, const char *workers)
+{
+    ak_pool_options options = {
+        .compile_workers = 3, .every_device = true, .launcher = launcher, .workers = workers};
+    ak_error err = AK_ERROR_INIT;
+    ak_pool *pool = NULL;
+    if (ak_pool_open(&pool, task, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(ak_pool_compile_workers(pool), 3); /* those of this machine so far */
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    for (size_t fit = 0; fit < pool->device_count && ak_clock_ns() < deadline;) {
+        turn(pool);
+        fit = 0;
+        for (size_t i = 0; i < pool->device_count; i++) {
+            fit += pool->devices[i].state == AK_DEVICE_FREE ? 1 : 0;
+        }
+    }
+    return pool;
+}
+
+static void submit(ak_pool *pool, const ak_task *task, ak_job_kind kind, enum mode mode)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_job job = {.kind = kind,
+                  .id = 1,
+                  .config = fixture_config(task, mode),
+                  .timer = {.budget_ns = 5 * AK_MS_NS}};
+    if (ak_pool_submit(pool, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void expect_good(ak_pool *pool, const char *what)
+{
+    ak_result result = wait_one(pool);
+    expect_fate(&result, what, AK_TRIAL_OK, NULL);
+    ak_result_clear(&result);
+}
+
+/* Returns a child of a process whose command line has this word, or 0. */
+static pid_t child_with(pid_t parent, const char *word)
+{
+    char path[64], *list = NULL, *line = NULL;
+    size_t length = 0;
+    pid_t found = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    if (ak_fs_read(&list, NULL, path, 65536, NULL) != AK_OK) {
+        return 0;
+    }
+    for (char *at = list; found == 0 && *at != 0;) {
+        long pid = strtol(at, &at, 10);
+        at += *at == ' ' ? 1 : 0;
+        (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+        if (ak_fs_read(&line, &length, path, 65536, NULL) == AK_OK) {
+            found = memmem(line, length, word, strlen(word)) != NULL ? (pid_t)pid : 0;
+            ak_free(line);
+        }
+    }
+    ak_free(list);
+    return found;
+}
+
+static pid_t relay_of(const ak_pool_device *d)
+{
+    return child_with(d->worker.proc.pid, "--stdio");
+}
+
+/* Turns until a device's first compile worker has a process, and returns it. */
+static pid_t compiler_of(ak_pool *pool, const ak_pool_device *d)
+{
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    pid_t pid = 0;
+    while ((pid = child_with(relay_of(d), "--compile")) == 0 && ak_clock_ns() < deadline) {
+        ak_clock_sleep_ns(AK_MS_NS / 5);
+    }
+    (void)pool;
+    assert_true(pid > 0);
+    return pid;
+}
+
+/* ---- who compiles ---------------------------------------------------------------------------- */
+
+/* The machines of the workers compile; two workers that stand on the same cores share them. */
+static void test_counted(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_fleet(task, "cmd:env", "2");
+    const size_t cores = (size_t)ak_cores() > AK_CORES_MAX ? AK_CORES_MAX : (size_t)ak_cores();
+    const size_t each = cores / 2 == 0 ? 1 : cores / 2;
+    assert_string_equal(pool->devices[0].place, pool->devices[1].place);
+    assert_int_equal(pool->devices[0].share, each);
+    assert_int_equal(ak_pool_compile_workers(pool), 2 * each);
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    submit(pool, task, AK_JOB_CHECK, MODE_NO_COMPILE);
+    ak_result result = wait_one(pool);
+    expect_fate(&result, "does not compile", AK_TRIAL_COMPILE_ERROR, "this is not to be compiled");
+    assert_in_range(result.trial.compile_worker, 1, 2);
+    ak_result_clear(&result);
+    expect_good(pool, "compiled beside a device");
+    for (size_t i = 0; i < pool->compiler_count; i++) {
+        assert_int_equal(pool->compilers[i].proc.pid, 0); /* none of this machine was needed */
+    }
+    assert_true(ak_fs_is_file(pool->units[0].artifact)); /* the folder is shared */
+    assert_int_equal(pool->units[0].place, AK_POOL_NONE);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* As long as no machine is ready, the tuner's own compiles. */
+static void test_before(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    ak_error err = AK_ERROR_INIT;
+    ak_pool_options options = {
+        .compile_workers = 1, .every_device = true, .launcher = "cmd:sleep 1000000"};
+    ak_pool *pool = NULL;
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    assert_int_equal(ak_pool_open(&pool, task, &options, &err), AK_OK);
+    submit(pool, task, AK_JOB_TRIAL, MODE_OK);
+    while (pool->units[0].state != AK_UNIT_COMPILED && ak_clock_ns() < deadline) {
+        turn(pool);
+    }
+    assert_int_equal(pool->units[0].compiled.status, AK_TRIAL_OK);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Artifacts stay where they were compiled, and are measured there; what the home must judge travels
+   to it. */
+static void test_stays(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX];
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_fleet(task, away(), "2");
+    submit(pool, task, AK_JOB_TRIAL, MODE_OK);
+    submit(pool, task, AK_JOB_TRIAL, MODE_SAME);
+    for (int i = 0; i < 2; i++) {
+        expect_good(pool, "measured beside its artifact");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const ak_pool_unit *u = &pool->units[i];
+        assert_in_range(u->place, 0, 1);
+        assert_false(ak_fs_is_file(u->artifact));
+        ak_pool_travel_path(path, pool, &pool->devices[u->place], u);
+        assert_true(ak_fs_is_file(path));
+    }
+    assert_int_not_equal(pool->units[0].place, pool->units[1].place); /* one each */
+    const size_t there = pool->units[0].place == pool->home ? 1 : 0;
+    submit(pool, task, AK_JOB_CHECK, there == 0 ? MODE_OK : MODE_SAME);
+    expect_good(pool, "it has travelled to the home");
+    assert_int_equal(pool->units[there].place, AK_POOL_NONE);
+    assert_true(ak_fs_is_file(pool->units[there].artifact));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+static ak_status said(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
+{
+    json_t *message = NULL;
+    ak_link_message kind;
+    assert_int_equal(ak_json_parse(&message, text, strlen(text), "test", NULL), AK_OK);
+    ak_status status = ak_pool_link_said(&kind, pool, d, message, err);
+    json_decref(message);
+    return status;
+}
+
+/* What a machine that lies may say about files and compile workers. */
+static void test_lies(void **state)
+{
+    (void)state;
+    static const char *const harmless[] = {"{\"file\":\"0.so\",\"at\":0,\"data\":\"\"}",
+                                           "{\"file\":\"../../x\",\"at\":0,\"data\":\"\"}",
+                                           "{\"fetched\":\"0.so\",\"why\":null}",
+                                           "{\"file\":7}",
+                                           "{\"core\":1,\"id\":99,\"ok\":true}",
+                                           "{\"core\":1,\"ended\":\"\"}",
+                                           "{\"died\":\"x\",\"begun\":7}"};
+    static const struct {
+        const char *text, *why;
+    } bad[] = {{"{\"core\":0,\"id\":1}", "no such compile worker"},
+               {"{\"core\":1e300,\"id\":1}", "no such compile worker"},
+               {"{\"core\":\"x\"}", "no such compile worker"}},
+      fetching[] = {{"{\"file\":\"%s\",\"at\":5,\"data\":\"\"}", "nobody had asked for"},
+                    {"{\"file\":\"%s\"}", "nobody had asked for"},
+                    {"{\"file\":\"%s\",\"at\":0,\"data\":\"*\"}", "damaged"}};
+    char text[256];
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_fleet(task, away(), "1");
+    ak_pool_device *d = &pool->devices[0];
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        ak_error err = AK_ERROR_INIT;
+        if (said(pool, d, harmless[i], &err) != AK_OK) {
+            fail_msg("%s: %s", harmless[i], err.text);
+        }
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ak_error err = AK_ERROR_INIT;
+        assert_int_equal(said(pool, d, bad[i].text, &err), AK_CORRUPT);
+        assert_non_null(strstr(err.text, bad[i].why));
+    }
+    submit(pool, task, AK_JOB_TRIAL, MODE_OK);
+    expect_good(pool, "compiled there");
+    ak_pool_travel_fetch(pool, 0);
+    assert_int_equal(d->fetching, 0);
+    for (size_t i = 0; i < sizeof fetching / sizeof fetching[0]; i++) {
+        ak_error err = AK_ERROR_INIT;
+        (void)snprintf(text, sizeof text, fetching[i].text, ak_fs_base(pool->units[0].artifact));
+        assert_int_not_equal(said(pool, d, text, &err), AK_OK);
+        if (strstr(err.text, fetching[i].why) == NULL) {
+            fail_msg("%s: %s", text, err.text);
+        }
+    }
+    /* a machine whose files do not come compiles no more; others do */
+    (void)snprintf(text, sizeof text, "{\"fetched\":\"%s\",\"why\":\"lost\"}",
+                   ak_fs_base(pool->units[0].artifact));
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(said(pool, d, text, &err), AK_OK);
+    assert_true(pool->units[0].deleted);
+    assert_int_equal(ak_pool_compile_workers(pool), 3);
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    expect_good(pool, "compiled here");
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* A compile worker is killed, stopped or hangs at its work: another compiles the unit. */
+static void test_compiler_lost(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_fleet(task, "cmd:env", "1");
+    ak_pool_device *d = &pool->devices[0];
+    static const enum mode modes[] = {MODE_OK, MODE_SAME, MODE_THREADS};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        submit(pool, task, AK_JOB_CHECK, modes[i]);
+        assert_true(d->cores[0].busy);
+        pid_t pid = compiler_of(pool, d);
+        pid_t relay = relay_of(d);
+        (void)kill(pid, i == 0 ? SIGKILL : SIGSTOP);
+        if (i == 2) {
+            d->cores[0].deadline = 0;
+            pool->watched_ns = 0;
+        }
+        expect_good(pool, i == 0 ? "killed" : i == 1 ? "stopped" : "hangs");
+        assert_int_equal(relay_of(d), relay); /* the connection stays */
+        const int64_t deadline = ak_clock_ns() + WAIT_NS;
+        while (compiler_of(pool, d) == pid && ak_clock_ns() < deadline) {
+            turn(pool);
+        }
+        assert_int_not_equal(compiler_of(pool, d), pid);
+    }
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* The device worker dies: the connection, the compile workers and their artifacts stay. The whole
+   machine is lost: what lay there is compiled again. */
+static void test_machine_lost(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_fleet(task, away(), "1");
+    ak_pool_device *d = &pool->devices[0];
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    expect_good(pool, "first");
+    const pid_t relay = relay_of(d), compiler = compiler_of(pool, d);
+    const int compiled = (int)pool->next_request;
+    (void)kill(child_with(relay, "--device"), SIGKILL);
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    ak_result result = wait_one(pool); /* it crashed with the worker, or came after it */
+    ak_result_clear(&result);
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    expect_good(pool, "after the device worker's death");
+    assert_int_equal(relay_of(d), relay);
+    assert_int_equal(compiler_of(pool, d), compiler);
+    assert_int_equal(pool->units[0].place, 0);
+    assert_true(pool->next_request <= compiled + 5); /* open, and a check or three: no compile */
+    (void)kill(relay, SIGKILL);
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    expect_good(pool, "after the loss of the machine");
+    assert_int_not_equal(relay_of(d), relay);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* Keys do not reach the compile workers. */
+static void test_secrets(void **state)
+{
+    (void)state;
+    char path[64], *seen = NULL;
+    size_t length = 0;
+    ak_task *task = fixture_task("N=100");
+    (void)setenv("OPENAI_API_KEY", "sk", 1);
+    ak_pool *pool = open_fleet(task, "cmd:env", "1");
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    (void)snprintf(path, sizeof path, "/proc/%d/environ",
+                   (int)compiler_of(pool, &pool->devices[0]));
+    assert_int_equal(ak_fs_read(&seen, &length, path, 1u << 20, NULL), AK_OK);
+    assert_null(memmem(seen, length, "OPENAI_API_KEY", 14));
+    ak_free(seen);
+    (void)unsetenv("OPENAI_API_KEY");
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+    if (fixture_main(&code, argc, argv)) {
+        return code;
+    }
+    (void)setenv("AUTOKERNEL_BEAT_MS", "2000", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counted),       cmocka_unit_test(test_before),
+        cmocka_unit_test(test_stays),         cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_compiler_lost), cmocka_unit_test(test_machine_lost),
+        cmocka_unit_test(test_secrets),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
