@@ -1,5 +1,5 @@
 /* prompt.c: writes the stable parts of a prompt (rules, brief, schema) and what all parts share
-   (foreign text, differences, the portfolio). prompt_state.c writes the changing part. */
+   (foreign text, differences). prompt_state.c writes the changing part. */
 #include "llm/prompt.h"
 
 #include <math.h>

@@ -173,7 +173,9 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
                           .library_ms = a->options->library_ms,
                           .generation = a->generation,
                           .generations = a->plan.generations,
-                          .batch = a->plan.batch};
+                          .batch = a->plan.batch,
+                          .evaluations = a->plan.evaluations,
+                          .searched = a->plan.searched};
     if (a->plan.no_history) {
         history.count = history.refusal_count = 0;
         history.library_ms = 0;

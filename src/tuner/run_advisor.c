@@ -110,12 +110,15 @@ void ak_run_advisor_close(ak_run_advisor *advisor)
     advisor->environment = NULL;
 }
 
-ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd)
+ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd, int64_t used_tokens)
 {
     ak_llm_options out = *llm;
     double left = llm->budget_usd - spent_usd;
     if (llm->budget_usd > 0) {
         out.budget_usd = left > NOTHING_LEFT ? left : NOTHING_LEFT;
+    }
+    if (llm->tokens > 0) {
+        out.tokens = llm->tokens > used_tokens ? llm->tokens - used_tokens : 1;
     }
     return out;
 }

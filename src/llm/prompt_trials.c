@@ -1,0 +1,240 @@
+/* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, all trials by speed,
+   what the slow ones have in common, and the failures. No kind of failure is omitted. */
+#include "llm/prompt_view.h"
+
+/* The second anchor differs from the best in at least this many parameters and is slower by at most
+   this factor. */
+#define ANCHOR_DISTANCE 2
+#define ANCHOR_SLOWER   1.5
+
+void ak_prompt_time(ak_buf *out, const ak_experience *t)
+{
+    ak_buf_print(out, "%.4g ms", t->ms);
+    if (t->high_ms > t->low_ms && t->low_ms > 0) {
+        ak_buf_print(out, " (%.4g .. %.4g)", t->low_ms, t->high_ms);
+    }
+}
+
+static size_t distance(const ak_space *space, const ak_config *a, const ak_config *b)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        count += a->at[p] != b->at[p];
+    }
+    return count;
+}
+
+/* Returns the number of the trial, among the dozen best, that differs from the best in the most
+   parameters; among equals it is the fastest. Returns 0 if none differs enough. */
+static size_t second_anchor(const ak_prompt_view *v)
+{
+    size_t chosen = 0, most = ANCHOR_DISTANCE - 1;
+    for (size_t i = 1; i < v->ok && i < AK_PROMPT_BEST; i++) {
+        size_t d = distance(v->brief->space, &ak_prompt_trial(v, v->order[0].number)->config,
+                            &ak_prompt_trial(v, v->order[i].number)->config);
+        if (d > most && v->order[i].ms <= v->order[0].ms * ANCHOR_SLOWER) {
+            most = d;
+            chosen = v->order[i].number;
+        }
+    }
+    return chosen;
+}
+
+/* Writes what the compiler used, as far as it is known: "  the compiler used 40 registers, spilled
+   8 bytes". */
+static void put_used(ak_buf *out, const ak_experience *t)
+{
+    const struct {
+        int amount;
+        const char *words;
+    } rows[] = {{t->registers, "used %d registers"},
+                {t->shared_bytes, "used %d bytes of shared memory"},
+                {t->spill_bytes, "spilled %d bytes"}};
+    size_t shown = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].amount > 0) {
+            ak_buf_puts(out, shown++ == 0 ? "  the compiler " : ", ");
+            ak_buf_print(out, rows[i].words, rows[i].amount);
+        }
+    }
+    if (shown > 0) {
+        ak_buf_putc(out, '\n');
+    }
+}
+
+void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
+{
+    if (v->brief->share > AK_SHARE_FACTS) {
+        return;
+    }
+    size_t before = out->length;
+    ak_buf_puts(out, "  launch: ");
+    size_t title = out->length;
+    ak_prompt_filling(out, v->brief, &t->config, t->registers);
+    if (out->length == title && out->failed == AK_OK) {
+        out->length = before;
+        out->data[before] = 0;
+    }
+    put_used(out, t);
+}
+
+static void put_anchor(ak_buf *out, const ak_prompt_view *v, char letter, size_t number)
+{
+    const ak_experience *t = ak_prompt_trial(v, number);
+    const ak_space *space = v->brief->space;
+    char text[AK_PROMPT_VALUE_BYTES];
+    ak_buf_print(out, "- %c = #%zu, ", letter, number);
+    ak_prompt_time(out, t);
+    ak_buf_puts(out, ": ");
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        ak_value value = ak_config_value(space, &t->config, p);
+        (void)ak_value_format(text, sizeof text, &value);
+        ak_buf_print(out, "%s%s=%s", p == 0 ? "" : ",", ak_space_parameter(space, p)->name, text);
+    }
+    ak_buf_putc(out, '\n');
+    if (v->brief->share > AK_SHARE_FACTS) {
+        return;
+    }
+    for (size_t i = 0; i < v->brief->derived_count; i++) {
+        ak_derived_show(text, sizeof text, v->brief, &v->brief->derived[i], &t->config);
+        ak_buf_print(out, "  %s: %s\n", v->brief->derived[i].name, text);
+    }
+    ak_prompt_compiled(out, v, t);
+}
+
+void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
+{
+    if (v->ok == 0) {
+        return;
+    }
+    size_t second = second_anchor(v);
+    ak_buf_puts(out, "\n## Anchors\n\n");
+    put_anchor(out, v, 'A', v->order[0].number);
+    if (second != 0) {
+        put_anchor(out, v, 'B', second);
+    }
+    ak_buf_puts(out, "\n## The fastest, as differences from A\n\n");
+    for (size_t i = 0; i < v->ok; i++) {
+        if (!ak_prompt_is_listed(v, i)) {
+            continue;
+        }
+        bool slowest = i >= AK_PROMPT_BEST && i + AK_PROMPT_WORST == v->ok;
+        if (i == AK_PROMPT_BEST || slowest) {
+            ak_buf_print(out, "\n## The %s\n\n", slowest ? "slowest" : "others, from fast to slow");
+        }
+        const ak_experience *t = ak_prompt_trial(v, v->order[i].number);
+        ak_buf_print(out, "- #%zu ", v->order[i].number);
+        ak_prompt_time(out, t);
+        if (t->author != NULL) {
+            ak_buf_print(out, " (by %s)", t->author);
+        }
+        ak_buf_print(out, "%s%s", t->again ? " (measured again)" : "",
+                     t->same_code ? " (compiles to the same code as an earlier one)" : "");
+        if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
+            ak_buf_print(out, " (spills %d bytes)", t->spill_bytes);
+        }
+        ak_buf_puts(out, ": ");
+        if (i == 0) {
+            ak_buf_puts(out, "A itself");
+        } else {
+            ak_prompt_difference(out, v->brief->space,
+                                 &ak_prompt_trial(v, v->order[0].number)->config, &t->config);
+        }
+        ak_buf_putc(out, '\n');
+    }
+}
+
+/* Writes the values that all collapsed trials have and at most a third of the others. */
+static void put_collapses(ak_buf *out, const ak_prompt_view *v)
+{
+    const ak_space *space = v->brief->space;
+    size_t first = 0, shown = 0;
+    while (first < v->ok && v->order[first].ms < v->order[0].ms * AK_PROMPT_COLLAPSED) {
+        first++;
+    }
+    size_t collapsed = v->ok - first;
+    if (first == 0 || collapsed < 2) {
+        return;
+    }
+    ak_buf_print(out,
+                 "\n## Collapses\n\n%zu of %zu trials took at least %.3g times as long as the "
+                 "best",
+                 collapsed, v->ok, AK_PROMPT_COLLAPSED);
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        size_t value = ak_prompt_trial(v, v->order[first].number)->config.at[p], with = 0,
+               others = 0;
+        for (size_t i = 0; i < v->ok; i++) {
+            bool has = ak_prompt_trial(v, v->order[i].number)->config.at[p] == value;
+            with += i >= first && has;
+            others += i < first && has;
+        }
+        if (with == collapsed && others * 3 <= first) {
+            char text[AK_PROMPT_VALUE_BYTES];
+            (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
+            ak_buf_print(out, "%s %s=%s (%zu of the %zu others)",
+                         shown++ == 0 ? "; what all of them have and few others:" : ",",
+                         ak_space_parameter(space, p)->name, text, others, first);
+        }
+    }
+    ak_buf_puts(out, shown == 0 ? "; no single value explains them.\n" : ".\n");
+}
+
+static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
+{
+    const ak_experience *t = ak_prompt_trial(v, number);
+    ak_config fallback;
+    ak_space_default(&fallback, v->brief->space);
+    ak_buf_print(out, "  - #%zu, ", number);
+    if (v->ok > 0) {
+        ak_buf_puts(out, "from A: ");
+        ak_prompt_difference(out, v->brief->space, &ak_prompt_trial(v, v->order[0].number)->config,
+                             &t->config);
+    } else {
+        ak_buf_puts(out, "from the default: ");
+        ak_prompt_difference(out, v->brief->space, &fallback, &t->config);
+    }
+    if (t->max_error > 1.0 && t->max_error < 1e300) {
+        ak_buf_print(out, "; error %.3g times what is allowed", t->max_error);
+    }
+    if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
+        ak_buf_print(out, "; spills %d bytes", t->spill_bytes);
+    }
+    /* A compiler quotes the source. */
+    bool source = t->status == AK_TRIAL_COMPILE_ERROR;
+    if (t->reason != NULL && v->brief->share <= (source ? AK_SHARE_SOURCE : AK_SHARE_FACTS)) {
+        ak_buf_puts(out, "; ");
+        ak_prompt_quote(out, t->reason, AK_PROMPT_TEXT_MAX);
+    }
+    ak_buf_putc(out, '\n');
+}
+
+/* Writes the number of failures of each kind, with the latest ones. */
+static void put_kinds_of_failure(ak_buf *out, const ak_prompt_view *v)
+{
+    if (v->ok == v->history->count) {
+        return;
+    }
+    ak_buf_puts(out, "\n## Failures\n\n");
+    for (int kind = 0; kind < AK_TRIAL_STATUS_COUNT; kind++) {
+        size_t count = 0, shown = 0;
+        for (size_t i = 0; i < v->history->count; i++) {
+            count += v->history->trials[i].status == (ak_trial_status)kind;
+        }
+        if (kind == AK_TRIAL_OK || count == 0) {
+            continue;
+        }
+        ak_buf_print(out, "- %s: %zu\n", ak_trial_status_text((ak_trial_status)kind), count);
+        for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_SAMPLES; number--) {
+            if (ak_prompt_trial(v, number)->status == (ak_trial_status)kind) {
+                put_failure(out, v, number);
+                shown++;
+            }
+        }
+    }
+}
+
+void ak_prompt_failures(ak_buf *out, const ak_prompt_view *v)
+{
+    put_collapses(out, v);
+    put_kinds_of_failure(out, v);
+}

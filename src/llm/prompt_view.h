@@ -1,0 +1,55 @@
+/* prompt_view.h: what the parts of a prompt's state share: the trials in their order, and how a
+   time is written. Internal to prompt_*.c. */
+#ifndef AK_LLM_PROMPT_VIEW_H
+#define AK_LLM_PROMPT_VIEW_H
+
+#include "llm/prompt.h"
+
+#define AK_PROMPT_VALUE_BYTES 256
+/* Trials that are at least this many times as slow as the best have collapsed. */
+#define AK_PROMPT_COLLAPSED 2.0
+
+typedef struct ak_placed {
+    double ms;
+    size_t number;
+} ak_placed;
+
+typedef struct ak_prompt_view {
+    const ak_brief *brief;
+    const ak_history *history;
+    ak_placed *order; /* trials that are ok, fastest first */
+    size_t ok;
+    size_t start; /* number of the default's trial; 0 if it was not tried */
+} ak_prompt_view;
+
+static inline const ak_experience *ak_prompt_trial(const ak_prompt_view *v, size_t number)
+{
+    return &v->history->trials[number - 1];
+}
+
+/* Says whether the trial with this rank is shown: all of them or, of many, the fastest and the
+   slowest. */
+static inline bool ak_prompt_is_listed(const ak_prompt_view *v, size_t rank)
+{
+    return v->ok <= AK_PROMPT_LISTED || rank < AK_PROMPT_BEST || rank + AK_PROMPT_WORST >= v->ok;
+}
+
+/* Returns true if the intervals overlap, so that the two may be equally fast. */
+static inline bool ak_prompt_overlap(const ak_experience *a, const ak_experience *b)
+{
+    return a->high_ms > 0 && b->high_ms > 0 && a->low_ms <= b->high_ms && b->low_ms <= a->high_ms;
+}
+
+/* Writes a time: "1.2 ms", or "1.2 ms (1.1 .. 1.4)" if its interval is known. */
+void ak_prompt_time(ak_buf *out, const ak_experience *t);
+/* Writes how a configuration fills a GPU and what its compiler used, as far as both are known. */
+void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experience *t);
+
+/* The parts of the state. Each writes nothing if there is nothing to say. */
+void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v);   /* anchors, all trials by speed */
+void ak_prompt_failures(ak_buf *out, const ak_prompt_view *v); /* collapses and failures */
+void ak_prompt_coverage(ak_buf *out, const ak_prompt_view *v); /* values and kinds, tried or not */
+void ak_prompt_claims(ak_buf *out, const ak_prompt_view *v);   /* predictions and refusals */
+void ak_prompt_wish(ak_buf *out, const ak_prompt_view *v);     /* the request of this generation */
+
+#endif
