@@ -32,6 +32,7 @@
 #define AK_PROMPT_CLAIMS     12           /* predictions shown with their outcomes */
 #define AK_PROMPT_LISTED     60           /* up to so many successful trials are all listed */
 #define AK_PROMPT_PARENTS    (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
+#define AK_PROMPT_LOOKS      (2 + AK_PROMPT_CLAIMS)
 #define AK_PROMPT_WORST      4  /* number of slowest trials that are listed */
 #define AK_PROMPT_REFUSALS   12 /* refused proposals shown with the reason */
 
@@ -49,6 +50,7 @@ typedef struct ak_experience {
     bool again;         /* measured again, side by side with the other elites */
     bool same_code;     /* compiles to the same code as an earlier trial */
     const char *author; /* strategy that proposed it; NULL: the model, or not known */
+    const char *code;   /* what its compiled code consists of; NULL if not known */
     /* The following describes trials that the model proposed. */
     bool proposed;
     int generation;
@@ -85,6 +87,11 @@ ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *
    trials can be the parent of a proposal. */
 ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const ak_brief *brief,
                             const ak_history *history);
+
+/* Writes the numbers of the trials whose compiled code the state shows if it is known: the anchors,
+   and the latest predictions that the result contradicts. */
+ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_brief *brief,
+                          const ak_history *history);
 
 /* Builds the schema of the answer to the state of this history, in JSON Schema 2020-12:
    {"proposals": [{"hypothesis", "expected_gain_pct", "parent", "changes": {...}}]}. It allows only

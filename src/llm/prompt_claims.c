@@ -31,9 +31,7 @@ static const char *verdict_of(double gain, double expected)
                                                : "not faster";
 }
 
-/* Returns whether the result contradicts the prediction, so that it is worth to look at the code.
- */
-static bool is_surprise(const ak_prompt_view *v, const ak_experience *t)
+bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t)
 {
     const ak_experience *parent = parent_of(v, t);
     if (t->status != AK_TRIAL_OK || parent == NULL || ak_prompt_overlap(parent, t)) {
@@ -68,7 +66,7 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
         ak_prompt_quote(out, t->hypothesis, AK_PROMPT_TEXT_MAX);
     }
     ak_buf_putc(out, '\n');
-    if (is_surprise(v, t)) {
+    if (ak_prompt_is_surprise(v, t)) {
         ak_prompt_compiled(out, v, t);
     }
 }

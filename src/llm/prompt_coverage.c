@@ -181,6 +181,32 @@ static void take_trials(kinds *k, const ak_prompt_view *v)
     }
 }
 
+/* Returns the index of the kind's value of a switch. */
+static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_t s)
+{
+    size_t left = k->count, value = 0;
+    for (size_t i = 0; i <= s; i++) {
+        left /= ak_space_occurring(space, k->switches[i]);
+    }
+    size_t p = k->switches[s], place = kind / left % ak_space_occurring(space, p);
+    while (!ak_space_occurs(space, p, value) || place_of(space, p, value) != place) {
+        value++;
+    }
+    return value;
+}
+
+/* Returns whether each value of the kind was tried, though perhaps in other kinds. A value that
+   never was is listed as that. */
+static bool values_tried(const kinds *k, const ak_prompt_view *v, size_t kind)
+{
+    bool tried = true;
+    for (size_t s = 0; s < k->switch_count && tried; s++) {
+        size_t value = value_of(k, v->brief->space, kind, s);
+        tried = known_of(v, k->switches[s], value).trials > 0;
+    }
+    return tried;
+}
+
 /* Returns the next kind to show: the fastest first, then those that failed, then the untried, each
    of these from the largest. SIZE_MAX if all are shown. */
 static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool shown[KINDS_MAX])
@@ -192,7 +218,7 @@ static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool show
         double rank = of->best != 0     ? ak_prompt_trial(v, of->best)->ms
                       : of->trials != 0 ? 1e300
                                         : 1e301 * (2 - k->share[i]);
-        bool exists = of->trials > 0 || k->share[i] > 0;
+        bool exists = of->trials > 0 || (k->share[i] > 0 && values_tried(k, v, i));
         if (exists && !shown[i] && (next == SIZE_MAX || rank < least)) {
             next = i;
             least = rank;
@@ -203,16 +229,10 @@ static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool show
 
 static void put_kind_values(ak_buf *out, const kinds *k, const ak_space *space, size_t kind)
 {
-    size_t left = k->count;
     for (size_t s = 0; s < k->switch_count; s++) {
-        size_t p = k->switches[s], value = 0;
-        left /= ak_space_occurring(space, p);
-        size_t place = kind / left % ak_space_occurring(space, p);
-        while (!ak_space_occurs(space, p, value) || place_of(space, p, value) != place) {
-            value++;
-        }
+        size_t p = k->switches[s];
         ak_buf_print(out, "%s%s=", s == 0 ? "" : ", ", ak_space_parameter(space, p)->name);
-        put_value(out, space, p, value);
+        put_value(out, space, p, value_of(k, space, kind, s));
     }
 }
 
@@ -226,7 +246,9 @@ static void put_kinds(ak_buf *out, const ak_prompt_view *v)
     }
     take_shares(&k, v->brief->space);
     take_trials(&k, v);
-    ak_buf_puts(out, "\n## Kinds: combinations of the parameters with the fewest values\n\n");
+    ak_buf_puts(
+        out,
+        "\n## Kinds: combinations of tried values of the parameters with the fewest values\n\n");
     for (size_t kind; (kind = next_kind(&k, v, shown)) != SIZE_MAX; shown[kind] = true) {
         const known *of = &k.of[kind];
         ak_buf_puts(out, "- ");

@@ -116,6 +116,30 @@ ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const 
     return AK_OK;
 }
 
+ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_brief *brief,
+                          const ak_history *history)
+{
+    ak_prompt_view v;
+    size_t all = 0, claims = 0;
+    AK_DO(open_view(&v, brief, history, NULL));
+    if (v.ok > 0) {
+        size_t second = ak_prompt_second(&v);
+        out[all++] = v.order[0].number;
+        out[all] = second;
+        all += second != 0;
+    }
+    for (size_t n = history->count; n > 0 && claims < AK_PROMPT_CLAIMS; n--) {
+        const ak_experience *t = ak_prompt_trial(&v, n);
+        claims += t->proposed;
+        if (t->proposed && ak_prompt_is_surprise(&v, t)) {
+            out[all++] = n;
+        }
+    }
+    *count = all;
+    ak_free(v.order);
+    return AK_OK;
+}
+
 ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *history,
                           ak_error *err)
 {

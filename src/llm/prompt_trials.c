@@ -24,9 +24,7 @@ static size_t distance(const ak_space *space, const ak_config *a, const ak_confi
     return count;
 }
 
-/* Returns the number of the trial, among the dozen best, that differs from the best in the most
-   parameters; among equals it is the fastest. Returns 0 if none differs enough. */
-static size_t second_anchor(const ak_prompt_view *v)
+size_t ak_prompt_second(const ak_prompt_view *v)
 {
     size_t chosen = 0, most = ANCHOR_DISTANCE - 1;
     for (size_t i = 1; i < v->ok && i < AK_PROMPT_BEST; i++) {
@@ -76,6 +74,9 @@ void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experienc
         out->data[before] = 0;
     }
     put_used(out, t);
+    if (t->code != NULL) {
+        ak_buf_print(out, "  %s\n", t->code);
+    }
 }
 
 static void put_anchor(ak_buf *out, const ak_prompt_view *v, char letter, size_t number)
@@ -107,7 +108,7 @@ void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
     if (v->ok == 0) {
         return;
     }
-    size_t second = second_anchor(v);
+    size_t second = ak_prompt_second(v);
     ak_buf_puts(out, "\n## Anchors\n\n");
     put_anchor(out, v, 'A', v->order[0].number);
     if (second != 0) {

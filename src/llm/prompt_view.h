@@ -45,6 +45,13 @@ void ak_prompt_time(ak_buf *out, const ak_experience *t);
 /* Writes how a configuration fills a GPU and what its compiler used, as far as both are known. */
 void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experience *t);
 
+/* Returns the number of the second anchor: the trial, among the dozen best, that differs from the
+   best in the most parameters; among equals it is the fastest. Returns 0 if none differs enough. */
+size_t ak_prompt_second(const ak_prompt_view *v);
+/* Returns whether the result contradicts the prediction, so that it is worth to look at the code.
+ */
+bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t);
+
 /* The parts of the state. Each writes nothing if there is nothing to say. */
 void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v);   /* anchors, all trials by speed */
 void ak_prompt_failures(ak_buf *out, const ak_prompt_view *v); /* collapses and failures */

@@ -46,6 +46,9 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
     } else if (bound > 0 && bound < best) {
         ak_buf_print(out, "The least possible time is %.4g ms; A takes %.3g times as long.\n",
                      bound, best / bound);
+    } else if (bound > 0 && best > 0) {
+        ak_buf_puts(out, "A is as fast as the least possible time, so the ceilings were measured "
+                         "while the machine was busy: do not rely on them.\n");
     }
     if (fitted > bound && fitted < best) {
         ak_buf_print(out,

@@ -57,6 +57,9 @@ struct ak_advisor_options {
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
        take. It is set if results come from a recording. */
     bool patient;
+    /* Writes in one line what the compiled code of a configuration consists of, and returns false
+       if that is not known. NULL: it never is. */
+    bool (*look)(void *context, ak_buf *out, const ak_config *config);
     bool rechecks; /* the caller measures what ak_strategy_ops.recheck returns */
     /* Called when a call has ended and when the user should be told something; NULL if nobody
        listens. */

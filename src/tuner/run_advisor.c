@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/mix.h"
 #include "base/alloc.h"
 
 /* A budget that is used up, as an amount that no call can stay within; 0 would mean no budget. */
@@ -47,6 +48,18 @@ static void tell(void *context, const ak_call *call)
     ak_event_send(advisor->events, "llm", fields);
 }
 
+static bool look(void *context, ak_buf *out, const ak_config *config)
+{
+    const ak_run_advisor *advisor = context;
+    char path[AK_PATH_MAX];
+    ak_mix mix;
+    if (!ak_pool_artifact(path, advisor->session->pool, config) || !ak_mix_of(&mix, path)) {
+        return false;
+    }
+    ak_mix_print(out, &mix);
+    return true;
+}
+
 /* Returns the element type, or NULL if the problem has no arguments and so does not say it. */
 static const char *dtype_of(const ak_task *task)
 {
@@ -69,6 +82,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
                                         .dtype = dtype_of(setting->task),
                                         .generations = options->generations,
                                         .batch = options->batch,
+                                        .look = look,
                                         .tell = tell,
                                         .notice = notice,
                                         .context = out}};
