@@ -20,7 +20,7 @@ static const struct {
     {"vector_bytes", "width of the widest vectors"},
     {"vector_registers", "architectural vector registers"},
     {"l1d_bytes", "first-level data cache, of each core"},
-    {"l2_bytes", "second-level cache; on a CPU, of each core"},
+    {"l2_bytes", "second-level cache; of each core, or of the whole GPU"},
     {"l3_bytes", "last-level cache, shared"},
     {"sm_count", "streaming multiprocessors"},
     {"compute_capability", "90 is 9.0"},
@@ -217,12 +217,14 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
     }
     show_bytes(size, sizeof size, total);
     AK_DO(add_fact(brief, false, "all arguments together", size, err));
-    static const struct {
+    bool gpu = constant(task, "sm_count") > 0;
+    const struct {
         const char *fact, *text;
         bool shared;
-    } caches[] = {{"l1d_bytes", "the first-level cache of one core", false},
-                  {"l2_bytes", "the second-level cache (on a CPU, of one core)", false},
-                  {"l3_bytes", "the shared last-level cache", true}};
+    } caches[] = {
+        {"l1d_bytes", "the first-level cache of one core", false},
+        {"l2_bytes", gpu ? "the second-level cache" : "the second-level cache of one core", false},
+        {"l3_bytes", "the shared last-level cache", true}};
     for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
         double cache = constant(task, caches[i].fact);
         if (cache > 0) {

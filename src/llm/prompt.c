@@ -296,6 +296,60 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
+/* Lists the parameters that the constraints leave one value, because the constraints and the source
+   read them. */
+static void put_fixed(ak_buf *out, const ak_space *space)
+{
+    size_t shown = 0;
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        if (ak_space_occurring(space, p) == 1) {
+            ak_buf_print(out,
+                         "%s%s=", shown++ == 0 ? "\nFixed by the constraints at this size: " : ", ",
+                         ak_space_parameter(space, p)->name);
+            put_values(out, space, p);
+        }
+    }
+    ak_buf_puts(out, shown > 0 ? ".\n" : "");
+}
+
+/* Says whether a condition reads a parameter that has several values here. Another one holds for
+   every configuration that can be proposed. One that cannot be parsed is shown. */
+static bool binds(const ak_space *space, const char *condition)
+{
+    ak_expr *expr = NULL;
+    const char *const *names;
+    if (ak_expr_parse(&expr, condition, "condition", NULL) != AK_OK) {
+        return true;
+    }
+    bool found = false;
+    size_t count = ak_expr_names(&names, expr), p;
+    for (size_t i = 0; i < count; i++) {
+        found = found ||
+                (ak_space_parameter_find(&p, space, names[i]) && ak_space_occurring(space, p) > 1);
+    }
+    ak_expr_free(expr);
+    return found;
+}
+
+static void put_conditions(ak_buf *out, const ak_space *space)
+{
+    ak_buf_print(
+        out, "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
+        (double)ak_space_count(space), ak_space_cartesian(space));
+    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
+        const char *reason = ak_space_condition_reason(space, i);
+        if (!binds(space, ak_space_condition(space, i))) {
+            continue;
+        }
+        ak_buf_print(out, "- %s", ak_space_condition(space, i));
+        if (reason[0] != 0) {
+            ak_buf_puts(out, " ");
+            ak_prompt_quote(out, reason, 300);
+        }
+        ak_buf_putc(out, '\n');
+    }
+}
+
 static void put_parameters(ak_buf *out, const ak_space *space)
 {
     ak_config fallback;
@@ -304,32 +358,21 @@ static void put_parameters(ak_buf *out, const ak_space *space)
     ak_buf_puts(out, "\n## Parameters\n\n");
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
         const ak_parameter *parameter = ak_space_parameter(space, p);
+        if (ak_space_occurring(space, p) == 1) {
+            continue;
+        }
         show_value(text, space, p, fallback.at[p]);
         ak_buf_print(out, "- %s: ", parameter->name);
         put_values(out, space, p);
-        if (ak_space_occurring(space, p) == 1) {
-            ak_buf_puts(out, "; fixed by the constraints, not for you to change");
-        } else {
-            ak_buf_print(out, "; default %s", text);
-        }
+        ak_buf_print(out, "; default %s", text);
         if (parameter->description[0] != 0) {
             ak_buf_putc(out, ' ');
             ak_prompt_quote(out, parameter->description, 300);
         }
         ak_buf_putc(out, '\n');
     }
-    ak_buf_print(
-        out, "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
-        (double)ak_space_count(space), ak_space_cartesian(space));
-    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
-        const char *reason = ak_space_condition_reason(space, i);
-        ak_buf_print(out, "- %s", ak_space_condition(space, i));
-        if (reason[0] != 0) {
-            ak_buf_puts(out, " ");
-            ak_prompt_quote(out, reason, 300);
-        }
-        ak_buf_putc(out, '\n');
-    }
+    put_fixed(out, space);
+    put_conditions(out, space);
 }
 
 static void put_facts(ak_buf *out, const char *title, const ak_fact *facts, size_t count)

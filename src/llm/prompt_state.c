@@ -6,6 +6,9 @@
 
 #include "llm/prompt_view.h"
 
+/* An interval whose ends differ by this factor says little about a configuration. */
+#define WIDE 2.0
+
 static int compare_times(const void *a, const void *b)
 {
     const ak_placed *x = a, *y = b;
@@ -64,6 +67,17 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
         ak_buf_print(out, " (%.4g ms)", h->library_ms);
     }
     ak_buf_puts(out, ".\n");
+    size_t wide = 0;
+    for (size_t i = 0; i < v->ok; i++) {
+        const ak_experience *t = ak_prompt_trial(v, v->order[i].number);
+        wide += t->low_ms > 0 && t->high_ms >= t->low_ms * WIDE;
+    }
+    if (wide > 0) {
+        ak_buf_print(out,
+                     "%zu trial%s an interval from one time to twice that or more: the machine was "
+                     "busy, so what is slow there may not be the configuration.\n",
+                     wide, wide == 1 ? " has" : "s have");
+    }
 }
 
 static int compare_numbers(const void *a, const void *b)

@@ -38,21 +38,21 @@ size_t ak_prompt_second(const ak_prompt_view *v)
     return chosen;
 }
 
-/* Writes what the compiler used, as far as it is known: "  the compiler used 40 registers, spilled
-   8 bytes". */
+/* Writes what the compiler used, as far as it is known: "  compiled: 40 registers, 8 bytes
+   spilled". */
 static void put_used(ak_buf *out, const ak_experience *t)
 {
     const struct {
         int amount;
-        const char *words;
-    } rows[] = {{t->registers, "used %d registers"},
-                {t->shared_bytes, "used %d bytes of shared memory"},
-                {t->spill_bytes, "spilled %d bytes"}};
+        const char *unit;
+    } rows[] = {{t->registers, "registers"},
+                {t->shared_bytes, "bytes of static shared memory"},
+                {t->spill_bytes, "bytes spilled"}};
     size_t shown = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].amount > 0) {
-            ak_buf_puts(out, shown++ == 0 ? "  the compiler " : ", ");
-            ak_buf_print(out, rows[i].words, rows[i].amount);
+            ak_buf_print(out, "%s%d %s", shown++ == 0 ? "  compiled: " : ", ", rows[i].amount,
+                         rows[i].unit);
         }
     }
     if (shown > 0) {
@@ -87,10 +87,13 @@ static void put_anchor(ak_buf *out, const ak_prompt_view *v, char letter, size_t
     ak_buf_print(out, "- %c = #%zu, ", letter, number);
     ak_prompt_time(out, t);
     ak_buf_puts(out, ": ");
-    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+    for (size_t p = 0, shown = 0; p < ak_space_parameter_count(space); p++) {
         ak_value value = ak_config_value(space, &t->config, p);
-        (void)ak_value_format(text, sizeof text, &value);
-        ak_buf_print(out, "%s%s=%s", p == 0 ? "" : ",", ak_space_parameter(space, p)->name, text);
+        if (ak_space_occurring(space, p) > 1) {
+            (void)ak_value_format(text, sizeof text, &value);
+            ak_buf_print(out, "%s%s=%s", shown++ == 0 ? "" : ",",
+                         ak_space_parameter(space, p)->name, text);
+        }
     }
     ak_buf_putc(out, '\n');
     if (v->brief->share > AK_SHARE_FACTS) {
@@ -145,16 +148,25 @@ void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
+/* Says whether a trial is as slow as that even at the lower end of its interval, so that a busy
+   machine does not explain it. */
+static bool has_collapsed(const ak_prompt_view *v, size_t rank)
+{
+    const ak_experience *t = ak_prompt_trial(v, v->order[rank].number);
+    return ak_prompt_least(t) >= v->order[0].ms * AK_PROMPT_COLLAPSED;
+}
+
 /* Writes the values that all collapsed trials have and at most a third of the others. */
 static void put_collapses(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_space *space = v->brief->space;
-    size_t first = 0, shown = 0;
-    while (first < v->ok && v->order[first].ms < v->order[0].ms * AK_PROMPT_COLLAPSED) {
-        first++;
+    size_t collapsed = 0, shown = 0, last = 0;
+    for (size_t i = 0; i < v->ok; i++) {
+        collapsed += has_collapsed(v, i);
+        last = has_collapsed(v, i) ? i : last;
     }
-    size_t collapsed = v->ok - first;
-    if (first == 0 || collapsed < 2) {
+    size_t rest = v->ok - collapsed;
+    if (collapsed < 2) {
         return;
     }
     ak_buf_print(out,
@@ -162,19 +174,19 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                  "best",
                  collapsed, v->ok, AK_PROMPT_COLLAPSED);
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
-        size_t value = ak_prompt_trial(v, v->order[first].number)->config.at[p], with = 0,
-               others = 0;
+        size_t value = ak_prompt_trial(v, v->order[last].number)->config.at[p];
+        size_t with = 0, others = 0;
         for (size_t i = 0; i < v->ok; i++) {
             bool has = ak_prompt_trial(v, v->order[i].number)->config.at[p] == value;
-            with += i >= first && has;
-            others += i < first && has;
+            with += has && has_collapsed(v, i);
+            others += has && !has_collapsed(v, i);
         }
-        if (with == collapsed && others * 3 <= first) {
+        if (with == collapsed && others * 3 <= rest) {
             char text[AK_PROMPT_VALUE_BYTES];
             (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
             ak_buf_print(out, "%s %s=%s (%zu of the %zu others)",
                          shown++ == 0 ? "; what all of them have and few others:" : ",",
-                         ak_space_parameter(space, p)->name, text, others, first);
+                         ak_space_parameter(space, p)->name, text, others, rest);
         }
     }
     ak_buf_puts(out, shown == 0 ? "; no single value explains them.\n" : ".\n");

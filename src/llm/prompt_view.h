@@ -40,6 +40,13 @@ static inline bool ak_prompt_overlap(const ak_experience *a, const ak_experience
     return a->high_ms > 0 && b->high_ms > 0 && a->low_ms <= b->high_ms && b->low_ms <= a->high_ms;
 }
 
+/* Returns the least time that the trial may take: its interval's lower end, or its time if that is
+   not known. */
+static inline double ak_prompt_least(const ak_experience *t)
+{
+    return t->low_ms > 0 ? t->low_ms : t->ms;
+}
+
 /* Writes a time: "1.2 ms", or "1.2 ms (1.1 .. 1.4)" if its interval is known. */
 void ak_prompt_time(ak_buf *out, const ak_experience *t);
 /* Writes how a configuration fills a GPU and what its compiler used, as far as both are known. */

@@ -229,7 +229,7 @@ static void test_answer_contract(void **state)
         "{\"Name\": \"B\", \"Type\": \"int\", \"Values\": [1, 2, 3], \"Default\": 2},"
         "{\"Name\": \"C\", \"Type\": \"int\", \"Values\": [5, 6], \"Default\": 5}],"
         "\"Conditions\": [{\"Expression\": \"A * B == 4 or A * B == 2\"},"
-        "{\"Expression\": \"C < 6 or A > 9\"}]}");
+        "{\"Expression\": \"C < 6 or A > 9\"}, {\"Expression\": \"C < 7\"}]}");
     ak_brief brief;
     ak_experience trials[80] = {{.status = AK_TRIAL_OK, .ms = 1}};
     ak_history history = {.trials = trials, .batch = 7};
@@ -267,7 +267,9 @@ static void test_answer_contract(void **state)
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
     assert_non_null(strstr(text.data, "- A: 1, 2, 4; default 2\n"));
-    assert_non_null(strstr(text.data, "- C: 5; fixed by the constraints"));
+    assert_non_null(strstr(text.data, "Fixed by the constraints at this size: C=5.\n"));
+    assert_non_null(strstr(text.data, "- C < 6 or A > 9\n"));
+    assert_null(strstr(text.data, "C < 7")); /* it holds for all that can be proposed */
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
     assert_non_null(
@@ -304,7 +306,8 @@ static void test_honest_bounds(void **state)
         const char *words;
     } aims[] = {{0, "Propose up to 3 configurations."},
                 {5, "The least possible time is 5 ms; A takes 2 times as long."},
-                {9.8, "A is at 98 % of the least possible time"}};
+                {9.8, "A is at 98 % of the least possible time"},
+                {12, "A is as fast as the least possible time, so the ceilings were measured"}};
     ak_experience trials[2] = {{.config = config_of(f, ""), .ms = 10, .author = "default"},
                                {.config = config_of(f, "UNROLL=8"), .proposed = true}};
     ak_history history = {.trials = trials, .count = 2, .generation = 2, .batch = 3};
@@ -524,6 +527,28 @@ static void test_groups(void **state)
     assert_non_null(strstr(text.data, "- TILE: 64 x1 11 ms; 128 untried; 256 x2 9 ms; 512 untried; "
                                       "1024 x2 30 ms\n"));
     assert_non_null(strstr(text.data, "#4 40 ms"));
+    /* What a busy machine explains has not collapsed. */
+    assert_null(strstr(text.data, "the machine was busy"));
+    trials[4].low_ms = 9;
+    trials[4].high_ms = 60;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_null(strstr(text.data, "## Collapses"));
+    assert_non_null(strstr(text.data, "1 trial has an interval from one time to twice that"));
+    /* The code of the anchors is shown, and asked for. */
+    size_t looks[AK_PROMPT_LOOKS], look_count = 0;
+    assert_int_equal(ak_prompt_looks(looks, &look_count, &f->brief, &history), AK_OK);
+    assert_int_equal(look_count, 2); /* both anchors */
+    assert_int_equal(looks[0], 2);
+    trials[1].code = "hot loop: 8 FMA";
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "\n  hot loop: 8 FMA\n"));
+    f->brief.share = AK_SHARE_SPACE;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_null(strstr(text.data, "hot loop"));
+    f->brief.share = AK_SHARE_SOURCE;
     history.hidden = true;
     history.count = 0;
     ak_buf_clear(&text);
