@@ -14,8 +14,8 @@
 #define TIMEOUT_NS  (10 * AK_SECOND_NS)
 #define WORD_BYTES  32
 #define SUMS_MAX    64
-/* Sums that keep the units for FMA busy: two units, each with a latency of four cycles. */
-#define SUMS_BUSY 8
+/* Cycles until the result of an FMA can be added to again. */
+#define LATENCY_CPU 4.0
 /* Instructions that a processor can begin in a cycle. */
 #define ISSUE_CPU 4.0
 #define ISSUE_GPU 1.0
@@ -383,15 +383,59 @@ static void count_loop(ak_mix *out, const listing *l, size_t begin, size_t end)
     }
 }
 
-/* How much work an instruction of this loop does in the mean, by the width of its arithmetic; what
-   a loop without arithmetic moves counts a little. The loop over the longest dimension does most:
-   epilogues and remainders are longer in the listing, and do less for each instruction. */
+static const struct {
+    const char *text;
+    double cpu, gpu;
+} kinds[AK_MIX_KINDS] = {
+#define X(name, text, cpu, gpu) {text, cpu, gpu},
+    AK_MIX_MAP(X)
+#undef X
+};
+
+/* Estimates the cycles of a turn, and names what needs them: a unit, the start of instructions, or
+   sums that wait for themselves. */
+static double cycles_of(const char **busiest, const ak_mix *mix)
+{
+    static const struct {
+        const char *text;
+        ak_mix_kind first, last;
+    } units[] = {{"arithmetic", AK_MIX_MATRIX, AK_MIX_ARITHMETIC},
+                 {"loads", AK_MIX_LOAD, AK_MIX_GATHER},
+                 {"stores", AK_MIX_STORE, AK_MIX_STORE},
+                 {"spilled registers", AK_MIX_SPILL, AK_MIX_SPILL},
+                 {"shuffles", AK_MIX_SHUFFLE, AK_MIX_SHUFFLE}};
+    double most = (double)mix->all / (mix->gpu ? ISSUE_GPU : ISSUE_CPU);
+    *busiest = "the number of instructions";
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double cycles = 0;
+        for (int kind = (int)units[i].first; kind <= (int)units[i].last; kind++) {
+            cycles += mix->count[kind] * (mix->gpu ? kinds[kind].gpu : kinds[kind].cpu);
+        }
+        if (cycles >= most && cycles > 0) {
+            most = cycles;
+            *busiest = units[i].text;
+        }
+    }
+    double chain =
+        mix->sums == 0 || mix->gpu ? 0 : mix->count[AK_MIX_FMA] * LATENCY_CPU / (double)mix->sums;
+    if (chain > most) {
+        most = chain;
+        *busiest = "arithmetic that waits for its few sums";
+    }
+    return most;
+}
+
+/* How much a loop computes in a cycle, by the width of its arithmetic; what a loop without
+   arithmetic moves counts a little. The loop that does the work is the best at it: epilogues and
+   remainders may be longer in the listing. Among equals the longer one wins. */
 static double weight_of(const ak_mix *mix)
 {
+    const char *busiest;
     double work =
         mix->count[AK_MIX_FMA] * 2 + mix->count[AK_MIX_ARITHMETIC] + mix->count[AK_MIX_MATRIX] * 64;
     double moves = mix->count[AK_MIX_LOAD] + mix->count[AK_MIX_SHARED] + mix->count[AK_MIX_STORE];
-    return (work * (mix->bits > 0 ? mix->bits : 128) + moves) / mix->all;
+    return (work * (mix->bits > 0 ? mix->bits : 128) + moves) / cycles_of(&busiest, mix) *
+           (1 + 1e-4 * mix->all);
 }
 
 bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
@@ -426,43 +470,6 @@ bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
 
 /* ---- words for people ------------------------------------------------------------------------ */
 
-static const struct {
-    const char *text;
-    double cpu, gpu;
-} kinds[AK_MIX_KINDS] = {
-#define X(name, text, cpu, gpu) {text, cpu, gpu},
-    AK_MIX_MAP(X)
-#undef X
-};
-
-/* Names what keeps the processor busiest in the loop. */
-static const char *busiest(const ak_mix *mix)
-{
-    static const struct {
-        const char *text;
-        ak_mix_kind first, last;
-    } units[] = {{"arithmetic", AK_MIX_MATRIX, AK_MIX_ARITHMETIC},
-                 {"loads", AK_MIX_LOAD, AK_MIX_GATHER},
-                 {"stores", AK_MIX_STORE, AK_MIX_STORE},
-                 {"spilled registers", AK_MIX_SPILL, AK_MIX_SPILL},
-                 {"shuffles", AK_MIX_SHUFFLE, AK_MIX_SHUFFLE}};
-    double most = (double)mix->all / (mix->gpu ? ISSUE_GPU : ISSUE_CPU);
-    const char *text = "the number of instructions";
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        double cycles = 0;
-        for (int kind = (int)units[i].first; kind <= (int)units[i].last; kind++) {
-            cycles += mix->count[kind] * (mix->gpu ? kinds[kind].gpu : kinds[kind].cpu);
-        }
-        if (cycles >= most && cycles > 0) {
-            most = cycles;
-            text = units[i].text;
-        }
-    }
-    bool waits = !mix->gpu && mix->count[AK_MIX_FMA] > 0 && mix->sums < SUMS_BUSY &&
-                 strcmp(text, "arithmetic") == 0;
-    return waits ? "arithmetic, which waits for its few sums" : text;
-}
-
 void ak_mix_print(ak_buf *out, const ak_mix *mix)
 {
     size_t shown = 0;
@@ -481,7 +488,9 @@ void ak_mix_print(ak_buf *out, const ak_mix *mix)
     if (mix->sums > 0) {
         ak_buf_print(out, "; %d sums", mix->sums);
     }
-    ak_buf_print(out, "; busiest: %s", busiest(mix));
+    const char *busiest;
+    (void)cycles_of(&busiest, mix);
+    ak_buf_print(out, "; busiest: %s", busiest);
 }
 
 /* ---- disassemblers --------------------------------------------------------------------------- */

@@ -83,10 +83,10 @@ static void test_listings(void **state)
     } rows[] = {
         {x86, false, true,
          "hot loop: 2 FMA of 512 bits, 4 loads, 1 accesses of spilled registers, 1 shuffles, 3 "
-         "others; 2 sums; busiest: the number of instructions"},
+         "others; 2 sums; busiest: arithmetic that waits for its few sums"},
         {arm, false, true,
-         "hot loop: 1 FMA of 128 bits, 2 loads, 1 shuffles, 3 others; 1 sums; busiest: the number "
-         "of instructions"},
+         "hot loop: 1 FMA of 128 bits, 2 loads, 1 shuffles, 3 others; 1 sums; busiest: arithmetic "
+         "that waits for its few sums"},
         {sass, true, true,
          "hot loop: 1 matrix products, 1 FMA, 1 loads, 1 loads from shared memory, 1 stores, 1 "
          "accesses of spilled registers, 1 shuffles, 1 barriers, 2 others; 2 sums; busiest: "
