@@ -10,10 +10,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-#define LISTING_MAX (16u << 20)
-#define TIMEOUT_NS  (10 * AK_SECOND_NS)
-#define WORD_BYTES  32
-#define SUMS_MAX    64
+#define LISTING_MAX    (16u << 20)
+#define TIMEOUT_NS     (10 * AK_SECOND_NS)
+#define WORD_BYTES     32
+#define SUMS_MAX       64
+#define REGISTER_BYTES 8
 /* Cycles until the result of an FMA can be added to again. */
 #define LATENCY_CPU 4.0
 /* Instructions that a processor can begin in a cycle. */
@@ -28,7 +29,8 @@ typedef struct instruction {
     size_t function;
     unsigned kinds; /* bits of ak_mix_kind */
     int bits;
-    char sum[8]; /* register that it adds to; "" if none */
+    char sum[REGISTER_BYTES];  /* register that it adds to; "" if none */
+    char sets[REGISTER_BYTES]; /* register that it writes in another way; "" if none */
 } instruction;
 
 typedef struct listing {
@@ -188,35 +190,59 @@ static bool names(const char *operands, size_t length, const char *text)
     return memmem(operands, length, text, strlen(text)) != NULL;
 }
 
-/* Takes width and destination of an instruction that computes. */
-static void read_registers(instruction *out, const char *word, const char *operands, size_t length,
-                           bool gpu)
+/* Takes the width of an instruction that computes. */
+static int width_of(const char *word, const char *operands, size_t length)
 {
     size_t end = strlen(word);
-    bool arm = !gpu && memchr(operands, '%', length) == NULL;
-    bool scalar = !gpu && !arm && end > 2 && word[end - 2] == 's'; /* ...ss, ...sd */
-    const char *last = NULL;
-    out->bits = gpu                               ? 0
-                : scalar                          ? 32
-                : names(operands, length, "%zmm") ? 512
-                : names(operands, length, "%ymm") ? 256
-                : names(operands, length, "%xmm") ? 128
-                : arm && operands[0] == 'v'       ? 128
-                                                  : 0;
-    if ((out->kinds & (1u << AK_MIX_FMA | 1u << AK_MIX_MATRIX)) == 0) {
+    bool arm = memchr(operands, '%', length) == NULL;
+    bool scalar = !arm && end > 2 && word[end - 2] == 's'; /* ...ss, ...sd */
+    return scalar                            ? 32
+           : names(operands, length, "%zmm") ? 512
+           : names(operands, length, "%ymm") ? 256
+           : names(operands, length, "%xmm") ? 128
+           : arm && operands[0] == 'v'       ? 128
+                                             : 0;
+}
+
+/* Takes the register that an instruction writes: the first operand or, in objdump's x86, the last.
+   Of vector registers only the number is kept, because each has a name for every width. */
+static void take_register(char out[REGISTER_BYTES], const char *operands, size_t length, bool gpu)
+{
+    const char *at = operands;
+    bool x86 = !gpu && memchr(operands, '%', length) != NULL;
+    for (size_t i = 0; x86 && i < length; i++) {
+        at = operands[i] == ',' ? operands + i + 1 : at;
+    }
+    if (x86) {
+        at = at[0] == '%' && at[1] != 0 && strncmp(at + 2, "mm", 2) == 0 ? at + 2 : "";
+    } else if (!gpu) {
+        at = at[0] != 0 && strchr("vzqds", at[0]) != NULL ? at + 1 : "";
+    }
+    size_t n = strcspn(at, ",.{ \t\n;[(");
+    if (n > 0 && n < REGISTER_BYTES) {
+        memcpy(out, at, n);
+    }
+}
+
+/* Tells sums, to which an instruction adds, from registers that an instruction sets. */
+static void read_registers(instruction *out, const char *operands, size_t length, bool gpu)
+{
+    char name[REGISTER_BYTES] = "";
+    bool adds = (out->kinds & (1u << AK_MIX_FMA | 1u << AK_MIX_MATRIX)) != 0;
+    if ((out->kinds & 1u << AK_MIX_STORE) != 0) {
         return;
     }
-    if (gpu || arm) {
-        last = operands;
-    } else {
+    take_register(name, operands, length, gpu);
+    if (gpu && adds) { /* FFMA R5, R23, R21, R5 */
+        const char *last = operands;
         for (size_t i = 0; i < length; i++) {
-            last = operands[i] == '%' && (i == 0 || operands[i - 1] == ',') ? operands + i : last;
+            last = operands[i] == ',' ? operands + i + 1 : last;
         }
+        last += strspn(last, " \t");
+        size_t n = strlen(name);
+        adds = n > 0 && strncmp(last, name, n) == 0 && strcspn(last, " \t.;\n") == n;
     }
-    size_t n = last == NULL ? 0 : strcspn(last, ",.{ \t\n;");
-    if (n > 0 && n < sizeof out->sum) {
-        memcpy(out->sum, last, n);
-    }
+    memcpy(adds ? out->sum : out->sets, name, sizeof name);
 }
 
 /* Returns whether the instruction is a jump within a function, by its word. */
@@ -268,9 +294,8 @@ static void read_instruction(instruction *out, const char *text, bool gpu)
         read_memory(out, word, operands, length);
     }
     const unsigned computes = 1u << AK_MIX_FMA | 1u << AK_MIX_MATRIX | 1u << AK_MIX_ARITHMETIC;
-    if ((out->kinds & computes) != 0) {
-        read_registers(out, word, operands, length, gpu);
-    }
+    out->bits = !gpu && (out->kinds & computes) != 0 ? width_of(word, operands, length) : 0;
+    read_registers(out, operands, length, gpu);
     read_target(out, word, operands, length, gpu);
     if (out->kinds != 1u << AK_MIX_OTHER) {
         out->kinds &= ~(1u << AK_MIX_OTHER);
@@ -362,6 +387,16 @@ static size_t loop_begin(const listing *l, size_t jump)
     return l->list[i].at == end->target ? i : SIZE_MAX;
 }
 
+/* Returns whether the loop only adds to a register, so that each turn waits for the one before. */
+static bool is_carried(const listing *l, size_t begin, size_t end, const char *sum)
+{
+    bool carried = true;
+    for (size_t i = begin; i <= end && carried; i++) {
+        carried = strcmp(l->list[i].sets, sum) != 0;
+    }
+    return carried;
+}
+
 static void count_loop(ak_mix *out, const listing *l, size_t begin, size_t end)
 {
     const char *sums[SUMS_MAX];
@@ -377,7 +412,8 @@ static void count_loop(ak_mix *out, const listing *l, size_t begin, size_t end)
         while (known < out->sums && strcmp(sums[known], one->sum) != 0) {
             known++;
         }
-        if (one->sum[0] != 0 && known == out->sums && known < SUMS_MAX) {
+        if (one->sum[0] != 0 && known == out->sums && known < SUMS_MAX &&
+            is_carried(l, begin, end, one->sum)) {
             sums[out->sums++] = one->sum;
         }
     }
@@ -391,6 +427,8 @@ static const struct {
     AK_MIX_MAP(X)
 #undef X
 };
+
+static const char waiting[] = "arithmetic that waits for its few sums";
 
 /* Estimates the cycles of a turn, and names what needs them: a unit, the start of instructions, or
    sums that wait for themselves. */
@@ -420,7 +458,7 @@ static double cycles_of(const char **busiest, const ak_mix *mix)
         mix->sums == 0 || mix->gpu ? 0 : mix->count[AK_MIX_FMA] * LATENCY_CPU / (double)mix->sums;
     if (chain > most) {
         most = chain;
-        *busiest = "arithmetic that waits for its few sums";
+        *busiest = waiting;
     }
     return most;
 }
@@ -485,12 +523,12 @@ void ak_mix_print(ak_buf *out, const ak_mix *mix)
             ak_buf_print(out, mix->bits > 32 ? " of %d bits" : ", scalar", mix->bits);
         }
     }
-    if (mix->sums > 0) {
-        ak_buf_print(out, "; %d sums", mix->sums);
-    }
     const char *busiest;
     (void)cycles_of(&busiest, mix);
     ak_buf_print(out, "; busiest: %s", busiest);
+    if (busiest == waiting) {
+        ak_buf_print(out, " (%d)", mix->sums);
+    }
 }
 
 /* ---- disassemblers --------------------------------------------------------------------------- */

@@ -38,14 +38,14 @@ typedef struct ak_mix {
     int count[AK_MIX_KINDS]; /* one that loads and multiplies counts in both */
     int all;                 /* instructions */
     int bits;                /* width of the widest FMA or other arithmetic; 0: not known */
-    int sums;                /* different registers that FMA and matrix products add to */
+    int sums;                /* registers that FMA and matrix products of a turn add to */
     bool gpu;
 } ak_mix;
 
 /* Finds the hottest loop in the listing of a disassembler: objdump's of x86-64 or AArch64, or with
    `gpu` nvdisasm's or cuobjdump's. Returns false if there is no loop, or no memory. */
 bool ak_mix_read(ak_mix *out, const char *listing, bool gpu);
-/* Appends "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; 24 sums; busiest: arithmetic". */
+/* Appends "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". */
 void ak_mix_print(ak_buf *out, const ak_mix *mix);
 /* Disassembles a compiled file, confined as a compiler is. Returns false if that is not possible
    here. */

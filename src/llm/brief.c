@@ -359,10 +359,10 @@ static const struct {
                 {"driver", "driver"},
                 {"libc", "glibc"}};
 
-/* Adds a version, with the name before it unless the version begins with it: "gcc 12.2". */
+/* Adds a version, with the name before it unless the version names it: "gcc (Debian) 12.2". */
 static void put_version(ak_buf *out, const char *name, const char *version)
 {
-    name = strncmp(version, name, strlen(name)) == 0 ? "" : name;
+    name = strstr(version, name) != NULL ? "" : name;
     ak_buf_print(out, "%s%s%s%s", out->length == 0 ? "" : ", ", name, name[0] == 0 ? "" : " ",
                  version);
 }

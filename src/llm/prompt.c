@@ -443,6 +443,19 @@ static void put_source(ak_buf *out, const ak_brief *brief)
     ak_buf_puts(out, "~~~\n");
 }
 
+/* Writes what every configuration is compiled with. */
+static void put_options(ak_buf *out, const ak_brief *brief)
+{
+    const json_t *list = json_object_get(json_object_get(brief->definition, "KernelSpecification"),
+                                         "CompilerOptions");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *option = json_string_value(json_array_get(list, i));
+        ak_buf_puts(out, i == 0 ? "Every configuration is compiled with " : " ");
+        ak_prompt_quote(out, option == NULL ? "" : option, 80);
+    }
+    ak_buf_puts(out, json_array_size(list) > 0 ? ".\n" : "");
+}
+
 ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
 {
     ak_buf_print(out, "# Task\n\nKernel %s", brief->kernel);
@@ -462,6 +475,9 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
                  brief->size[0] == 0 ? "as recorded" : brief->size,
                  brief->dtype[0] == 0 ? "" : ", element type ", brief->dtype,
                  brief->choices[0] == 0 ? "" : ", ", brief->choices);
+    if (brief->share <= AK_SHARE_FACTS) {
+        put_options(out, brief);
+    }
     put_parameters(out, brief->space);
     if (brief->share <= AK_SHARE_FACTS) {
         put_all_facts(out, brief);

@@ -476,7 +476,8 @@ static void test_filling(void **state)
     }
     ak_brief brief;
     assert_int_equal(ak_brief_space(&brief, space, constants, "k", "a device", NULL), AK_OK);
-    json_t *definition = json_loads("{\"KernelSpecification\": {\"Launch\": {\"Let\": [{\"Name\": "
+    json_t *definition = json_loads("{\"KernelSpecification\": {\"CompilerOptions\": [\"-O1\", "
+                                    "\"-DX=1\"], \"Launch\": {\"Let\": [{\"Name\": "
                                     "\"rows\", \"Value\": \"n//T\"}],"
                                     "\"Block\": [\"T\"], \"SharedMemory\": \"24*1024\", "
                                     "\"Grid\": [\"min(rows, resident_clusters)\", 2]}}}",
@@ -498,6 +499,10 @@ static void test_filling(void **state)
                         "50 blocks of 256 threads and 24576 bytes of shared memory; a "
                         "multiprocessor holds 2 (limit: registers), which is 25 % of its threads; "
                         "2.5 waves, the last one 50 % full\n");
+    ak_buf_clear(&text);
+    text.max = AK_PROMPT_BYTES_MAX;
+    assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "Every configuration is compiled with \"-O1\" \"-DX=1\".\n"));
     brief.definition = NULL;
     assert_false(ak_brief_filling(&filling, &brief, &config, 0));
     ak_buf_free(&text);
