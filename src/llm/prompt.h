@@ -26,15 +26,17 @@
 
 #define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
 #define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as its tunable skeleton */
-#define AK_PROMPT_TEXT_MAX   200          /* bytes of a reason or hypothesis */
-#define AK_PROMPT_BEST       12           /* number of best trials that are listed */
-#define AK_PROMPT_SAMPLES    4            /* trials shown of each kind of failure */
-#define AK_PROMPT_CLAIMS     12           /* predictions shown with their outcomes */
-#define AK_PROMPT_LISTED     60           /* up to so many successful trials are all listed */
-#define AK_PROMPT_PARENTS    (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
-#define AK_PROMPT_LOOKS      (2 + AK_PROMPT_CLAIMS)
-#define AK_PROMPT_WORST      4  /* number of slowest trials that are listed */
-#define AK_PROMPT_REFUSALS   12 /* refused proposals shown with the reason */
+/* A parameter with more values than this is shown as a range and has a plain type in the schema. */
+#define AK_PROMPT_VALUES   64
+#define AK_PROMPT_TEXT_MAX 200 /* bytes of a reason or hypothesis */
+#define AK_PROMPT_BEST     12  /* number of best trials that are listed */
+#define AK_PROMPT_SAMPLES  4   /* trials shown of each kind of failure */
+#define AK_PROMPT_CLAIMS   12  /* predictions shown with their outcomes */
+#define AK_PROMPT_LISTED   60  /* up to so many successful trials are all listed */
+#define AK_PROMPT_PARENTS  (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
+#define AK_PROMPT_LOOKS    (2 + AK_PROMPT_CLAIMS)
+#define AK_PROMPT_WORST    4  /* number of slowest trials that are listed */
+#define AK_PROMPT_REFUSALS 12 /* refused proposals shown with the reason */
 
 /* A trial as prompts show it. Its number is shown as "#12". */
 typedef struct ak_experience {
