@@ -27,6 +27,8 @@ static void on_event(live *l, const char *name, const json_t *event)
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
         l->run->calls++;
+        l->run->tokens += json_integer_value(json_object_get(event, "input_tokens")) +
+                          json_integer_value(json_object_get(event, "output_tokens"));
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
                json_is_true(json_object_get(event, "fell_back"))) {
         l->run->fell_back = ak_strdup(text);

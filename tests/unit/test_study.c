@@ -223,6 +223,7 @@ static void test_recorded(void **state)
         assert_int_equal(number_of(asking, "runs"), 3);
         assert_int_equal(number_of(asking, "fell_back"), 0);
         assert_true(number_of(asking, "calls_mean") >= 1);
+        assert_true(number_of(asking, "tokens_mean") == 1100 * number_of(asking, "calls_mean"));
         check_curve(asking, "evaluations");
     }
     /* Nobody is there any more: the same study from the recording, but for how long replies took,
@@ -238,6 +239,7 @@ static void test_recorded(void **state)
         assert_true(json_equal(json_object_get(json_object_get(arm, "quality"), "evaluations"),
                                json_object_get(json_object_get(other, "quality"), "evaluations")));
         assert_true(number_of(arm, "calls_mean") == number_of(other, "calls_mean"));
+        assert_true(number_of(arm, "tokens_mean") == number_of(other, "tokens_mean"));
     }
     /* Prompts that have other words now are found by what they are about: here no question is found
        by its words. */
