@@ -859,6 +859,8 @@ typedef struct ak_llm_options {
     double stall_seconds;   /* limit on silence; 0: 300, which leaves a model time to think */
     double timeout_seconds; /* limit on one attempt; 0: 900, with "file:DIR" 1800 */
     int output_tokens;      /* most output tokens of a call, with reasoning; 0: by the question */
+    int64_t tokens;         /* a call that could exceed these tokens of a run, input and output, is
+                               not made; 0: no limit */
     int calls;              /* most calls of a run; 0: no limit */
     int retries;            /* retries after the first attempt; 0: 4; negative: none */
     uint64_t seed;          /* seed of the jitter between attempts */

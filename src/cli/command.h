@@ -49,8 +49,8 @@ _Static_assert(AK_OPTION_COUNT <= 128, "an option has a bit in ak_option_set");
 #define AK_O_RUN (AK_O(THREADS) | AK_O(SEED) | AK_O(LAUNCHER) | AK_O(WORKERS))
 #define AK_O_LLM                                                                                   \
     (AK_O(LLM) | AK_O(LLM_URL) | AK_O(LLM_EFFORT) | AK_O(LLM_BUDGET) | AK_O(LLM_TIMEOUT) |         \
-     AK_O(LLM_TOKENS) | AK_O(LLM_CALLS) | AK_O(LLM_SHARE) | AK_O(LLM_KEY_FILE) |                   \
-     AK_O(LLM_PRICES) | AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
+     AK_O(LLM_OUTPUT) | AK_O(LLM_TOKENS) | AK_O(LLM_CALLS) | AK_O(LLM_SHARE) |                     \
+     AK_O(LLM_KEY_FILE) | AK_O(LLM_PRICES) | AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
 #define AK_O_FILTER                                                                                \
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) |                \
      AK_O(OBJECTIVE) | AK_O(ARCHIVE))

@@ -15,7 +15,8 @@ void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *c
                             .timeout_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
                             /* a server may be silent for as long as it may take */
                             .stall_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
-                            .output_tokens = (int)args->number[AK_OPTION_LLM_TOKENS],
+                            .output_tokens = (int)args->number[AK_OPTION_LLM_OUTPUT],
+                            .tokens = (int64_t)args->number[AK_OPTION_LLM_TOKENS],
                             .calls = (int)args->number[AK_OPTION_LLM_CALLS],
                             .seed = (uint64_t)args->number[AK_OPTION_SEED],
                             .cancel = cancel};

@@ -6,10 +6,21 @@
 #include "base/alloc.h"
 #include "cli/options.h"
 
-/* Revisions of the protocol, newest first: https://modelcontextprotocol.io/specification. Batches
-   of messages are in the second one only; structured content is in the first one only. */
-static const char *const revisions[] = {"2025-06-18", "2025-03-26", "2024-11-05"};
+/* Revisions of the protocol, newest first: https://modelcontextprotocol.io/specification. Their
+   names are days, so that later ones compare as greater. The newest has no sessions: each request
+   names the revision. The others begin with "initialize". */
+#define NEWEST     "2026-07-28"
+#define TOOL_FAULT "2025-11-25" /* since then wrong arguments are the result of a tool */
+#define STRUCTURED "2025-06-18" /* since then there is structured content */
+#define BATCHES    "2025-03-26" /* only then are there batches of messages */
+static const char *const revisions[] = {NEWEST, TOOL_FAULT, STRUCTURED, BATCHES, "2024-11-05"};
 #define REVISIONS (sizeof revisions / sizeof revisions[0])
+/* Members of "_meta" in requests and results of the newest revision. */
+#define META_VERSION      "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_SERVER       "io.modelcontextprotocol/serverInfo"
+/* How long a client may keep a list: nothing in it changes while the server runs. */
+#define KEEP_MS 3600000
 
 static const char instructions[] =
     "autokernel measures configurations of compute kernels: it compiles them, checks every result "
@@ -38,7 +49,24 @@ static ak_rpc_code give(json_t **result, json_t *value, ak_error *err)
     return value == NULL ? no_memory(err) : AK_RPC_OK;
 }
 
+static bool since(const ak_mcp *mcp, const char *revision)
+{
+    return mcp->revision != NULL && strcmp(mcp->revision, revision) >= 0;
+}
+
 /* ---- beginning ------------------------------------------------------------------------------- */
+
+static json_t *capabilities(void)
+{
+    return json_pack("{s:{s:b}, s:{s:b, s:b}}", "tools", "listChanged", 0, "resources",
+                     "listChanged", 0, "subscribe", 0);
+}
+
+static json_t *server(void)
+{
+    return json_pack("{s:s, s:s, s:s}", "name", "autokernel", "title", "autokernel", "version",
+                     ak_version());
+}
 
 static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                               ak_error *err)
@@ -52,16 +80,29 @@ static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message
         (void)ak_fail(err, AK_INVALID, "initialize: \"protocolVersion\" must be a text");
         return AK_RPC_BAD_PARAMS;
     }
-    mcp->revision = revisions[0];
-    for (size_t i = 0; i < REVISIONS; i++) {
+    mcp->revision = revisions[1]; /* the newest that has sessions */
+    for (size_t i = 1; i < REVISIONS; i++) {
         mcp->revision = strcmp(revisions[i], wanted) == 0 ? revisions[i] : mcp->revision;
     }
     return give(result,
-                json_pack("{s:s, s:{s:{s:b}, s:{s:b, s:b}}, s:{s:s, s:s, s:s}, s:s}",
-                          "protocolVersion", mcp->revision, "capabilities", "tools", "listChanged",
-                          0, "resources", "listChanged", 0, "subscribe", 0, "serverInfo", "name",
-                          "autokernel", "title", "autokernel", "version", ak_version(),
-                          "instructions", instructions),
+                json_pack("{s:s, s:o, s:o, s:s}", "protocolVersion", mcp->revision, "capabilities",
+                          capabilities(), "serverInfo", server(), "instructions", instructions),
+                err);
+}
+
+/* Says what this server is, in the newest revision, where nothing is initialized. */
+static ak_rpc_code discover(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                            ak_error *err)
+{
+    json_t *versions = json_array();
+    (void)mcp, (void)message;
+    for (size_t i = 0; i < REVISIONS; i++) {
+        (void)json_array_append_new(versions, json_string(revisions[i]));
+    }
+    return give(result,
+                json_pack("{s:o, s:o, s:s, s:{s:o}}", "supportedVersions", versions, "capabilities",
+                          capabilities(), "instructions", instructions, "_meta", META_SERVER,
+                          server()),
                 err);
 }
 
@@ -120,7 +161,7 @@ static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_e
    text. */
 static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
 {
-    bool failed = err->status != AK_OK, old = strcmp(mcp->revision, revisions[0]) != 0;
+    bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);
     char *json = NULL;
     json_t *content = json_pack("[{s:s, s:o}]", "type", "text", "text",
                                 ak_rpc_text(failed ? err->text : call->text.data));
@@ -161,7 +202,9 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     if (none == NULL || schema == NULL || call.result == NULL) {
         code = no_memory(err);
     } else if (ak_mcp_check(schema, call.arguments, tool->name, err) != AK_OK) {
-        code = AK_RPC_BAD_PARAMS;
+        /* a model reads the result of its call and can mend it */
+        code = since(mcp, TOOL_FAULT) ? give(result, tool_result(mcp, &call, err), err)
+                                      : AK_RPC_BAD_PARAMS;
     } else {
         ak_error fault = AK_ERROR_INIT;
         ak_status status = tool->run(&call, &fault);
@@ -209,22 +252,37 @@ static ak_rpc_code read_resource(json_t **result, ak_mcp *mcp, const ak_rpc_mess
 
 static const struct {
     const char *name;
-    bool early; /* also allowed before the client has said that it is ready */
+    bool early;  /* also allowed before the client has said that it is ready */
+    bool newest; /* only in the newest revision */
+    bool kept;   /* in the newest revision the client is told how long it may keep the result */
     method_run run;
-} methods[] = {{"initialize", true, initialize},
-               {"ping", true, ping},
-               {"notifications/initialized", true, initialized},
-               {"tools/list", false, list_tools},
-               {"tools/call", false, call_tool},
-               {"resources/list", false, list_resources},
-               {"resources/templates/list", false, list_templates},
-               {"resources/read", false, read_resource}};
+} methods[] = {{"initialize", true, false, false, initialize},
+               {"server/discover", false, true, true, discover},
+               {"ping", true, false, false, ping},
+               {"notifications/initialized", true, false, false, initialized},
+               {"tools/list", false, false, true, list_tools},
+               {"tools/call", false, false, false, call_tool},
+               {"resources/list", false, false, true, list_resources},
+               {"resources/templates/list", false, false, true, list_templates},
+               {"resources/read", false, false, true, read_resource}};
+
+/* Adds what every result of the newest revision has. */
+static ak_rpc_code complete(json_t *result, bool kept, ak_error *err)
+{
+    bool good = ak_json_set_text(result, "resultType", "complete");
+    if (kept) {
+        good = good && ak_json_set(result, "ttlMs", json_integer(KEEP_MS)) &&
+               ak_json_set_text(result, "cacheScope", "private");
+    }
+    return good ? AK_RPC_OK : no_memory(err);
+}
 
 static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                               ak_error *err)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-        if (strcmp(methods[i].name, message->method) != 0) {
+        if (strcmp(methods[i].name, message->method) != 0 ||
+            (methods[i].newest && !since(mcp, NEWEST))) {
             continue;
         }
         if (!methods[i].early && !mcp->ready) {
@@ -232,10 +290,50 @@ static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message
                           mcp->revision == NULL ? "initialize" : "notifications/initialized");
             return AK_RPC_NO_REQUEST;
         }
-        return methods[i].run(result, mcp, message, err);
+        ak_rpc_code code = methods[i].run(result, mcp, message, err);
+        return code == AK_RPC_OK && since(mcp, NEWEST) ? complete(*result, methods[i].kept, err)
+                                                       : code;
     }
     (void)ak_fail(err, AK_INVALID, "there is no method '%.60s'", message->method);
     return AK_RPC_NO_METHOD;
+}
+
+/* Runs a request that names its revision, for which there is no session. */
+static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                             ak_error *err)
+{
+    const json_t *meta = json_object_get(message->params, "_meta");
+    const char *wanted = json_string_value(json_object_get(meta, META_VERSION));
+    const char *before = mcp->revision;
+    bool ready = mcp->ready;
+    if (wanted == NULL || !json_is_object(json_object_get(meta, META_CAPABILITIES))) {
+        (void)ak_fail(err, AK_INVALID,
+                      "_meta must have the text \"" META_VERSION "\" and the object "
+                      "\"" META_CAPABILITIES "\"");
+        return AK_RPC_BAD_PARAMS;
+    }
+    if (strcmp(wanted, NEWEST) != 0) {
+        (void)ak_fail(err, AK_INVALID, "%.40s", wanted);
+        return AK_RPC_NO_REVISION;
+    }
+    mcp->revision = NEWEST;
+    mcp->ready = true;
+    ak_rpc_code code = run_method(result, mcp, message, err);
+    mcp->revision = before;
+    mcp->ready = ready;
+    return code;
+}
+
+/* Makes the error that names what a client of an unknown revision can choose. */
+static json_t *revision_error(const json_t *id, const char *wanted)
+{
+    json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");
+    json_t *data = json_pack("{s:[s], s:o}", "supported", NEWEST, "requested", ak_rpc_text(wanted));
+    if (json_object_set_new(json_object_get(reply, "error"), "data", data) != 0) {
+        json_decref(reply);
+        return NULL;
+    }
+    return reply;
 }
 
 static json_t *answer_one(ak_mcp *mcp, const json_t *value)
@@ -246,14 +344,18 @@ static json_t *answer_one(ak_mcp *mcp, const json_t *value)
     ak_rpc_code code = ak_rpc_read(&message, value, &err);
     bool notice = code == AK_RPC_OK && message.id == NULL;
     if (code == AK_RPC_OK) {
-        code = run_method(&result, mcp, &message, &err);
+        const json_t *meta = json_object_get(message.params, "_meta");
+        bool alone = !notice && json_object_get(meta, META_VERSION) != NULL;
+        code = alone ? run_alone(&result, mcp, &message, &err)
+                     : run_method(&result, mcp, &message, &err);
     }
     if (notice || ak_mcp_link_stopped(mcp->link) == AK_MCP_CANCELLED) {
         json_decref(result);
         return NULL; /* nobody waits for a reply */
     }
-    return code == AK_RPC_OK ? ak_rpc_result(message.id, result)
-                             : ak_rpc_error(message.id, code, err.text);
+    return code == AK_RPC_OK            ? ak_rpc_result(message.id, result)
+           : code == AK_RPC_NO_REVISION ? revision_error(message.id, err.text)
+                                        : ak_rpc_error(message.id, code, err.text);
 }
 
 static json_t *answer_batch(ak_mcp *mcp, const json_t *batch)
@@ -280,7 +382,7 @@ json_t *ak_mcp_answer(ak_mcp *mcp, const json_t *value)
     if (!json_is_array(value)) {
         return answer_one(mcp, value);
     }
-    if (mcp->revision == NULL || strcmp(mcp->revision, "2025-03-26") != 0) {
+    if (mcp->revision == NULL || strcmp(mcp->revision, BATCHES) != 0) {
         return ak_rpc_error(NULL, AK_RPC_NO_REQUEST,
                             "this revision has no batches; send one message a line");
     }

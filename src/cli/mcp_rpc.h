@@ -11,8 +11,8 @@
 
 #define AK_RPC_LINE_MAX (1u << 20) /* bytes of a line from the client */
 
-/* Codes of https://www.jsonrpc.org/specification; NO_RESOURCE and BUSY are not among them:
-   NO_RESOURCE comes from the Model Context Protocol, BUSY is in the range that the specification
+/* Codes of https://www.jsonrpc.org/specification; the last three are not among them: NO_RESOURCE
+   and NO_REVISION come from the Model Context Protocol, BUSY is in the range that the specification
    leaves to servers. */
 typedef enum ak_rpc_code {
     AK_RPC_OK = 0,
@@ -22,6 +22,7 @@ typedef enum ak_rpc_code {
     AK_RPC_BAD_PARAMS = -32602,
     AK_RPC_INTERNAL = -32603,
     AK_RPC_NO_RESOURCE = -32002,
+    AK_RPC_NO_REVISION = -32022,
     AK_RPC_BUSY = -32000
 } ak_rpc_code;
 

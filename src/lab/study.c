@@ -309,7 +309,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
 {
     json_t *object = json_object();
     size_t runs = 0, fell_back = 0, evaluations = 0, failed = 0, calls = 0, optimal = 0;
-    double seconds = 0, usd = 0;
+    double seconds = 0, usd = 0, tokens = 0;
     const char *why = NULL;
     for (size_t i = 0; i < study->options.seeds; i++) {
         const ak_study_run *run = &arm->runs[i];
@@ -323,6 +323,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
             evaluations += run->count;
             failed += run->failed;
             calls += run->calls;
+            tokens += (double)run->tokens;
             seconds += last->seconds;
             usd += last->usd;
             optimal += last->best > 0 && last->best <= reference;
@@ -337,6 +338,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
                 ak_json_set_real(object, "evaluations_mean", (double)evaluations / each) &&
                 ak_json_set_real(object, "failed_mean", (double)failed / each) &&
                 ak_json_set_real(object, "calls_mean", (double)calls / each) &&
+                ak_json_set_real(object, "tokens_mean", tokens / each) &&
                 ak_json_set_real(object, "seconds_mean", seconds / each) &&
                 ak_json_set_real(object, "usd_mean", usd / each) &&
                 ak_json_set(object, "reached_reference", json_integer((json_int_t)optimal));

@@ -25,6 +25,7 @@ typedef struct ak_study_run {
     ak_study_point *points; /* one after each evaluation */
     size_t count, capacity;
     size_t failed, calls;
+    int64_t tokens; /* of the model, input and output */
     /* Why the strategy carried on without its model; NULL if it did not. The run then counts only
        for the quality as deployed. */
     char *fell_back;

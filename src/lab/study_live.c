@@ -27,6 +27,8 @@ static void on_event(live *l, const char *name, const json_t *event)
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
         l->run->calls++;
+        l->run->tokens += json_integer_value(json_object_get(event, "input_tokens")) +
+                          json_integer_value(json_object_get(event, "output_tokens"));
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
                json_is_true(json_object_get(event, "fell_back"))) {
         l->run->fell_back = ak_strdup(text);
@@ -58,16 +60,20 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* Runs one search of an arm. `*spent_usd` is the money that earlier runs spent, because the budget
-   covers the whole study; the function adds the cost of this run. */
+/* What the runs of a study have used of a model so far. Its limits cover the whole study. */
+typedef struct spent {
+    double usd;
+    int64_t tokens;
+} spent;
+
+/* Runs one search of an arm, and adds what it has used to *used. */
 static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
-                          const ak_task *task, ak_archive *archive, double *spent_usd,
-                          ak_error *err)
+                          const ak_task *task, ak_archive *archive, spent *used, ak_error *err)
 {
     ak_llm_options llm = {0};
     bool asks = study->options.llm != NULL && arm->choice.ops->await != NULL;
     if (asks) {
-        llm = ak_run_advisor_left(study->options.llm, *spent_usd);
+        llm = ak_run_advisor_left(study->options.llm, used->usd, used->tokens);
     }
     live l = {.study = study, .run = run, .err = err};
     ak_task seeded = *task; /* differs from *task only in the seed */
@@ -86,7 +92,8 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .like_count = study->options.like_count,
                                .like_none = true};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);
-    *spent_usd += result.llm_cost_usd;
+    used->usd += result.llm_cost_usd;
+    used->tokens += result.llm_input_tokens + result.llm_output_tokens;
     if (status == AK_OK) {
         status = ak_study_model(study, result.model, err);
     }
@@ -101,7 +108,7 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
                         const ak_study_options *options, ak_error *err)
 {
     ak_study study;
-    double spent_usd = 0;
+    spent used = {0};
     AK_DO(ak_study_open(&study, options, err));
     study.kernel = task->problem->name;
     study.device = task->device;
@@ -116,7 +123,7 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
     for (size_t i = 0; i < study.options.seeds; i++) {
         for (size_t a = 0; a < study.arm_count; a++) {
             ak_study_run *run = &study.arms[a].runs[i];
-            AK_TRY(live_run(&study, &study.arms[a], run, task, archive, &spent_usd, err));
+            AK_TRY(live_run(&study, &study.arms[a], run, task, archive, &used, err));
             ak_study_announce(&study, &study.arms[a], run);
         }
     }

@@ -31,6 +31,7 @@ static void tell(void *context, const ak_call *call)
     r->now.seconds += (double)call->elapsed_ns / 1e9;
     r->now.usd += call->cost_usd;
     r->run->calls++;
+    r->run->tokens += call->input_tokens + call->output_tokens;
 }
 
 static void notice(void *context, const char *text)

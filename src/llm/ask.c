@@ -6,13 +6,11 @@
  * each time up to 8 s and shortened by up to a quarter at random, as in the clients of OpenAI and
  * Anthropic. A server that asks for more than WAIT_MAX_MS counts as having refused.
  */
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "llm/answer.h"
 #include "llm/client.h"
 #include "llm/key.h"
@@ -27,16 +25,8 @@
 #define LOADING_WAIT_MS  2000
 #define LOADING_TOTAL_MS 300000
 #define LOADING_TRIES    (LOADING_TOTAL_MS / LOADING_WAIT_MS)
-/* Factors over what earlier calls have used: for the bound on input tokens, and for the least
-   output limit to which a call may be lowered to fit into the budget. */
-#define LEARNED_MARGIN 1.5
-#define OUTPUT_MARGIN  2
 /* Most corrections of the output limit within one call. */
 #define LIMIT_CORRECTIONS 3
-/* Generous allowances for the special tokens around a message and for what a provider adds for a
-   schema. */
-#define MESSAGE_TOKENS 16
-#define REQUEST_TOKENS 1024
 
 bool ak_call_cancelled(const ak_llm_call *call)
 {
@@ -52,161 +42,6 @@ static void lock(ak_llm *llm)
 static void unlock(ak_llm *llm)
 {
     (void)pthread_mutex_unlock(&llm->lock);
-}
-
-/* ---- worst-case cost of a call --------------------------------------------------------------- */
-
-/* Checks the question and computes an upper bound on its tokens. Tokenizers work on bytes or larger
-   pieces, so a text never has more tokens than bytes. */
-static ak_status measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
-{
-    size_t bytes = chat->system == NULL ? 0 : strlen(chat->system);
-    bool valid = (chat->system == NULL || ak_utf8_valid(chat->system)) && chat->message_count > 0 &&
-                 chat->messages[0].role == AK_LLM_USER;
-    for (size_t i = 0; i < chat->message_count && valid; i++) {
-        bytes += strlen(chat->messages[i].text) + MESSAGE_TOKENS;
-        valid = ak_utf8_valid(chat->messages[i].text);
-    }
-    if (!valid) {
-        return ak_fail(err, AK_INVALID,
-                       "a question must be UTF-8 and begin with a message of the user");
-    }
-    if (chat->schema != NULL) {
-        char *text = NULL;
-        AK_DO(ak_json_text(&text, chat->schema, err));
-        bytes += strlen(text);
-        ak_free(text);
-    }
-    if (bytes > AK_LLM_PROMPT_BYTES_MAX) {
-        return ak_fail(err, AK_LIMIT, "the question has %zu bytes, more than %u", bytes,
-                       AK_LLM_PROMPT_BYTES_MAX);
-    }
-    *out = bytes + REQUEST_TOKENS;
-    return AK_OK;
-}
-
-/* Fills in a request with the abilities that the client knows now. */
-static void request_of(ak_request *out, ak_llm_call *call)
-{
-    ak_llm *llm = call->llm;
-    int wanted = call->chat->max_output_tokens;
-    *out = (ak_request){.model = llm->model,
-                        .effort = llm->effort[0] == 0 ? NULL : llm->effort,
-                        .chat = call->chat,
-                        .output_tokens = wanted > 0 ? wanted : AK_LLM_OUTPUT_TOKENS,
-                        .prompt_tokens_max = call->prompt_tokens_max};
-    lock(llm);
-    out->abilities = llm->abilities;
-    const int limits[] = {llm->abilities.output_tokens_max, llm->output_tokens_max,
-                          call->output_tokens_fit};
-    unlock(llm);
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        if (limits[i] > 0 && out->output_tokens > limits[i]) {
-            out->output_tokens = limits[i];
-        }
-    }
-}
-
-/* Returns a bound on the input tokens of a call. Every byte counts as one token until earlier calls
-   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN. */
-static size_t input_tokens(ak_llm *llm, size_t prompt_tokens_max)
-{
-    double learned = llm->tokens_per_byte * LEARNED_MARGIN;
-    return learned > 0 && learned < 1 ? (size_t)((double)prompt_tokens_max * learned) + 1
-                                      : prompt_tokens_max;
-}
-
-static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usage)
-{
-    double rate = (double)usage->input / (double)prompt_tokens_max;
-    if (usage->known && usage->input > 0) {
-        llm->tokens_per_byte = rate > llm->tokens_per_byte ? rate : llm->tokens_per_byte;
-        llm->output_most = usage->output > llm->output_most ? usage->output : llm->output_most;
-    }
-}
-
-ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *chat, ak_error *err)
-{
-    ak_llm_call call = {.llm = llm, .chat = chat};
-    ak_request request;
-    AK_DO(measure(&call.prompt_tokens_max, chat, err));
-    request_of(&request, &call);
-    lock(llm);
-    *out_usd = ak_price_worst(&llm->price, input_tokens(llm, request.prompt_tokens_max),
-                              request.output_tokens);
-    unlock(llm);
-    return AK_OK;
-}
-
-/* Lowers the output limit of a call to the tokens that `left` dollars allow, if this is at least
-   OUTPUT_MARGIN times what any earlier call has used. *worst becomes the worst-case cost with the
-   lower limit. */
-static void fit_output(double *worst, ak_llm_call *call, size_t input, double left)
-{
-    const ak_llm *llm = call->llm;
-    double tokens = (left - ak_price_worst(&llm->price, input, 0)) / llm->price.output * 1e6;
-    if (llm->price.output > 0 && llm->output_most > 0 && call->answer.attempts == 0 &&
-        tokens >= (double)(llm->output_most * OUTPUT_MARGIN) && tokens < INT_MAX) {
-        call->output_tokens_fit = (int)tokens;
-        *worst = ak_price_worst(&llm->price, input, call->output_tokens_fit);
-    }
-}
-
-/* Reserves the worst-case cost of an attempt in the budget. Fails if the budget does not allow
-   it. */
-static ak_status reserve(double *out, ak_llm_call *call, ak_error *err)
-{
-    ak_llm *llm = call->llm;
-    ak_request request;
-    request_of(&request, call);
-    lock(llm);
-    size_t input = input_tokens(llm, request.prompt_tokens_max);
-    double worst = ak_price_worst(&llm->price, input, request.output_tokens);
-    bool dear = llm->price.output > 0 && input > AK_PRICE_PROMPT_TOKENS_MAX;
-    double left = llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
-    if (llm->budget_usd > 0 && worst > left) {
-        fit_output(&worst, call, input, left);
-    }
-    bool refused = llm->budget_usd > 0 && (worst > left || dear);
-    llm->reserved_usd += refused ? 0 : worst;
-    unlock(llm);
-    *out = refused ? 0 : worst;
-    if (refused && dear) {
-        return ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
-                              "%s: a question of %zu bytes may cost more than the list price, so "
-                              "the budget cannot be kept: shorten it",
-                              llm->name, request.prompt_tokens_max);
-    }
-    return !refused ? AK_OK
-                    : ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
-                                     "%s: this call could cost $%.4f and $%.4f of the budget of "
-                                     "$%.4g is left: raise --llm-budget",
-                                     llm->name, worst, left < 0 ? 0 : left, llm->budget_usd);
-}
-
-static void release(ak_llm *llm, double reserved)
-{
-    lock(llm);
-    llm->reserved_usd -= reserved;
-    unlock(llm);
-}
-
-/* Replaces the reservation of an attempt by its actual cost. */
-static void book(ak_llm_call *call, const ak_attempt *attempt, double reserved)
-{
-    ak_llm *llm = call->llm;
-    double cost = attempt->uncertain     ? reserved
-                  : attempt->usage.known ? ak_price_of(&llm->price, &attempt->usage)
-                                         : 0;
-    call->answer.cost_usd += cost;
-    lock(llm);
-    llm->reserved_usd -= reserved;
-    llm->totals.cost_usd += cost;
-    llm->totals.uncertain_usd += attempt->uncertain ? cost : 0;
-    llm->totals.attempts++;
-    ak_usage_add(&llm->totals.usage, &attempt->usage);
-    learn(llm, call->prompt_tokens_max, &attempt->usage);
-    unlock(llm);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -325,12 +160,12 @@ static void adopt(ak_llm_call *call, ak_attempt *attempt)
 
 static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *call, ak_error *err)
 {
-    double reserved = 0;
-    ak_status status = reserve(&reserved, call, err);
+    ak_reservation reserved;
+    ak_status status = ak_call_reserve(&reserved, call, err);
     if (status != AK_OK) {
         return status;
     }
-    request_of(request, call);
+    ak_call_request(request, call);
     call->answer.attempts++;
     status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {
@@ -338,7 +173,7 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
         *out = (ak_attempt){.uncertain = true};
         call->answer.fault = AK_LLM_FAULT_LOCAL;
     }
-    book(call, out, reserved);
+    ak_call_book(call, out, &reserved);
     if (status == AK_OK) {
         adopt(call, out);
     }
@@ -419,19 +254,14 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
         call->answer.fault = AK_LLM_FAULT_RECORDING;
     }
     if (status == AK_OK) {
-        double reserved = 0;
+        ak_reservation reserved;
         *found = true;
-        status = reserve(&reserved, call, err); /* a budget holds for a tape, too */
-        release(llm, reserved);
+        status = ak_call_reserve(&reserved, call, err); /* a budget holds for a tape, too */
+        ak_call_release(llm, &reserved);
     }
     if (status == AK_OK) {
         status = ak_answer_read(&call->answer, &reply, call->chat, llm->name, err);
-        lock(llm);
-        llm->totals.cost_usd += call->answer.cost_usd;
-        llm->totals.attempts += (size_t)call->answer.attempts;
-        ak_usage_add(&llm->totals.usage, &call->answer.usage);
-        learn(llm, call->prompt_tokens_max, &call->answer.usage);
-        unlock(llm);
+        ak_call_book_replay(call);
     }
     ak_reply_free(&reply);
     return status;
@@ -491,7 +321,7 @@ static void begin(bool *found, ak_llm_call *call, ak_llm *llm, const ak_llm_chat
     *call = (ak_llm_call){.llm = llm, .chat = chat, .error = AK_ERROR_INIT};
     call->start_ns = ak_llm_now(llm);
     *found = false;
-    call->status = measure(&call->prompt_tokens_max, chat, &call->error);
+    call->status = ak_call_measure(&call->prompt_tokens_max, chat, &call->error);
     if (call->status == AK_OK) {
         call->status = count_call(call, &call->error);
         if (call->status == AK_OK) {

@@ -20,7 +20,7 @@ static const struct {
     {"vector_bytes", "width of the widest vectors"},
     {"vector_registers", "architectural vector registers"},
     {"l1d_bytes", "first-level data cache, of each core"},
-    {"l2_bytes", "second-level cache; on a CPU, of each core"},
+    {"l2_bytes", "second-level cache; of each core, or of the whole GPU"},
     {"l3_bytes", "last-level cache, shared"},
     {"sm_count", "streaming multiprocessors"},
     {"compute_capability", "90 is 9.0"},
@@ -217,12 +217,14 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
     }
     show_bytes(size, sizeof size, total);
     AK_DO(add_fact(brief, false, "all arguments together", size, err));
-    static const struct {
+    bool gpu = constant(task, "sm_count") > 0;
+    const struct {
         const char *fact, *text;
         bool shared;
-    } caches[] = {{"l1d_bytes", "the first-level cache of one core", false},
-                  {"l2_bytes", "the second-level cache (on a CPU, of one core)", false},
-                  {"l3_bytes", "the shared last-level cache", true}};
+    } caches[] = {
+        {"l1d_bytes", "the first-level cache of one core", false},
+        {"l2_bytes", gpu ? "the second-level cache" : "the second-level cache of one core", false},
+        {"l3_bytes", "the shared last-level cache", true}};
     for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
         double cache = constant(task, caches[i].fact);
         if (cache > 0) {
@@ -357,8 +359,10 @@ static const struct {
                 {"driver", "driver"},
                 {"libc", "glibc"}};
 
+/* Adds a version, with the name before it unless the version names it: "gcc (Debian) 12.2". */
 static void put_version(ak_buf *out, const char *name, const char *version)
 {
+    name = strstr(version, name) != NULL ? "" : name;
     ak_buf_print(out, "%s%s%s%s", out->length == 0 ? "" : ", ", name, name[0] == 0 ? "" : " ",
                  version);
 }
@@ -394,6 +398,31 @@ static const char *shown_device(const char *device)
     return name != device && strstr(name, ".json") != NULL ? "unnamed device" : name;
 }
 
+/* Lists all options of the task, also those that its text leaves out because they have their
+   default: conditions may read them. */
+static ak_status list_choices(ak_brief *brief, const ak_task *task, ak_error *err)
+{
+    ak_buf text = AK_BUF(LINE_MAX_BYTES * 8);
+    ak_buf_puts(&text, task->choices_text);
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
+        const ak_choice_spec *choice = &task->problem->choices[i];
+        bool left_out = choice->implicit && task->choice[i] == (int)choice->default_index &&
+                        task->number[i] == choice->fallback;
+        if (left_out && choice->kind == AK_CHOICE_TEXT) {
+            ak_buf_print(&text, "%s%s=%s", text.length == 0 ? "" : ",", choice->name,
+                         choice->values[choice->default_index]);
+        } else if (left_out) {
+            ak_buf_print(&text, "%s%s=%g", text.length == 0 ? "" : ",", choice->name,
+                         choice->fallback);
+        }
+    }
+    ak_status status = ak_buf_status(&text, err);
+    brief->choices =
+        status == AK_OK ? ak_arena_strndup(brief->arena, text.data, text.length) : NULL;
+    ak_buf_free(&text);
+    return status == AK_OK && brief->choices == NULL ? ak_fail_memory(err) : status;
+}
+
 /* ---- public functions ------------------------------------------------------------------------ */
 
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
@@ -411,7 +440,7 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
                       .software = "",
                       .size = task->size_text,
                       .dtype = ak_dtype_text(task->dtype),
-                      .choices = task->choices_text,
+                      .choices = "",
                       .source = task->implementation->source,
                       .definition = task->implementation->definition,
                       .space = task->space,
@@ -419,6 +448,7 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
     out->arena = ak_arena_new();
     ak_status status = AK_OK;
     AK_TRY(out->arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(list_choices(out, task, err));
     AK_TRY(add_hardware(out, task, ceilings, err));
     AK_TRY(add_roofline(out, task, ceilings, err));
     AK_TRY(add_arguments(out, task, err));

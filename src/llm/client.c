@@ -260,11 +260,12 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
                    : options->retries > RETRIES_MAX ? RETRIES_MAX
                                                     : options->retries;
     llm->budget_usd = options->budget_usd;
-    if (options->output_tokens < 0 || options->calls < 0) {
+    if (options->output_tokens < 0 || options->calls < 0 || options->tokens < 0) {
         return ak_fail(err, AK_INVALID, "a limit of tokens or calls must not be negative");
     }
     llm->output_tokens_max = options->output_tokens;
     llm->calls_max = (size_t)options->calls;
+    llm->tokens_max = options->tokens;
     llm->cancel = options->cancel;
     ak_rng_seed(&llm->rng, options->seed);
     return AK_OK;

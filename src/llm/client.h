@@ -28,6 +28,7 @@ struct ak_llm {
     int retries;
     int output_tokens_max; /* the user's limit of a call; 0: none */
     size_t calls_max;      /* 0: no limit */
+    int64_t tokens_max;    /* of all calls; 0: no limit */
     const volatile int *cancel;
     ak_llm_seam seam;
     double budget_usd;
@@ -42,6 +43,9 @@ struct ak_llm {
     double tokens_per_byte; /* input tokens for each of prompt_tokens_max */
     int64_t output_most;
     double reserved_usd; /* sum of the worst-case costs of the attempts under way */
+    /* tokens of the attempts that have ended, at their worst case if it is not known, and the
+       worst-case tokens of those under way */
+    int64_t tokens_used, tokens_reserved;
 };
 
 struct ak_llm_call {
@@ -87,6 +91,25 @@ typedef struct ak_attempt {
     char request_id[AK_LLM_NAME_MAX];
     ak_llm_answer answer; /* owned by the caller after ANSWERED, else empty */
 } ak_attempt;
+
+/* What is set aside for an attempt: its worst case. */
+typedef struct ak_reservation {
+    double usd;
+    int64_t tokens;
+} ak_reservation;
+
+/* Checks the question and computes an upper bound on its tokens. Tokenizers work on bytes or larger
+   pieces, so a text never has more tokens than bytes. */
+ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err);
+/* Fills in a request with the abilities that the client knows now. */
+void ak_call_request(ak_request *out, ak_llm_call *call);
+/* Sets the worst case of an attempt aside. Fails if the budget or the tokens do not allow it. */
+ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err);
+void ak_call_release(ak_llm *llm, const ak_reservation *reserved);
+/* Replaces the reservation of an attempt by what it has used. */
+void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved);
+/* Counts an answer from a tape, which costs what it cost when it was recorded. */
+void ak_call_book_replay(ak_llm_call *call);
 
 /* Sends one request. Returns AK_OK, whatever the server replies, or AK_NO_MEMORY. */
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,

@@ -1,5 +1,5 @@
-/* prompt.c: writes the stable parts of a prompt (rules, brief, schema) and what all parts share
-   (foreign text, differences, the portfolio). prompt_state.c writes the changing part. */
+/* prompt.c: writes the stable parts of a prompt (rules, brief) and what all parts share (foreign
+   text, differences). prompt_state.c writes the changing part, prompt_schema.c the schema. */
 #include "llm/prompt.h"
 
 #include <math.h>
@@ -7,13 +7,8 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/value_json.h"
 
 #define VALUE_BYTES 256
-/* A parameter with more values than this is shown as a range and has a plain type in the schema. */
-#define VALUES_SHOWN 64
-/* Limit of enum values in a schema; every provider takes 500. */
-#define SCHEMA_VALUES_MAX 500
 /* Lines of context that a skeleton keeps around each line with a parameter's name. */
 #define SKELETON_CONTEXT 2
 /* Comments in a source that hold these marks enclose what a model should see of it. */
@@ -289,8 +284,8 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
         if (!ak_space_occurs(space, p, v)) {
             continue;
         }
-        bool left_out = count > VALUES_SHOWN && at >= VALUES_SHOWN / 2 && at < count - 4;
-        if (left_out && at == VALUES_SHOWN / 2) {
+        bool left_out = count > AK_PROMPT_VALUES && at >= AK_PROMPT_VALUES / 2 && at < count - 4;
+        if (left_out && at == AK_PROMPT_VALUES / 2) {
             ak_buf_puts(out, ", ...");
         } else if (!left_out) {
             show_value(text, space, p, v);
@@ -298,8 +293,62 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
         }
         at++;
     }
-    if (count > VALUES_SHOWN) {
+    if (count > AK_PROMPT_VALUES) {
         ak_buf_print(out, " (%zu values)", count);
+    }
+}
+
+/* Lists the parameters that the constraints leave one value, because the constraints and the source
+   read them. */
+static void put_fixed(ak_buf *out, const ak_space *space)
+{
+    size_t shown = 0;
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        if (ak_space_occurring(space, p) == 1) {
+            ak_buf_print(out,
+                         "%s%s=", shown++ == 0 ? "\nFixed by the constraints at this size: " : ", ",
+                         ak_space_parameter(space, p)->name);
+            put_values(out, space, p);
+        }
+    }
+    ak_buf_puts(out, shown > 0 ? ".\n" : "");
+}
+
+/* Says whether a condition reads a parameter that has several values here. Another one holds for
+   every configuration that can be proposed. One that cannot be parsed is shown. */
+static bool binds(const ak_space *space, const char *condition)
+{
+    ak_expr *expr = NULL;
+    const char *const *names;
+    if (ak_expr_parse(&expr, condition, "condition", NULL) != AK_OK) {
+        return true;
+    }
+    bool found = false;
+    size_t count = ak_expr_names(&names, expr), p;
+    for (size_t i = 0; i < count; i++) {
+        found = found ||
+                (ak_space_parameter_find(&p, space, names[i]) && ak_space_occurring(space, p) > 1);
+    }
+    ak_expr_free(expr);
+    return found;
+}
+
+static void put_conditions(ak_buf *out, const ak_space *space)
+{
+    ak_buf_print(
+        out, "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
+        (double)ak_space_count(space), ak_space_cartesian(space));
+    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
+        const char *reason = ak_space_condition_reason(space, i);
+        if (!binds(space, ak_space_condition(space, i))) {
+            continue;
+        }
+        ak_buf_print(out, "- %s", ak_space_condition(space, i));
+        if (reason[0] != 0) {
+            ak_buf_puts(out, " ");
+            ak_prompt_quote(out, reason, 300);
+        }
+        ak_buf_putc(out, '\n');
     }
 }
 
@@ -311,32 +360,21 @@ static void put_parameters(ak_buf *out, const ak_space *space)
     ak_buf_puts(out, "\n## Parameters\n\n");
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
         const ak_parameter *parameter = ak_space_parameter(space, p);
+        if (ak_space_occurring(space, p) == 1) {
+            continue;
+        }
         show_value(text, space, p, fallback.at[p]);
         ak_buf_print(out, "- %s: ", parameter->name);
         put_values(out, space, p);
-        if (ak_space_occurring(space, p) == 1) {
-            ak_buf_puts(out, "; fixed by the constraints, not for you to change");
-        } else {
-            ak_buf_print(out, "; default %s", text);
-        }
+        ak_buf_print(out, "; default %s", text);
         if (parameter->description[0] != 0) {
             ak_buf_putc(out, ' ');
             ak_prompt_quote(out, parameter->description, 300);
         }
         ak_buf_putc(out, '\n');
     }
-    ak_buf_print(
-        out, "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
-        (double)ak_space_count(space), ak_space_cartesian(space));
-    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
-        const char *reason = ak_space_condition_reason(space, i);
-        ak_buf_print(out, "- %s", ak_space_condition(space, i));
-        if (reason[0] != 0) {
-            ak_buf_puts(out, " ");
-            ak_prompt_quote(out, reason, 300);
-        }
-        ak_buf_putc(out, '\n');
-    }
+    put_fixed(out, space);
+    put_conditions(out, space);
 }
 
 static void put_facts(ak_buf *out, const char *title, const ak_fact *facts, size_t count)
@@ -421,6 +459,19 @@ static void put_objective(ak_buf *out, const ak_objective *objective)
                      "objective; an \"expected_gain_pct\" of 10 is a value 1.10 times as good.\n");
 }
 
+/* Writes what every configuration is compiled with. */
+static void put_options(ak_buf *out, const ak_brief *brief)
+{
+    const json_t *list = json_object_get(json_object_get(brief->definition, "KernelSpecification"),
+                                         "CompilerOptions");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *option = json_string_value(json_array_get(list, i));
+        ak_buf_puts(out, i == 0 ? "Every configuration is compiled with " : " ");
+        ak_prompt_quote(out, option == NULL ? "" : option, 80);
+    }
+    ak_buf_puts(out, json_array_size(list) > 0 ? ".\n" : "");
+}
+
 ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
 {
     ak_buf_print(out, "# Task\n\nKernel %s", brief->kernel);
@@ -440,6 +491,9 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
                  brief->size[0] == 0 ? "as recorded" : brief->size,
                  brief->dtype[0] == 0 ? "" : ", element type ", brief->dtype,
                  brief->choices[0] == 0 ? "" : ", ", brief->choices);
+    if (brief->share <= AK_SHARE_FACTS) {
+        put_options(out, brief);
+    }
     if (brief->objective != NULL) {
         put_objective(out, brief->objective);
     }
@@ -451,128 +505,4 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
         put_source(out, brief);
     }
     return ak_buf_status(out, err);
-}
-
-/* ---- schema ---------------------------------------------------------------------------------- */
-
-static const char *type_of(const ak_parameter *parameter)
-{
-    const char *type = "integer";
-    for (size_t v = 0; v < parameter->value_count; v++) {
-        switch (parameter->values[v].type) {
-        case AK_VALUE_BOOL:
-            return "boolean";
-        case AK_VALUE_STRING:
-            return "string";
-        case AK_VALUE_REAL:
-            type = "number";
-            break;
-        default:
-            break;
-        }
-    }
-    return type;
-}
-
-/* Returns {"type": "integer", "enum": [4, 8, 16]} with the values that occur. The enum is left out
-   if *room is too small. */
-static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
-{
-    const ak_parameter *parameter = ak_space_parameter(space, p);
-    size_t count = ak_space_occurring(space, p);
-    json_t *schema = json_pack("{s:s}", "type", type_of(parameter));
-    if (schema == NULL || count > VALUES_SHOWN || count > *room) {
-        return schema;
-    }
-    *room -= count;
-    json_t *values = json_array();
-    bool good = values != NULL;
-    for (size_t v = 0; good && v < parameter->value_count; v++) {
-        good = !ak_space_occurs(space, p, v) ||
-               json_array_append_new(values, ak_value_json(&parameter->values[v])) == 0;
-    }
-    if (!good || !ak_json_set(schema, "enum", json_incref(values))) {
-        json_decref(schema);
-        schema = NULL;
-    }
-    json_decref(values);
-    return schema;
-}
-
-static json_t *changes_schema(const ak_space *space)
-{
-    size_t room = SCHEMA_VALUES_MAX;
-    json_t *properties = json_object();
-    bool good = properties != NULL;
-    for (size_t p = 0; good && p < ak_space_parameter_count(space); p++) {
-        good = ak_space_occurring(space, p) < 2 ||
-               ak_json_set(properties, ak_space_parameter(space, p)->name,
-                           parameter_schema(space, p, &room));
-    }
-    if (!good) {
-        json_decref(properties);
-        return NULL;
-    }
-    return json_pack("{s:s,s:o,s:b}", "type", "object", "properties", properties,
-                     "additionalProperties", 0);
-}
-
-/* Returns {"type": ["integer", "null"], "enum": [3, 12, null]}, or {"type": "null"} if no trial can
-   be a parent. */
-static json_t *parent_schema(const ak_brief *brief, const ak_history *history)
-{
-    size_t parents[AK_PROMPT_PARENTS], count = 0;
-    if (ak_prompt_parents(parents, &count, brief, history) != AK_OK) {
-        return NULL;
-    }
-    json_t *values = json_array();
-    bool good = values != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(values, json_integer((json_int_t)parents[i])) == 0;
-    }
-    good = good && json_array_append_new(values, json_null()) == 0;
-    json_t *schema = !good ? NULL
-                     : count == 0
-                         ? json_pack("{s:s}", "type", "null")
-                         : json_pack("{s:[s,s],s:O}", "type", "integer", "null", "enum", values);
-    json_decref(values);
-    if (schema != NULL &&
-        !ak_json_set_text(schema, "description",
-                          "number of the configuration that is changed; null: the default")) {
-        json_decref(schema);
-        return NULL;
-    }
-    return schema;
-}
-
-ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
-                           ak_error *err)
-{
-    char wanted[80];
-    (void)snprintf(wanted, sizeof wanted, "at most %zu different configurations to try",
-                   history->batch);
-    json_t *changes = changes_schema(brief->space), *parent = parent_schema(brief, history);
-    bool good = changes != NULL && parent != NULL;
-    json_t *schema =
-        !good
-            ? NULL
-            : json_pack("{s:s,s:{s:{s:s,s:s,s:i,s:I,s:{s:s,s:{s:{s:s,s:s,s:i},s:{s:s,s:s},s:O,s:O},"
-                        "s:[s,s,s,s],s:b}}},s:[s],s:b}",
-                        "type", "object", "properties", "proposals", "type", "array", "description",
-                        wanted, "minItems", history->count == 0 ? 1 : 0, "maxItems",
-                        (json_int_t)history->batch, "items", "type", "object", "properties",
-                        "hypothesis", "type", "string", "description",
-                        "the reason, in one line of at most 200 characters", "maxLength",
-                        AK_PROMPT_TEXT_MAX, "expected_gain_pct", "type", "number", "description",
-                        "expected speed over the parent, in percent more", "parent", parent,
-                        "changes", changes, "required", "hypothesis", "expected_gain_pct", "parent",
-                        "changes", "additionalProperties", 0, "required", "proposals",
-                        "additionalProperties", 0);
-    json_decref(changes);
-    json_decref(parent);
-    if (schema == NULL) {
-        return ak_fail_memory(err);
-    }
-    *out = schema;
-    return AK_OK;
 }

@@ -26,14 +26,17 @@
 
 #define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
 #define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as its tunable skeleton */
-#define AK_PROMPT_TEXT_MAX   200          /* bytes of a reason or hypothesis */
-#define AK_PROMPT_BEST       12           /* number of best trials that are listed */
-#define AK_PROMPT_SAMPLES    4            /* trials shown of each kind of failure */
-#define AK_PROMPT_CLAIMS     12           /* predictions shown with their outcomes */
-#define AK_PROMPT_LISTED     60           /* up to so many successful trials are all listed */
-#define AK_PROMPT_PARENTS    (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
-#define AK_PROMPT_WORST      4  /* number of slowest trials that are listed */
-#define AK_PROMPT_REFUSALS   12 /* refused proposals shown with the reason */
+/* A parameter with more values than this is shown as a range and has a plain type in the schema. */
+#define AK_PROMPT_VALUES   64
+#define AK_PROMPT_TEXT_MAX 200 /* bytes of a reason or hypothesis */
+#define AK_PROMPT_BEST     12  /* number of best trials that are listed */
+#define AK_PROMPT_SAMPLES  4   /* trials shown of each kind of failure */
+#define AK_PROMPT_CLAIMS   12  /* predictions shown with their outcomes */
+#define AK_PROMPT_LISTED   60  /* up to so many successful trials are all listed */
+#define AK_PROMPT_PARENTS  (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
+#define AK_PROMPT_LOOKS    (2 + AK_PROMPT_CLAIMS)
+#define AK_PROMPT_WORST    4  /* number of slowest trials that are listed */
+#define AK_PROMPT_REFUSALS 12 /* refused proposals shown with the reason */
 
 /* A trial as prompts show it. Its number is shown as "#12". */
 typedef struct ak_experience {
@@ -50,6 +53,7 @@ typedef struct ak_experience {
     bool again;         /* measured again, side by side with the other elites */
     bool same_code;     /* compiles to the same code as an earlier trial */
     const char *author; /* strategy that proposed it; NULL: the model, or not known */
+    const char *code;   /* what its compiled code consists of; NULL if not known */
     /* The following describes trials that the model proposed. */
     bool proposed;
     int generation;
@@ -72,6 +76,8 @@ typedef struct ak_history {
     const char *library;
     int generation, generations; /* number of this generation from 1; their total, 0 if unknown */
     size_t batch;                /* number of proposals to ask for */
+    size_t evaluations;          /* trials that the budget allows; 0 if unknown */
+    bool searched;               /* a search proposes beside the model */
     bool hidden;                 /* trials exist and are not told, as an arm of a study asks for */
 } ak_history;
 
@@ -84,6 +90,11 @@ ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *
    trials can be the parent of a proposal. */
 ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const ak_brief *brief,
                             const ak_history *history);
+
+/* Writes the numbers of the trials whose compiled code the state shows if it is known: the anchors,
+   and the latest predictions that the result contradicts. */
+ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_brief *brief,
+                          const ak_history *history);
 
 /* Builds the schema of the answer to the state of this history, in JSON Schema 2020-12:
    {"proposals": [{"hypothesis", "expected_gain_pct", "parent", "changes": {...}}]}. It allows only

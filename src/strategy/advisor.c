@@ -160,6 +160,23 @@ void ak_advisor_yield(ak_advisor *a, const char *strategy)
 
 /* ---- question -------------------------------------------------------------------------------- */
 
+/* Looks at the compiled code of the trials of which the prompt says what it consists of. */
+static ak_status look(ak_advisor *a, const ak_history *history, ak_error *err)
+{
+    size_t numbers[AK_PROMPT_LOOKS], count = 0;
+    bool wanted = a->options->look != NULL && a->brief.share <= AK_SHARE_FACTS;
+    AK_DO(!wanted ? AK_OK : ak_prompt_looks(numbers, &count, &a->brief, history));
+    for (size_t i = 0; i < count; i++) {
+        ak_experience *t = &a->trials[numbers[i] - 1];
+        ak_buf text = AK_BUF(TEXT_MAX);
+        bool seen = t->code == NULL && a->options->look(a->options->context, &text, &t->config);
+        t->code = seen ? ak_arena_strndup(a->arena, text.data, text.length) : t->code;
+        ak_buf_free(&text);
+        AK_DO(seen && t->code == NULL ? ak_fail_memory(err) : AK_OK);
+    }
+    return AK_OK;
+}
+
 static ak_status write_prompt(ak_advisor *a, ak_error *err)
 {
     ak_refusal refusals[AK_PROMPT_REFUSALS];
@@ -174,7 +191,9 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
                           .library_ms = a->options->library_ms,
                           .generation = a->generation,
                           .generations = a->plan.generations,
-                          .batch = a->plan.batch};
+                          .batch = a->plan.batch,
+                          .evaluations = a->plan.evaluations,
+                          .searched = a->plan.searched};
     if (a->plan.no_history) {
         history.count = history.refusal_count = 0;
         history.library_ms = 0;
@@ -183,6 +202,7 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
     ak_buf_clear(&a->prompt);
     json_decref(a->schema);
     a->schema = NULL;
+    AK_DO(look(a, &history, err));
     AK_DO(ak_prompt_state(&a->prompt, &a->brief, &history, err));
     return ak_prompt_schema(&a->schema, &a->brief, &history, err);
 }
@@ -192,10 +212,11 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
 static ak_status take_situation(ak_advisor *a, ak_error *err)
 {
     const ak_brief *b = &a->brief;
+    const char *choices = a->options->task == NULL ? b->choices : a->options->task->choices_text;
     char config[4096];
     ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
     ak_buf_print(&text, "%s;%s;%s;%s;%s;%llu;%d/%d;%zu;%d%d%s", b->kernel, b->implementation,
-                 b->size, b->dtype, b->choices, (unsigned long long)a->seed, a->generation,
+                 b->size, b->dtype, choices, (unsigned long long)a->seed, a->generation,
                  a->plan.generations, a->plan.batch, a->plan.no_history, a->plan.no_facts,
                  ak_share_text(b->share));
     for (size_t i = 0; i < a->count; i++) {

@@ -58,6 +58,9 @@ struct ak_advisor_options {
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
        take. It is set if results come from a recording. */
     bool patient;
+    /* Writes in one line what the compiled code of a configuration consists of, and returns false
+       if that is not known. NULL: it never is. */
+    bool (*look)(void *context, ak_buf *out, const ak_config *config);
     bool rechecks; /* the caller measures what ak_strategy_ops.recheck returns */
     /* Called when a call has ended and when the user should be told something; NULL if nobody
        listens. */
@@ -73,8 +76,10 @@ struct ak_advisor_options {
 typedef struct ak_advice_plan {
     int generations;
     size_t batch;
-    bool no_history; /* the model is not told what was tried */
-    bool no_facts;   /* nor what is known of device, shape and source, as with --llm-share space */
+    size_t evaluations; /* all that the run may make; 0 if unknown */
+    bool searched;      /* a search proposes beside the model */
+    bool no_history;    /* the model is not told what was tried */
+    bool no_facts; /* nor what is known of device, shape and source, as with --llm-share space */
 } ak_advice_plan;
 
 /* Rows of a strategy's hyper-parameters (strategy.h) that every strategy with an advisor has. With

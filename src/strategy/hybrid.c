@@ -52,6 +52,8 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
     double share = ak_strategy_hyper(context, hypers, HYPER_SHARE);
     ak_advice_plan plan = {.generations = GENERATIONS,
                            .batch = options == NULL ? 0 : options->batch,
+                           .evaluations = context->evaluations,
+                           .searched = true,
                            .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
                            .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
     if (options != NULL && options->generations > 0) {

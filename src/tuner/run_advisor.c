@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/mix.h"
 #include "base/alloc.h"
 
 /* A budget that is used up, as an amount that no call can stay within; 0 would mean no budget. */
@@ -47,6 +48,18 @@ static void tell(void *context, const ak_call *call)
     ak_event_send(advisor->events, "llm", fields);
 }
 
+static bool look(void *context, ak_buf *out, const ak_config *config)
+{
+    const ak_run_advisor *advisor = context;
+    char path[AK_PATH_MAX];
+    ak_mix mix;
+    if (!ak_pool_artifact(path, advisor->session->pool, config) || !ak_mix_of(&mix, path)) {
+        return false;
+    }
+    ak_mix_print(out, &mix);
+    return true;
+}
+
 /* Returns the element type, or NULL if the problem has no arguments and so does not say it. */
 static const char *dtype_of(const ak_task *task)
 {
@@ -70,6 +83,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
                                         .objective = setting->task->objective,
                                         .generations = options->generations,
                                         .batch = options->batch,
+                                        .look = look,
                                         .tell = tell,
                                         .notice = notice,
                                         .context = out}};
@@ -111,12 +125,15 @@ void ak_run_advisor_close(ak_run_advisor *advisor)
     advisor->environment = NULL;
 }
 
-ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd)
+ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd, int64_t used_tokens)
 {
     ak_llm_options out = *llm;
     double left = llm->budget_usd - spent_usd;
     if (llm->budget_usd > 0) {
         out.budget_usd = left > NOTHING_LEFT ? left : NOTHING_LEFT;
+    }
+    if (llm->tokens > 0) {
+        out.tokens = llm->tokens > used_tokens ? llm->tokens - used_tokens : 1;
     }
     return out;
 }

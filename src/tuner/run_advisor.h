@@ -42,9 +42,10 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
 ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);
 void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
 
-/* Returns `llm` with what is left of its budget after `spent_usd`, for several runs that share
-   it. */
-ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd);
+/* Returns `llm` with what is left of its budget and its tokens, for several runs that share
+   them. */
+ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd,
+                                   int64_t used_tokens);
 
 /* Adds the options that make a later run ask the same questions. The address and the key of the
    provider are left out. */

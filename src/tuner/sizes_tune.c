@@ -90,7 +90,8 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     ak_llm_options llm;
     share(&options, m, i);
     if (options.llm != NULL) {
-        llm = ak_run_advisor_left(options.llm, m->result->llm_cost_usd);
+        llm = ak_run_advisor_left(options.llm, m->result->llm_cost_usd,
+                                  m->result->llm_input_tokens + m->result->llm_output_tokens);
         options.llm = &llm;
     }
     ak_many_announce_phase(m, "size", i);

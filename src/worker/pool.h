@@ -28,6 +28,7 @@
 #define AK_WORKER_POOL_H
 
 #include "backend/backend.h"
+#include "base/fs.h"
 #include "judge/comparison.h"
 #include "measure/timer.h"
 
@@ -149,6 +150,9 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
    there is none. */
 bool ak_pool_take(ak_result *out, ak_pool *pool);
 
+/* Gives the file that a configuration was compiled to, the one for every size if there are two.
+   Returns false if it was not compiled, or the file is gone, as those of slow ones are. */
+bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.
    The caller owns the object. */

@@ -181,6 +181,25 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
     return take_artifact(&pool->units[*out], pool, err);
 }
 
+bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config)
+{
+    for (int own = 0; own < 2; own++) {
+        char key[CONFIG_TEXT_MAX + 1];
+        size_t at;
+        key[0] = own != 0 ? 'o' : 'e';
+        bool fits =
+            ak_config_format(key + 1, CONFIG_TEXT_MAX, pool->task->space, config) < CONFIG_TEXT_MAX;
+        if (!ak_pool_recalls(pool) && fits && ak_map_get(&at, pool->unit_of, key)) {
+            const ak_pool_unit *u = &pool->units[at];
+            if (u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted) {
+                (void)snprintf(out, AK_PATH_MAX, "%s", u->artifact);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_error *err)
 {
     const bool own = from->own_size && pool->task->implementation->specialised;

@@ -38,6 +38,8 @@ chmod 600 key
 try check --llm openai:gpt-5 --llm-key-file key --llm-url http://192.0.2.1
 # The budget is kept before anything is sent.
 try check --llm openai:gpt-5 --llm-key-file key --llm-budget 0.001
+try check --llm openai:gpt-5 --llm-key-file key --llm-tokens 100
+try check --llm openai:gpt-5 --llm-key-file key --llm-output 1
 echo '{"openai:gpt-5": {"input": 1}}' >prices.json
 try check --llm openai:gpt-5 --llm-key-file key --llm-prices prices.json
 ls

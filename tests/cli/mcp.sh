@@ -41,7 +41,10 @@ import json
 from mcp_client import Client
 c = Client("tiny.json", "--device", "sim", "--archive", "wrong.db", start=False)
 def show(reply):
-    print(reply.get("id"), reply["error"]["code"], reply["error"]["message"])
+    if "error" in reply:
+        print(reply.get("id"), reply["error"]["code"], reply["error"]["message"])
+    else:
+        print(reply["id"], reply["result"]["isError"], reply["result"]["content"][0]["text"])
 def line(text):
     c.line(text)
     show(c.reply())
@@ -102,6 +105,27 @@ END
 autokernel mcp nothing </dev/null; echo $?
 autokernel mcp --evals 0 </dev/null; echo $?
 autokernel mcp matmul matmul </dev/null; echo $?
+echo "- the newest revision, which has no sessions"
+python3 - <<'END'
+from mcp_client import Client
+c = Client("tiny.json", "--device", "sim", "--archive", "new.db", "--evals", "3", start=False)
+NAME = "io.modelcontextprotocol/"
+def ask(method, revision="2026-07-28", capabilities={}, **params):
+    reply = c.request(method, **params, _meta={NAME + "protocolVersion": revision, NAME + "clientCapabilities": capabilities})
+    return reply.get("result") or reply["error"]
+found = ask("server/discover")
+print(found["resultType"], found["supportedVersions"], found["_meta"][NAME + "serverInfo"]["name"], found["cacheScope"])
+print(len(ask("tools/list")["tools"]), ask("resources/list")["ttlMs"])
+result = ask("tools/call", name="measure", arguments={"kernel": "tiny", "configs": [{}, {"x": 3}]})
+print(result["resultType"], result["isError"], [t["status"] for t in result["structuredContent"]["trials"]])
+print(ask("tools/call", name="measure", arguments={"kernel": "tiny"})["content"][0]["text"])
+print(ask("tools/call", name="none", arguments={}))
+print(ask("tools/list", revision="2099-01-01"))
+print(ask("tools/list", revision=7))
+print(ask("tools/list", capabilities=[]))
+print(c.request("server/discover")["error"]["message"], "/", c.request("tools/list")["error"]["message"])
+c.close()
+END
 echo "- older revisions"
 python3 - <<'END'
 import json
@@ -110,6 +134,7 @@ for revision in "2024-11-05", "2025-03-26":
     c = Client("tiny.json", "--device", "sim", "--archive", "old.db", revision=revision)
     r = c.request("tools/call", name="best", arguments={"kernel": "tiny"})["result"]
     print(sorted(r), [t["text"] for t in r["content"]])
+    print(c.tool("measure"))
     c.line("[]")
     print(c.reply()["error"]["message"])
     c.line('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}, {"jsonrpc": "2.0", "method": "x"}, 3]')

@@ -30,14 +30,14 @@ def look_at_schemas(tools):
         demand(tool.description and tool.title and tool.annotations.read_only_hint is not None, tool.name + ": is not described")
 
 
-async def every_tool():
+async def every_tool(mode, revision):
     steps = []
 
     async def progress(done, total, message):
         steps.append((done, total, message))
 
-    async with Client(server("tiny.json", "--device", "sim", "--evals", "9")) as client:
-        demand(client.protocol_version == "2025-06-18", "the revision is " + client.protocol_version)
+    async with Client(server("tiny.json", "--device", "sim", "--evals", "9"), mode=mode) as client:
+        demand(client.protocol_version == revision, "the revision is " + client.protocol_version)
         demand(client.server_info.name == "autokernel" and client.instructions, "it does not say who it is")
         look_at_schemas((await client.list_tools()).tools)
         calls = [("list_kernels", {}), ("describe_space", {"kernel": "tiny"}),
@@ -54,16 +54,18 @@ async def every_tool():
                 demand([done for done, _, _ in steps] == [0, 1, 2], "progress is " + str(steps))
         result = await client.call_tool("report", {})
         demand(result.is_error and "runs" in result.content[0].text, "there was a run to report")
-        for name, arguments in [("measure", {"kernel": "tiny"}), ("best", {"kernel": "other"}), ("none", {})]:
-            try:
-                await client.call_tool(name, arguments)
-                demand(False, name + " was not refused")
-            except MCPError as error:
-                demand(error.error.code == -32602, "%s: %s" % (name, error))
+        for name, arguments in [("measure", {"kernel": "tiny"}), ("best", {"kernel": "other"})]:
+            demand((await client.call_tool(name, arguments)).is_error, name + " was not refused")
+        try:
+            await client.call_tool("none", {})
+            demand(False, "there is a tool that there is not")
+        except MCPError as error:
+            demand(error.error.code == -32602, str(error))
         listed = (await client.list_resources()).resources
         uri = next(r.uri for r in listed if str(r.uri).endswith("docs/mcp.md"))
         demand("autokernel mcp" in (await client.read_resource(uri)).contents[0].text, "a document is not what it says")
-        await client.send_ping()
+        if mode == "legacy":
+            await client.send_ping()
 
 
 async def cancel():
@@ -86,6 +88,7 @@ async def cancel():
         demand(result.structured_content["matched"] < 32, "it was not cancelled")
 
 
-anyio.run(every_tool)
+anyio.run(every_tool, "auto", "2026-07-28")
+anyio.run(every_tool, "legacy", "2025-11-25")
 anyio.run(cancel)
 print("the SDK's client and autokernel agree")

@@ -854,6 +854,21 @@ static void limits_are_kept(void **state)
     ak_llm_answer_clear(&answer);
     assert_int_equal(server_asked(&s), (size_t)made + 2);
     ak_llm_close(llm);
+    /* The first call could use 1,100 tokens of input and 1,000 of output, and uses 306. */
+    options = (ak_llm_options){
+        .model = "openai:gpt-5", .url = s.url, .output_tokens = 1000, .tokens = 2500};
+    assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
+    for (made = 0; ak_llm_ask(&answer, llm, &chat, &err) == AK_OK; made++) {
+        ak_llm_answer_clear(&answer);
+    }
+    assert_int_equal(answer.fault, AK_LLM_FAULT_BUDGET);
+    assert_non_null(
+        strstr(err.text, "of the 2500 that the run may use are left: raise --llm-tokens"));
+    ak_llm_answer_clear(&answer);
+    ak_llm_total(&totals, llm);
+    assert_true(totals.usage.input + totals.usage.output <= 2500);
+    assert_in_range(made, 5, 8);
+    ak_llm_close(llm);
     server_stop(&s);
 }
 

@@ -229,7 +229,7 @@ static void test_answer_contract(void **state)
         "{\"Name\": \"B\", \"Type\": \"int\", \"Values\": [1, 2, 3], \"Default\": 2},"
         "{\"Name\": \"C\", \"Type\": \"int\", \"Values\": [5, 6], \"Default\": 5}],"
         "\"Conditions\": [{\"Expression\": \"A * B == 4 or A * B == 2\"},"
-        "{\"Expression\": \"C < 6 or A > 9\"}]}");
+        "{\"Expression\": \"C < 6 or A > 9\"}, {\"Expression\": \"C < 7\"}]}");
     ak_brief brief;
     ak_experience trials[80] = {{.status = AK_TRIAL_OK, .ms = 1}};
     ak_history history = {.trials = trials, .batch = 7};
@@ -267,12 +267,19 @@ static void test_answer_contract(void **state)
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
     assert_non_null(strstr(text.data, "- A: 1, 2, 4; default 2\n"));
-    assert_non_null(strstr(text.data, "- C: 5; fixed by the constraints"));
+    assert_non_null(strstr(text.data, "Fixed by the constraints at this size: C=5.\n"));
+    assert_non_null(strstr(text.data, "- C < 6 or A > 9\n"));
+    assert_null(strstr(text.data, "C < 7")); /* it holds for all that can be proposed */
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
-    assert_non_null(strstr(text.data,
-                           "- A: 1 (beside 2: best 1 ms), 4 (beside 2: best 1 ms)\n- B: 1 "
-                           "(beside 2: best 1 ms)\n"));
+    assert_non_null(
+        strstr(text.data, "- A: 1 untried; 2 x80 1 ms; 4 untried\n- B: 1 untried; 2 x80 1 ms\n"));
+    assert_non_null(strstr(text.data, "- B=2, A=2: 25 % of the space, x80 1 ms (#1)\n\n"));
+    trials[79].config.at[0] = 0;
+    trials[78].config.at[1] = 0;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "- A: 1 x1 80 ms; 2 x79 1 ms; 4 untried\n"));
     assert_non_null(strstr(text.data, "## The slowest\n\n- #77 77 ms"));
     ak_buf_free(&text);
     ak_brief_close(&brief);
@@ -299,7 +306,8 @@ static void test_honest_bounds(void **state)
         const char *words;
     } aims[] = {{0, "Propose up to 3 configurations."},
                 {5, "The least possible time is 5 ms; A takes 2 times as long."},
-                {9.8, "A is at 98 % of the least possible time"}};
+                {9.8, "A is at 98 % of the least possible time"},
+                {12, "A is as fast as the least possible time, so the ceilings were measured"}};
     ak_experience trials[2] = {{.config = config_of(f, ""), .ms = 10, .author = "default"},
                                {.config = config_of(f, "UNROLL=8"), .proposed = true}};
     ak_history history = {.trials = trials, .count = 2, .generation = 2, .batch = 3};
@@ -511,7 +519,8 @@ static void test_filling(void **state)
     }
     ak_brief brief;
     assert_int_equal(ak_brief_space(&brief, space, constants, "k", "a device", NULL), AK_OK);
-    json_t *definition = json_loads("{\"KernelSpecification\": {\"Launch\": {\"Let\": [{\"Name\": "
+    json_t *definition = json_loads("{\"KernelSpecification\": {\"CompilerOptions\": [\"-O1\", "
+                                    "\"-DX=1\"], \"Launch\": {\"Let\": [{\"Name\": "
                                     "\"rows\", \"Value\": \"n//T\"}],"
                                     "\"Block\": [\"T\"], \"SharedMemory\": \"24*1024\", "
                                     "\"Grid\": [\"min(rows, resident_clusters)\", 2]}}}",
@@ -533,6 +542,10 @@ static void test_filling(void **state)
                         "50 blocks of 256 threads and 24576 bytes of shared memory; a "
                         "multiprocessor holds 2 (limit: registers), which is 25 % of its threads; "
                         "2.5 waves, the last one 50 % full\n");
+    ak_buf_clear(&text);
+    text.max = AK_PROMPT_BYTES_MAX;
+    assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "Every configuration is compiled with \"-O1\" \"-DX=1\".\n"));
     brief.definition = NULL;
     assert_false(ak_brief_filling(&filling, &brief, &config, 0));
     ak_buf_free(&text);
@@ -559,8 +572,31 @@ static void test_groups(void **state)
                            "2 of 5 trials took at least 2 times as long as the best; what "
                            "all of them have and few others: TILE=1024 (0 of the 3 "
                            "others).\n"));
-    assert_non_null(strstr(text.data, "512 (beside 256: best 9 ms, 1024: best 30 ms)"));
+    assert_non_null(strstr(text.data, "- TILE: 64 x1 11 ms; 128 untried; 256 x2 9 ms; 512 untried; "
+                                      "1024 x2 30 ms\n"));
     assert_non_null(strstr(text.data, "#4 40 ms"));
+    /* What a busy machine explains has not collapsed. */
+    assert_null(strstr(text.data, "the machine was busy"));
+    trials[4].low_ms = 9;
+    trials[4].high_ms = 60;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_null(strstr(text.data, "## Collapses"));
+    assert_non_null(strstr(text.data, "1 trial has an interval from one time to twice that"));
+    /* The code of the anchors is shown, and asked for. */
+    size_t looks[AK_PROMPT_LOOKS], look_count = 0;
+    assert_int_equal(ak_prompt_looks(looks, &look_count, &f->brief, &history), AK_OK);
+    assert_int_equal(look_count, 2); /* both anchors */
+    assert_int_equal(looks[0], 2);
+    trials[1].code = "hot loop: 8 FMA";
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "\n  hot loop: 8 FMA\n"));
+    f->brief.share = AK_SHARE_SPACE;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_null(strstr(text.data, "hot loop"));
+    f->brief.share = AK_SHARE_SOURCE;
     history.hidden = true;
     history.count = 0;
     ak_buf_clear(&text);
@@ -568,6 +604,61 @@ static void test_groups(void **state)
     assert_non_null(strstr(text.data, "You are not told what was tried"));
     assert_null(strstr(text.data, " ms"));
     ak_buf_free(&text);
+}
+
+/* The request follows the phase: wide at first, then also elsewhere while much of the budget is
+   left, and elsewhere above all once the latest trials gained nothing. */
+static void test_phases(void **state)
+{
+    fixture *f = *state;
+    enum { TRIALS = 10 };
+    ak_experience trials[TRIALS];
+    static const char *const tiles[] = {"64", "128", "256", "512", "1024"};
+    for (size_t i = 0; i < TRIALS; i++) {
+        char text[40];
+        (void)snprintf(text, sizeof text, "TILE=%s,UNROLL=%d,THREADS=1", tiles[i / 2],
+                       i % 2 == 0 ? 2 : 4);
+        trials[i] = (ak_experience){.config = config_of(f, text), .ms = 20 - (double)i};
+    }
+    static const struct {
+        size_t count, evaluations, best; /* the trial with this index becomes the fastest */
+        int generation;
+        bool hidden, searched, bad;
+        const char *words;
+    } rows[] = {
+        {1, 40, 0, 1, false, false, false, "Little was measured yet, so spread out: "},
+        {0, 40, 0, 3, true, false, false, "Spread out: "},
+        {TRIALS, 40, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere"},
+        {TRIALS, 12, TRIALS - 1, 2, false, false, false, "Look elsewhere only where you can say"},
+        {TRIALS, 0, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere"},
+        {TRIALS, 0, TRIALS - 1, 3, false, false, false, "Look elsewhere only where you can say"},
+        {TRIALS, 40, 0, 2, false, false, false, "The last 9 trials were all less than 1 % faster"},
+        {TRIALS, 12, 0, 3, false, true, false, "A search without you goes on meanwhile"},
+        {TRIALS, 40, 0, 2, false, false, true, "A third or more of the latest failed"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ak_experience now[TRIALS];
+        memcpy(now, trials, sizeof now);
+        now[rows[i].best].ms = 5;
+        for (size_t k = 1; rows[i].bad && k < TRIALS / 2; k++) {
+            now[k].status = AK_TRIAL_WRONG_RESULT;
+        }
+        ak_history history = {.trials = now,
+                              .count = rows[i].count,
+                              .generation = rows[i].generation,
+                              .generations = 4,
+                              .batch = 3,
+                              .evaluations = rows[i].evaluations,
+                              .searched = rows[i].searched,
+                              .hidden = rows[i].hidden};
+        ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+        assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+        if (strstr(text.data, rows[i].words) == NULL) {
+            fail_msg("row %zu: no \"%s\" in %s", i, rows[i].words, text.data);
+        }
+        assert_int_equal(strstr(text.data, "A search without you") != NULL, rows[i].searched);
+        ak_buf_free(&text);
+    }
 }
 
 /* ---- proposals --------------------------------------------------------------------------------
@@ -673,8 +764,8 @@ int main(void)
         cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
         cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
         cmocka_unit_test(test_groups),          cmocka_unit_test(test_honest_bounds),
-        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_proposals),       cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -181,6 +181,10 @@ static void *model_main(void *context)
         (void)(server_send(fd, head, (size_t)count, 1u << 16) &&
                server_send(fd, out, strlen(out), 1u << 16));
         (void)pthread_mutex_lock(&s->lock);
+        bool kept = s->asked < SERVER_REQUESTS_MAX;
+        if (kept) {
+            s->request[s->asked] = text;
+        }
         s->asked++;
         (void)pthread_mutex_unlock(&s->lock);
         free(out);
@@ -188,7 +192,7 @@ static void *model_main(void *context)
         json_decref(reply);
         json_decref(thought);
         json_decref(question);
-        ak_free(text);
+        ak_free(kept ? NULL : text);
         (void)shutdown(fd, SHUT_WR);
         (void)close(fd);
     }
@@ -219,6 +223,7 @@ static void test_recorded(void **state)
         assert_int_equal(number_of(asking, "runs"), 3);
         assert_int_equal(number_of(asking, "fell_back"), 0);
         assert_true(number_of(asking, "calls_mean") >= 1);
+        assert_true(number_of(asking, "tokens_mean") == 1100 * number_of(asking, "calls_mean"));
         check_curve(asking, "evaluations");
     }
     /* Nobody is there any more: the same study from the recording, but for how long replies took,
@@ -234,10 +239,70 @@ static void test_recorded(void **state)
         assert_true(json_equal(json_object_get(json_object_get(arm, "quality"), "evaluations"),
                                json_object_get(json_object_get(other, "quality"), "evaluations")));
         assert_true(number_of(arm, "calls_mean") == number_of(other, "calls_mean"));
+        assert_true(number_of(arm, "tokens_mean") == number_of(other, "tokens_mean"));
     }
+    /* Prompts that have other words now are found by what they are about: here no question is found
+       by its words. */
+    char **names = NULL, from[AK_PATH_MAX], to[AK_PATH_MAX], name[200];
+    size_t count = 0;
+    assert_int_equal(ak_fs_list(&names, &count, answers, NULL), AK_OK);
+    for (size_t k = 0; k < count; k++) {
+        if (strcmp(names[k], "tape.json") != 0) {
+            (void)snprintf(name, sizeof name, "other-words-%.100s", names[k]);
+            assert_int_equal(ak_fs_join(from, answers, names[k], NULL), AK_OK);
+            assert_int_equal(ak_fs_join(to, answers, name, NULL), AK_OK);
+            assert_int_equal(rename(from, to), 0);
+        }
+    }
+    ak_fs_list_free(names, count);
+    json_t *reworded = study(&options);
+    assert_true(json_equal(reworded, again));
     json_decref(live);
     json_decref(replayed);
     json_decref(again);
+    json_decref(reworded);
+}
+
+/* Returns whether one of the requests that a server got has this text. */
+static bool was_told(const server *s, size_t asked, const char *text)
+{
+    for (size_t i = 0; i < asked && i < SERVER_REQUESTS_MAX; i++) {
+        if (strstr(s->request[i], text) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Arms show what history and facts are worth: without history the model is told no trial and can
+   name none as a parent, without facts nothing about the device. */
+static void test_arms_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arm;
+        bool trials, device;
+    } rows[] = {{"llm:fill=2", true, true},
+                {"llm:fill=2,history=0", false, true},
+                {"llm:fill=2,facts=0", true, false},
+                {"hybrid:history=0", false, true},
+                {"hybrid:facts=0", true, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        server s;
+        assert_true(server_start_as(&s, NULL, 0, model_main, &s));
+        ak_llm_options llm = {.model = "compatible:scripted", .url = s.url, .retries = -1};
+        json_t *result = study(&(ak_study_options){
+            .arms = rows[i].arm, .seeds = 1, .evaluations = 16, .generations = 2, .llm = &llm});
+        size_t asked = server_asked(&s);
+        assert_int_equal(asked, 2);
+        assert_int_equal(was_told(&s, asked, "You are not told what was tried"), !rows[i].trials);
+        assert_int_equal(was_told(&s, asked, "## Anchors"), rows[i].trials);
+        assert_int_equal(was_told(&s, asked, "\"parent\":{\"type\":[\"integer\",\"null\"]"),
+                         rows[i].trials);
+        assert_int_equal(was_told(&s, asked, "Device a device"), rows[i].device);
+        server_stop(&s);
+        json_decref(result);
+    }
 }
 
 /* An arm never lives on its fallback. */
@@ -256,6 +321,10 @@ static void test_dead_model(void **state)
         assert_non_null(
             strstr(json_string_value(json_object_get(arm, "fell_back_because")), "carrying on"));
         assert_int_equal(json_object_size(json_object_get(arm, "quality")), 0);
+        /* As deployed these runs count, with what the fallback made of them. */
+        const json_t *deployed = json_object_get(arm, "deployed");
+        assert_true(number_of(deployed, "quality") > 0 && number_of(deployed, "low") > 0);
+        assert_true(number_of(deployed, "quality") <= 1 && number_of(deployed, "high") <= 1);
     }
     assert_int_equal(number_of(arm_of(result, "random"), "runs"), 2);
     json_decref(result);
@@ -265,9 +334,8 @@ int main(void)
 {
     server_clean_environment();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classical),
-        cmocka_unit_test(test_bad_arms),
-        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_classical),  cmocka_unit_test(test_bad_arms),
+        cmocka_unit_test(test_recorded),   cmocka_unit_test(test_arms_are_told),
         cmocka_unit_test(test_dead_model),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

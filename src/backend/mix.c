@@ -1,0 +1,587 @@
+/* mix.c: see mix.h. */
+#include "backend/mix.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/compile.h"
+#include "backend/sandbox.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define LISTING_MAX    (16u << 20)
+#define TIMEOUT_NS     (10 * AK_SECOND_NS)
+#define WORD_BYTES     32
+#define SUMS_MAX       64
+#define REGISTER_BYTES 8
+/* Cycles until the result of an FMA can be added to again. */
+#define LATENCY_CPU 4.0
+/* Instructions that a processor can begin in a cycle. */
+#define ISSUE_CPU 4.0
+#define ISSUE_GPU 1.0
+
+/* A line of a listing: an instruction, or a label. */
+typedef struct instruction {
+    uint64_t at, target; /* target: where a jump goes to; UINT64_MAX: no jump */
+    const char *label;   /* name that a jump goes to, until its address is known */
+    size_t label_length;
+    size_t function;
+    unsigned kinds; /* bits of ak_mix_kind */
+    int bits;
+    char sum[REGISTER_BYTES];  /* register that it adds to; "" if none */
+    char sets[REGISTER_BYTES]; /* register that it writes in another way; "" if none */
+} instruction;
+
+typedef struct listing {
+    instruction *list;
+    size_t count, capacity;
+    bool gpu;
+} listing;
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Beginnings of mnemonics, of which the first that fits counts. */
+typedef struct beginning {
+    const char *text;
+    ak_mix_kind kind;
+} beginning;
+
+static const beginning cpu_beginnings[] = {
+    /* x86-64 */
+    {"tdp", AK_MIX_MATRIX},
+    {"vfm", AK_MIX_FMA},
+    {"vfnm", AK_MIX_FMA},
+    {"vdpbf16", AK_MIX_FMA},
+    {"vpdp", AK_MIX_FMA},
+    {"vgather", AK_MIX_GATHER},
+    {"vpgather", AK_MIX_GATHER},
+    {"vperm", AK_MIX_SHUFFLE},
+    {"vshuf", AK_MIX_SHUFFLE},
+    {"vunpck", AK_MIX_SHUFFLE},
+    {"vpunpck", AK_MIX_SHUFFLE},
+    {"vpshuf", AK_MIX_SHUFFLE},
+    {"vinsert", AK_MIX_SHUFFLE},
+    {"vextract", AK_MIX_SHUFFLE},
+    {"vbroadcast", AK_MIX_SHUFFLE},
+    {"vpbroadcast", AK_MIX_SHUFFLE},
+    {"vpack", AK_MIX_SHUFFLE},
+    {"valign", AK_MIX_SHUFFLE},
+    {"vpalign", AK_MIX_SHUFFLE},
+    {"vmovhlps", AK_MIX_SHUFFLE},
+    {"vmovlhps", AK_MIX_SHUFFLE},
+    {"vmovs", AK_MIX_OTHER},
+    {"vmovd", AK_MIX_OTHER},
+    {"shuf", AK_MIX_SHUFFLE},
+    {"unpck", AK_MIX_SHUFFLE},
+    {"punpck", AK_MIX_SHUFFLE},
+    {"pshuf", AK_MIX_SHUFFLE},
+    {"vadd", AK_MIX_ARITHMETIC},
+    {"vsub", AK_MIX_ARITHMETIC},
+    {"vmul", AK_MIX_ARITHMETIC},
+    {"vdiv", AK_MIX_ARITHMETIC},
+    {"vmax", AK_MIX_ARITHMETIC},
+    {"vmin", AK_MIX_ARITHMETIC},
+    {"vsqrt", AK_MIX_ARITHMETIC},
+    {"vrcp", AK_MIX_ARITHMETIC},
+    {"vrsqrt", AK_MIX_ARITHMETIC},
+    {"vcvt", AK_MIX_ARITHMETIC},
+    {"vrnd", AK_MIX_ARITHMETIC},
+    {"vscalef", AK_MIX_ARITHMETIC},
+    {"addp", AK_MIX_ARITHMETIC},
+    {"adds", AK_MIX_ARITHMETIC},
+    {"subp", AK_MIX_ARITHMETIC},
+    {"mulp", AK_MIX_ARITHMETIC},
+    {"muls", AK_MIX_ARITHMETIC},
+    /* AArch64 */
+    {"fmla", AK_MIX_FMA},
+    {"fmls", AK_MIX_FMA},
+    {"fmadd", AK_MIX_FMA},
+    {"fmsub", AK_MIX_FMA},
+    {"fnm", AK_MIX_FMA},
+    {"bfdot", AK_MIX_FMA},
+    {"bfmmla", AK_MIX_MATRIX},
+    {"fmopa", AK_MIX_MATRIX},
+    {"fadd", AK_MIX_ARITHMETIC},
+    {"fsub", AK_MIX_ARITHMETIC},
+    {"fmul", AK_MIX_ARITHMETIC},
+    {"fdiv", AK_MIX_ARITHMETIC},
+    {"fmax", AK_MIX_ARITHMETIC},
+    {"fmin", AK_MIX_ARITHMETIC},
+    {"ld", AK_MIX_LOAD},
+    {"st", AK_MIX_STORE},
+    {"zip", AK_MIX_SHUFFLE},
+    {"uzp", AK_MIX_SHUFFLE},
+    {"trn", AK_MIX_SHUFFLE},
+    {"tbl", AK_MIX_SHUFFLE},
+    {"dup", AK_MIX_SHUFFLE},
+};
+
+static const beginning gpu_beginnings[] = {
+    {"FFMA", AK_MIX_FMA},          {"HFMA2", AK_MIX_FMA},        {"DFMA", AK_MIX_FMA},
+    {"FADD", AK_MIX_ARITHMETIC},   {"FMUL", AK_MIX_ARITHMETIC},  {"HADD2", AK_MIX_ARITHMETIC},
+    {"HMUL2", AK_MIX_ARITHMETIC},  {"DADD", AK_MIX_ARITHMETIC},  {"DMUL", AK_MIX_ARITHMETIC},
+    {"MUFU", AK_MIX_ARITHMETIC},   {"FMNMX", AK_MIX_ARITHMETIC}, {"LDGSTS", AK_MIX_LOAD},
+    {"LDGDEPBAR", AK_MIX_BARRIER}, {"LDG", AK_MIX_LOAD},         {"LDSM", AK_MIX_SHARED},
+    {"LDS", AK_MIX_SHARED},        {"LDL", AK_MIX_SPILL},        {"STL", AK_MIX_SPILL},
+    {"LD.", AK_MIX_LOAD},          {"UTMALDG", AK_MIX_LOAD},     {"UBLKCP", AK_MIX_LOAD},
+    {"UTMASTG", AK_MIX_STORE},     {"STG", AK_MIX_STORE},        {"STSM", AK_MIX_STORE},
+    {"STS", AK_MIX_STORE},         {"ST.", AK_MIX_STORE},        {"SHFL", AK_MIX_SHUFFLE},
+    {"PRMT", AK_MIX_SHUFFLE},      {"MOVM", AK_MIX_SHUFFLE},     {"BAR", AK_MIX_BARRIER},
+    {"SYNCS", AK_MIX_BARRIER},     {"DEPBAR", AK_MIX_BARRIER},   {"WARPSYNC", AK_MIX_BARRIER},
+};
+
+static bool begins_with(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static ak_mix_kind kind_of(const char *word, bool gpu)
+{
+    const beginning *list = gpu ? gpu_beginnings : cpu_beginnings;
+    size_t count = gpu ? sizeof gpu_beginnings / sizeof gpu_beginnings[0]
+                       : sizeof cpu_beginnings / sizeof cpu_beginnings[0];
+    size_t base = strcspn(word, ".");
+    bool matrix = gpu && base >= 3 && memcmp(word + base - 3, "MMA", 3) == 0;
+    for (size_t i = 0; !matrix && i < count; i++) {
+        if (begins_with(word, list[i].text)) {
+            return list[i].kind;
+        }
+    }
+    return matrix ? AK_MIX_MATRIX : AK_MIX_OTHER;
+}
+
+/* Copies the word at `text` and returns what follows it and blanks. */
+static const char *take_word(char out[WORD_BYTES], const char *text)
+{
+    size_t length = strcspn(text, " \t\n;");
+    size_t kept = length < WORD_BYTES ? length : WORD_BYTES - 1;
+    memcpy(out, text, kept);
+    out[kept] = 0;
+    text += length;
+    return text + strspn(text, " \t");
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* Adds what the memory operand of an x86 instruction does: in objdump's order the last operand is
+   the destination. */
+static void read_memory(instruction *out, const char *word, const char *operands, size_t length)
+{
+    const char *open = memchr(operands, '(', length);
+    if (open == NULL || begins_with(word, "lea") || begins_with(word, "nop") ||
+        begins_with(word, "prefetch")) {
+        return;
+    }
+    size_t rest = length - (size_t)(open - operands);
+    const char *close = memchr(open, ')', rest);
+    bool writes = close != NULL && memchr(close, ',', rest - (size_t)(close - open)) == NULL &&
+                  memchr(operands, ',', (size_t)(open - operands)) != NULL &&
+                  !begins_with(word, "cmp") && !begins_with(word, "test");
+    bool stack = rest > 5 && memcmp(open, "(%rsp", 5) == 0;
+    bool gathers = (out->kinds & (1u << AK_MIX_GATHER)) != 0;
+    out->kinds |= gathers ? 0 : 1u << (stack ? AK_MIX_SPILL : writes ? AK_MIX_STORE : AK_MIX_LOAD);
+    /* a broadcast from memory is a load */
+    out->kinds &= strstr(word, "broadcast") != NULL ? ~(1u << AK_MIX_SHUFFLE) : ~0u;
+}
+
+static bool names(const char *operands, size_t length, const char *text)
+{
+    return memmem(operands, length, text, strlen(text)) != NULL;
+}
+
+/* Takes the width of an instruction that computes. */
+static int width_of(const char *word, const char *operands, size_t length)
+{
+    size_t end = strlen(word);
+    bool arm = memchr(operands, '%', length) == NULL;
+    bool scalar = !arm && end > 2 && word[end - 2] == 's'; /* ...ss, ...sd */
+    return scalar                            ? 32
+           : names(operands, length, "%zmm") ? 512
+           : names(operands, length, "%ymm") ? 256
+           : names(operands, length, "%xmm") ? 128
+           : arm && operands[0] == 'v'       ? 128
+                                             : 0;
+}
+
+/* Takes the register that an instruction writes: the first operand or, in objdump's x86, the last.
+   Of vector registers only the number is kept, because each has a name for every width. */
+static void take_register(char out[REGISTER_BYTES], const char *operands, size_t length, bool gpu)
+{
+    const char *at = operands;
+    bool x86 = !gpu && memchr(operands, '%', length) != NULL;
+    for (size_t i = 0; x86 && i < length; i++) {
+        at = operands[i] == ',' ? operands + i + 1 : at;
+    }
+    if (x86) {
+        at = at[0] == '%' && at[1] != 0 && strncmp(at + 2, "mm", 2) == 0 ? at + 2 : "";
+    } else if (!gpu) {
+        at = at[0] != 0 && strchr("vzqds", at[0]) != NULL ? at + 1 : "";
+    }
+    size_t n = strcspn(at, ",.{ \t\n;[(");
+    if (n > 0 && n < REGISTER_BYTES) {
+        memcpy(out, at, n);
+    }
+}
+
+/* Tells sums, to which an instruction adds, from registers that an instruction sets. */
+static void read_registers(instruction *out, const char *operands, size_t length, bool gpu)
+{
+    char name[REGISTER_BYTES] = "";
+    bool adds = (out->kinds & (1u << AK_MIX_FMA | 1u << AK_MIX_MATRIX)) != 0;
+    if ((out->kinds & 1u << AK_MIX_STORE) != 0) {
+        return;
+    }
+    take_register(name, operands, length, gpu);
+    if (gpu && adds) { /* FFMA R5, R23, R21, R5 */
+        const char *last = operands;
+        for (size_t i = 0; i < length; i++) {
+            last = operands[i] == ',' ? operands + i + 1 : last;
+        }
+        last += strspn(last, " \t");
+        size_t n = strlen(name);
+        adds = n > 0 && strncmp(last, name, n) == 0 && strcspn(last, " \t.;\n") == n;
+    }
+    memcpy(adds ? out->sum : out->sets, name, sizeof name);
+}
+
+/* Returns whether the instruction is a jump within a function, by its word. */
+static bool is_jump(const char *word, bool gpu)
+{
+    bool arm = word[0] == 'b' && (word[1] == 0 || word[1] == '.');
+    return gpu ? begins_with(word, "BRA")
+               : word[0] == 'j' || arm || begins_with(word, "cbz") || begins_with(word, "cbnz") ||
+                     begins_with(word, "tbz") || begins_with(word, "tbnz");
+}
+
+/* Reads where a jump goes to: "1100 <name+0x20>", "0x120", or "`(LABEL)". */
+static void read_target(instruction *out, const char *word, const char *operands, size_t length,
+                        bool gpu)
+{
+    const char *quote = memmem(operands, length, "`(", 2);
+    const char *at = gpu ? memmem(operands, length, "0x", 2) : memchr(operands, '<', length);
+    if (!is_jump(word, gpu)) {
+        return;
+    }
+    if (quote != NULL) {
+        out->label = quote + 2;
+        out->label_length = strcspn(out->label, ")\n");
+    } else if (at != NULL) {
+        if (!gpu) {
+            for (at--; at > operands && at[-1] != ' ' && at[-1] != ',' && at[-1] != '\t'; at--) {
+            }
+        }
+        out->target = strtoull(at, NULL, 16);
+    }
+}
+
+/* Reads the instruction after its address. */
+static void read_instruction(instruction *out, const char *text, bool gpu)
+{
+    char word[WORD_BYTES];
+    const char *operands = take_word(word, text + strspn(text, " \t"));
+    while (word[0] == '@' || strcmp(word, "bnd") == 0 || strcmp(word, "notrack") == 0 ||
+           strcmp(word, "lock") == 0) {
+        operands = take_word(word, operands);
+    }
+    size_t length = strcspn(operands, gpu ? ";\n" : "#\n");
+    out->kinds = 1u << kind_of(word, gpu);
+    /* what writes a constant, by a product with the register that is zero, is no arithmetic */
+    if (gpu && (out->kinds & 1u << AK_MIX_FMA) != 0 && names(operands, length, ", -RZ, RZ,")) {
+        out->kinds = 1u << AK_MIX_OTHER;
+    }
+    if (!gpu) {
+        read_memory(out, word, operands, length);
+    }
+    const unsigned computes = 1u << AK_MIX_FMA | 1u << AK_MIX_MATRIX | 1u << AK_MIX_ARITHMETIC;
+    out->bits = !gpu && (out->kinds & computes) != 0 ? width_of(word, operands, length) : 0;
+    read_registers(out, operands, length, gpu);
+    read_target(out, word, operands, length, gpu);
+    if (out->kinds != 1u << AK_MIX_OTHER) {
+        out->kinds &= ~(1u << AK_MIX_OTHER);
+    }
+}
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+/* Finds the address of an instruction, which objdump writes before a colon and the others as a
+   comment. Returns the text behind it, or NULL if the line is something else. */
+static const char *read_address(uint64_t *out, const char *line, bool gpu)
+{
+    const char *text = line + strspn(line, " \t");
+    char *end = NULL;
+    if (gpu && strncmp(text, "/*", 2) != 0) {
+        return NULL;
+    }
+    text += gpu ? 2 : 0;
+    *out = strtoull(text, &end, 16);
+    bool fits = end != text && (gpu ? strncmp(end, "*/", 2) == 0 : *end == ':' && end[1] == '\t');
+    return !fits ? NULL : end + (gpu ? 2 : 1);
+}
+
+/* A label of a function, and the address of the instruction behind it. */
+typedef struct label {
+    const char *name;
+    size_t length, function;
+    uint64_t at;
+} label;
+
+static ak_status read_lines(listing *out, label **labels, size_t *label_count, const char *text)
+{
+    size_t function = 0, waiting = 0, label_capacity = 0;
+    for (const char *line = text; line != NULL && *line != 0;) {
+        size_t length = strcspn(line, "\n");
+        instruction one = {.target = UINT64_MAX};
+        const char *code = read_address(&one.at, line, out->gpu);
+        bool local = out->gpu && line[0] == '.' && line[length - 1] == ':' && line[1] == 'L';
+        if (code != NULL) {
+            void *grown = out->list;
+            AK_DO(ak_grow(&grown, &out->capacity, out->count + 1, sizeof *out->list, NULL));
+            out->list = grown;
+            read_instruction(&one, code, out->gpu);
+            one.function = function;
+            out->list[out->count++] = one;
+            for (; waiting > 0; waiting--) {
+                (*labels)[*label_count - waiting].at = one.at;
+            }
+        } else if (local) {
+            void *grown = *labels;
+            AK_DO(ak_grow(&grown, &label_capacity, *label_count + 1, sizeof **labels, NULL));
+            *labels = grown;
+            (*labels)[(*label_count)++] = (label){line, length - 1, function, UINT64_MAX};
+            waiting++;
+        } else if (length > 1 && line[length - 1] == ':') {
+            function++; /* "0000 <name>:" or ".text.name:" */
+        }
+        line = line[length] == 0 ? NULL : line + length + 1;
+    }
+    return AK_OK;
+}
+
+static void resolve(listing *l, const label *labels, size_t count)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        instruction *jump = &l->list[i];
+        for (size_t k = 0; jump->label != NULL && k < count; k++) {
+            if (labels[k].function == jump->function && labels[k].length == jump->label_length &&
+                memcmp(labels[k].name, jump->label, jump->label_length) == 0) {
+                jump->target = labels[k].at;
+            }
+        }
+    }
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* Returns the index where the loop that ends with this jump begins, or SIZE_MAX if it is none. */
+static size_t loop_begin(const listing *l, size_t jump)
+{
+    const instruction *end = &l->list[jump];
+    size_t i = jump;
+    if (end->target > end->at) {
+        return SIZE_MAX;
+    }
+    while (i > 0 && l->list[i].at > end->target && l->list[i - 1].function == end->function) {
+        i--;
+    }
+    return l->list[i].at == end->target ? i : SIZE_MAX;
+}
+
+/* Returns whether the loop only adds to a register, so that each turn waits for the one before. */
+static bool is_carried(const listing *l, size_t begin, size_t end, const char *sum)
+{
+    bool carried = true;
+    for (size_t i = begin; i <= end && carried; i++) {
+        carried = strcmp(l->list[i].sets, sum) != 0;
+    }
+    return carried;
+}
+
+static void count_loop(ak_mix *out, const listing *l, size_t begin, size_t end)
+{
+    const char *sums[SUMS_MAX];
+    *out = (ak_mix){.gpu = l->gpu};
+    for (size_t i = begin; i <= end; i++) {
+        const instruction *one = &l->list[i];
+        int known = 0;
+        out->all++;
+        for (int kind = 0; kind < AK_MIX_KINDS; kind++) {
+            out->count[kind] += (one->kinds >> kind & 1) != 0;
+        }
+        out->bits = one->bits > out->bits ? one->bits : out->bits;
+        while (known < out->sums && strcmp(sums[known], one->sum) != 0) {
+            known++;
+        }
+        if (one->sum[0] != 0 && known == out->sums && known < SUMS_MAX &&
+            is_carried(l, begin, end, one->sum)) {
+            sums[out->sums++] = one->sum;
+        }
+    }
+}
+
+static const struct {
+    const char *text;
+    double cpu, gpu;
+} kinds[AK_MIX_KINDS] = {
+#define X(name, text, cpu, gpu) {text, cpu, gpu},
+    AK_MIX_MAP(X)
+#undef X
+};
+
+static const char waiting[] = "arithmetic that waits for its few sums";
+
+/* Estimates the cycles of a turn, and names what needs them: a unit, the start of instructions, or
+   sums that wait for themselves. */
+static double cycles_of(const char **busiest, const ak_mix *mix)
+{
+    static const struct {
+        const char *text;
+        ak_mix_kind first, last;
+    } units[] = {{"arithmetic", AK_MIX_MATRIX, AK_MIX_ARITHMETIC},
+                 {"loads", AK_MIX_LOAD, AK_MIX_GATHER},
+                 {"stores", AK_MIX_STORE, AK_MIX_STORE},
+                 {"spilled registers", AK_MIX_SPILL, AK_MIX_SPILL},
+                 {"shuffles", AK_MIX_SHUFFLE, AK_MIX_SHUFFLE}};
+    double most = (double)mix->all / (mix->gpu ? ISSUE_GPU : ISSUE_CPU);
+    *busiest = "the number of instructions";
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double cycles = 0;
+        for (int kind = (int)units[i].first; kind <= (int)units[i].last; kind++) {
+            cycles += mix->count[kind] * (mix->gpu ? kinds[kind].gpu : kinds[kind].cpu);
+        }
+        if (cycles >= most && cycles > 0) {
+            most = cycles;
+            *busiest = units[i].text;
+        }
+    }
+    double chain =
+        mix->sums == 0 || mix->gpu ? 0 : mix->count[AK_MIX_FMA] * LATENCY_CPU / (double)mix->sums;
+    if (chain > most) {
+        most = chain;
+        *busiest = waiting;
+    }
+    return most;
+}
+
+/* How much a loop computes in a cycle, by the width of its arithmetic; what a loop without
+   arithmetic moves counts a little. The loop that does the work is the best at it: epilogues and
+   remainders may be longer in the listing. Among equals the longer one wins. */
+static double weight_of(const ak_mix *mix)
+{
+    const char *busiest;
+    double work =
+        mix->count[AK_MIX_FMA] * 2 + mix->count[AK_MIX_ARITHMETIC] + mix->count[AK_MIX_MATRIX] * 64;
+    double moves = mix->count[AK_MIX_LOAD] + mix->count[AK_MIX_SHARED] + mix->count[AK_MIX_STORE];
+    return (work * (mix->bits > 0 ? mix->bits : 128) + moves) / cycles_of(&busiest, mix) *
+           (1 + 1e-4 * mix->all);
+}
+
+bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
+{
+    listing l = {.gpu = gpu};
+    label *labels = NULL;
+    size_t label_count = 0, inner_begin = SIZE_MAX;
+    double most = 0;
+    bool found = false;
+    if (read_lines(&l, &labels, &label_count, text) == AK_OK) {
+        resolve(&l, labels, label_count);
+        for (size_t i = 0; i < l.count; i++) {
+            size_t begin = loop_begin(&l, i);
+            ak_mix mix;
+            /* A loop is an innermost one if the loop that ended last began before it. */
+            if (begin == SIZE_MAX || (inner_begin != SIZE_MAX && inner_begin >= begin)) {
+                continue;
+            }
+            inner_begin = begin;
+            count_loop(&mix, &l, begin, i);
+            if (weight_of(&mix) > most) {
+                most = weight_of(&mix);
+                *out = mix;
+                found = true;
+            }
+        }
+    }
+    ak_free(l.list);
+    ak_free(labels);
+    return found;
+}
+
+/* ---- words for people ------------------------------------------------------------------------ */
+
+void ak_mix_print(ak_buf *out, const ak_mix *mix)
+{
+    size_t shown = 0;
+    ak_buf_puts(out, "hot loop: ");
+    for (int kind = 0; kind < AK_MIX_KINDS; kind++) {
+        if (mix->count[kind] > 0) {
+            ak_buf_print(out, "%s%d %s", shown++ == 0 ? "" : ", ", mix->count[kind],
+                         kinds[kind].text);
+        }
+        bool wide =
+            kind == AK_MIX_FMA || (kind == AK_MIX_ARITHMETIC && mix->count[AK_MIX_FMA] == 0);
+        if (wide && mix->count[kind] > 0 && mix->bits > 0) {
+            ak_buf_print(out, mix->bits > 32 ? " of %d bits" : ", scalar", mix->bits);
+        }
+    }
+    const char *busiest;
+    (void)cycles_of(&busiest, mix);
+    ak_buf_print(out, "; busiest: %s", busiest);
+    if (busiest == waiting) {
+        ak_buf_print(out, " (%d)", mix->sums);
+    }
+}
+
+/* ---- disassemblers --------------------------------------------------------------------------- */
+
+/* Reads which machine a compiled file is for: EM_X86_64, EM_AARCH64 or EM_CUDA; 0 if it is no ELF
+   file. */
+static int machine_of(const char *path)
+{
+    Elf64_Ehdr header;
+    FILE *file = fopen(path, "rbe");
+    bool whole = file != NULL && fread(&header, sizeof header, 1, file) == 1;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return whole && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 ? header.e_machine : 0;
+}
+
+/* Runs a disassembler, which may read what is installed and this file and write nothing. */
+static bool disassemble(ak_mix *out, const char *const *argv, const char *path, bool gpu)
+{
+    char home[AK_PATH_MAX];
+    const char *readable[AK_COMPILE_READS + 3];
+    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
+    readable[AK_COMPILE_READS] = path;
+    readable[AK_COMPILE_READS + 1] = ak_compile_home(home, argv[0]) ? home : NULL;
+    readable[AK_COMPILE_READS + 2] = NULL;
+    const char *const writable[] = {"/dev/null", NULL};
+    const char *const variables[] = {"LC_ALL=C", NULL};
+    ak_sandbox_plan plan;
+    ak_sandbox_plan_open(&plan, readable, writable);
+    ak_proc_spec spec = {.argv = argv,
+                         .setenv = variables,
+                         .confine = ak_sandbox_plan_apply,
+                         .confine_context = &plan,
+                         .timeout_ns = TIMEOUT_NS,
+                         .output_max = LISTING_MAX};
+    ak_proc_result run = {0};
+    bool good = ak_proc_run(&run, &spec, NULL) == AK_OK;
+    ak_sandbox_plan_close(&plan);
+    good = good && run.exit_code == 0 && !run.cut && ak_mix_read(out, run.output, gpu);
+    ak_proc_result_clear(&run);
+    return good;
+}
+
+bool ak_mix_of(ak_mix *out, const char *path)
+{
+    const char *const host[] = {"objdump", "-d", "--no-show-raw-insn", "-j", ".text", path, NULL};
+    const char *const cuda[] = {"nvdisasm", "-c", path, NULL};
+    const char *const other[] = {"cuobjdump", "-sass", path, NULL};
+    char found[AK_PATH_MAX];
+    int machine = machine_of(path);
+    bool gpu = machine == EM_CUDA;
+    const char *const *argv = !gpu ? host : ak_fs_which(found, "nvdisasm") ? cuda : other;
+    bool known = gpu || machine == EM_X86_64 || machine == EM_AARCH64;
+    return known && ak_fs_which(found, argv[0]) && disassemble(out, argv, path, gpu);
+}

@@ -1,0 +1,135 @@
+/* prompt_claims.c: writes what came of a model's predictions, and which of its proposals were not
+   tried as it made them. */
+#include <string.h>
+
+#include "llm/prompt_view.h"
+
+/* A prediction came true if the gain differs from the expected gain by at most this share of the
+   expected gain, or by at most TRUE_LEAST. */
+#define TRUE_SHARE 0.5
+#define TRUE_LEAST 0.02
+
+/* Returns the trial that a prediction refers to, or NULL if this trial has no time. */
+static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experience *t)
+{
+    size_t number = t->parent == 0 ? v->start : t->parent;
+    const ak_experience *parent =
+        number == 0 || number > v->history->count ? NULL : ak_prompt_trial(v, number);
+    return parent != NULL && parent->status == AK_TRIAL_OK ? parent : NULL;
+}
+
+/* Says in words how a measured gain compares with the expected one. */
+static const char *verdict_of(double gain, double expected)
+{
+    double off = gain - expected, size = expected < 0 ? -expected : expected;
+    double allowed = size * TRUE_SHARE > TRUE_LEAST ? size * TRUE_SHARE : TRUE_LEAST;
+    bool equal = gain > -TRUE_LEAST && gain < TRUE_LEAST && size < TRUE_LEAST;
+    return equal                               ? "came true: little difference"
+           : off >= -allowed && off <= allowed ? "came true"
+           : off > 0                           ? "better than expected"
+           : gain > 0                          ? "faster, but by less"
+                                               : "not faster";
+}
+
+bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t)
+{
+    const ak_experience *parent = parent_of(v, t);
+    if (t->status != AK_TRIAL_OK || parent == NULL || ak_prompt_overlap(parent, t)) {
+        return false;
+    }
+    double gain = parent->ms / t->ms - 1;
+    return strncmp(verdict_of(gain, t->expected), "came true", 9) != 0;
+}
+
+static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
+{
+    const ak_experience *t = ak_prompt_trial(v, number), *parent = parent_of(v, t);
+    ak_buf_print(out, "- #%zu from ", number);
+    if (t->parent == 0) {
+        ak_buf_puts(out, "the default: ");
+    } else {
+        ak_buf_print(out, "#%zu: ", t->parent);
+    }
+    ak_buf_print(out, "expected %+.3g %%, ", t->expected * 100);
+    if (t->status != AK_TRIAL_OK) {
+        ak_buf_print(out, "failed (%s)", ak_trial_status_text(t->status));
+    } else if (parent == NULL) {
+        ak_prompt_merit(out, v->brief, t->ms);
+        ak_buf_print(out, "; its parent has no %s", ak_prompt_timed(v) ? "time" : "result");
+    } else {
+        double gain = parent->ms / t->ms - 1;
+        ak_buf_print(out, "measured %+.3g %%: %s", gain * 100,
+                     ak_prompt_overlap(parent, t) ? "not decided, the intervals overlap"
+                                                  : verdict_of(gain, t->expected));
+    }
+    if (t->hypothesis != NULL && t->hypothesis[0] != 0) {
+        ak_buf_puts(out, ". ");
+        ak_prompt_quote(out, t->hypothesis, AK_PROMPT_TEXT_MAX);
+    }
+    ak_buf_putc(out, '\n');
+    if (ak_prompt_is_surprise(v, t)) {
+        ak_prompt_compiled(out, v, t);
+    }
+}
+
+static void put_claims(ak_buf *out, const ak_prompt_view *v)
+{
+    size_t made = 0, faster = 0, judged = 0, shown = 0;
+    double error = 0;
+    for (size_t i = 0; i < v->history->count; i++) {
+        const ak_experience *t = &v->history->trials[i], *parent = parent_of(v, t);
+        if (!t->proposed) {
+            continue;
+        }
+        made++;
+        if (t->status == AK_TRIAL_OK && parent != NULL) {
+            double gain = parent->ms / t->ms - 1;
+            judged++;
+            faster += gain > 0 && !ak_prompt_overlap(parent, t);
+            error += gain > t->expected ? gain - t->expected : t->expected - gain;
+        }
+    }
+    if (made == 0) {
+        return;
+    }
+    ak_buf_print(out, "\n## What came of your predictions\n\n%zu made, %zu could be judged", made,
+                 judged);
+    if (judged > 0) {
+        ak_buf_print(out,
+                     ": %zu were %s than their parent; you were off by %.3g percentage "
+                     "points on average",
+                     faster, ak_prompt_timed(v) ? "faster" : "better",
+                     error / (double)judged * 100);
+    }
+    ak_buf_puts(out, ". The latest:\n\n");
+    for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_CLAIMS; number--) {
+        if (ak_prompt_trial(v, number)->proposed) {
+            put_claim(out, v, number);
+            shown++;
+        }
+    }
+}
+
+static void put_refusals(ak_buf *out, const ak_history *h)
+{
+    if (h->refusal_count == 0) {
+        return;
+    }
+    ak_buf_puts(out, "\n## Proposals of your last answer that were not tried as you made them\n\n");
+    for (size_t i = 0; i < h->refusal_count && i < AK_PROMPT_REFUSALS; i++) {
+        ak_buf_puts(out, "- ");
+        ak_prompt_quote(out, h->refusals[i].text, AK_PROMPT_TEXT_MAX);
+        ak_buf_puts(out, ": ");
+        ak_prompt_quote(out, h->refusals[i].reason, AK_PROMPT_TEXT_MAX + 100);
+        ak_buf_putc(out, '\n');
+    }
+    if (h->refusal_count > AK_PROMPT_REFUSALS) {
+        ak_buf_print(out, "- and %zu more\n", h->refusal_count - AK_PROMPT_REFUSALS);
+    }
+}
+
+void ak_prompt_claims(ak_buf *out, const ak_prompt_view *v)
+{
+    put_claims(out, v);
+    put_refusals(out, v->history);
+}

@@ -1,0 +1,284 @@
+/* prompt_coverage.c: writes what the trials cover: of each parameter the values with their trials
+   and best times, and of the kinds of configuration, which the switches make, how much of the space
+   each is and what is known of it. */
+#include <string.h>
+
+#include "base/rng.h"
+#include "llm/prompt_view.h"
+
+#define COVERAGE_LEAST 4  /* fewer trials leave nearly all values untried */
+#define VALUES_LISTED  32 /* values of a parameter that are listed with their trials */
+#define RUN_LISTED     4  /* longer runs of untried values are shown as a range */
+/* Kinds are made of the parameters with the fewest values, each at most SWITCH_VALUES. */
+#define KINDS_MAX     16
+#define SWITCHES_MAX  4
+#define SWITCH_VALUES 4
+/* Shares of a larger space are estimated from so many samples, drawn with a seed of their own, so
+   that the same input gives the same text. */
+#define SHARE_SAMPLES 4096
+#define SHARE_SEED    1
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void put_value(ak_buf *out, const ak_space *space, size_t p, size_t value)
+{
+    char text[AK_PROMPT_VALUE_BYTES];
+    (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
+    ak_buf_puts(out, text);
+}
+
+/* What is known of the trials with a value, or of a kind. */
+typedef struct known {
+    size_t trials;
+    size_t best; /* number of the fastest trial; 0 if all failed */
+} known;
+
+static known known_of(const ak_prompt_view *v, size_t p, size_t value)
+{
+    known k = {0};
+    for (size_t i = 0; i < v->history->count; i++) {
+        const ak_experience *t = &v->history->trials[i];
+        if (t->config.at[p] == value) {
+            k.trials++;
+            if (t->status == AK_TRIAL_OK &&
+                (k.best == 0 || t->ms < ak_prompt_trial(v, k.best)->ms)) {
+                k.best = i + 1;
+            }
+        }
+    }
+    return k;
+}
+
+/* Writes a run of values that were never tried, from `first` to `last`: "80, 96 untried". */
+static void put_run(ak_buf *out, const ak_space *space, size_t p, size_t first, size_t last,
+                    size_t count)
+{
+    size_t shown = 0;
+    for (size_t value = first; value <= last; value++) {
+        if (!ak_space_occurs(space, p, value) ||
+            (count > RUN_LISTED && value != first && value != last)) {
+            continue;
+        }
+        ak_buf_puts(out, shown++ == 0 ? "" : count > RUN_LISTED ? " .. " : ", ");
+        put_value(out, space, p, value);
+    }
+    if (count > RUN_LISTED) {
+        ak_buf_print(out, " (%zu values)", count);
+    }
+    ak_buf_puts(out, " untried");
+}
+
+/* Writes "- NAME: 16 x4 1.3 ms; 32, 48 untried; 64 x2 failed". */
+static void put_parameter(ak_buf *out, const ak_prompt_view *v, size_t p)
+{
+    const ak_space *space = v->brief->space;
+    size_t run = 0, first = 0, last = 0, shown = 0;
+    ak_buf_print(out, "- %s:", ak_space_parameter(space, p)->name);
+    for (size_t value = 0; value <= ak_space_parameter(space, p)->value_count; value++) {
+        bool inside = value < ak_space_parameter(space, p)->value_count;
+        if (inside && !ak_space_occurs(space, p, value)) {
+            continue;
+        }
+        known k = inside ? known_of(v, p, value) : (known){0};
+        if (inside && k.trials == 0) {
+            first = run++ == 0 ? value : first;
+            last = value;
+            continue;
+        }
+        if (run > 0) {
+            ak_buf_puts(out, shown++ == 0 ? " " : "; ");
+            put_run(out, space, p, first, last, run);
+            run = 0;
+        }
+        if (inside && shown < VALUES_LISTED) {
+            ak_buf_puts(out, shown++ == 0 ? " " : "; ");
+            put_value(out, space, p, value);
+            ak_buf_print(out, " x%zu", k.trials);
+            if (k.best == 0) {
+                ak_buf_puts(out, " failed");
+            } else {
+                ak_buf_putc(out, ' ');
+                ak_prompt_merit(out, v->brief, ak_prompt_trial(v, k.best)->ms);
+            }
+        } else if (inside) {
+            ak_buf_puts(out, "; ...");
+            break;
+        }
+    }
+    ak_buf_putc(out, '\n');
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+typedef struct kinds {
+    size_t switches[SWITCHES_MAX], switch_count;
+    size_t count; /* of combinations of their values, which need not all be valid */
+    double share[KINDS_MAX];
+    known of[KINDS_MAX];
+} kinds;
+
+/* Chooses the parameters with the fewest values, in their order, while the kinds are few. */
+static void choose_switches(kinds *k, const ak_space *space)
+{
+    k->count = 1;
+    for (size_t values = 2; values <= SWITCH_VALUES; values++) {
+        for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+            if (ak_space_occurring(space, p) == values && k->switch_count < SWITCHES_MAX &&
+                k->count * values <= KINDS_MAX) {
+                k->switches[k->switch_count++] = p;
+                k->count *= values;
+            }
+        }
+    }
+}
+
+/* Returns the place of a value among those of its parameter that occur. */
+static size_t place_of(const ak_space *space, size_t p, size_t value)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < value; i++) {
+        place += ak_space_occurs(space, p, i);
+    }
+    return place;
+}
+
+static size_t kind_of(const kinds *k, const ak_space *space, const ak_config *config)
+{
+    size_t kind = 0;
+    for (size_t s = 0; s < k->switch_count; s++) {
+        size_t p = k->switches[s];
+        kind = kind * ak_space_occurring(space, p) + place_of(space, p, config->at[p]);
+    }
+    return kind;
+}
+
+/* Measures, or for a large space estimates, which part of the space each kind is. */
+static void take_shares(kinds *k, const ak_space *space)
+{
+    ak_rng rng;
+    ak_config config;
+    uint64_t all = ak_space_count(space), drawn = all < SHARE_SAMPLES ? all : SHARE_SAMPLES;
+    ak_rng_seed(&rng, SHARE_SEED);
+    for (uint64_t i = 0; i < drawn; i++) {
+        if (drawn == all) {
+            ak_space_at(&config, space, i);
+        } else {
+            ak_space_sample(&config, space, &rng);
+        }
+        k->share[kind_of(k, space, &config)] += 1 / (double)drawn;
+    }
+}
+
+static void take_trials(kinds *k, const ak_prompt_view *v)
+{
+    for (size_t i = 0; i < v->history->count; i++) {
+        const ak_experience *t = &v->history->trials[i];
+        known *of = &k->of[kind_of(k, v->brief->space, &t->config)];
+        of->trials++;
+        if (t->status == AK_TRIAL_OK &&
+            (of->best == 0 || t->ms < ak_prompt_trial(v, of->best)->ms)) {
+            of->best = i + 1;
+        }
+    }
+}
+
+/* Returns the index of the kind's value of a switch. */
+static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_t s)
+{
+    size_t left = k->count, value = 0;
+    for (size_t i = 0; i <= s; i++) {
+        left /= ak_space_occurring(space, k->switches[i]);
+    }
+    size_t p = k->switches[s], place = kind / left % ak_space_occurring(space, p);
+    while (!ak_space_occurs(space, p, value) || place_of(space, p, value) != place) {
+        value++;
+    }
+    return value;
+}
+
+/* Returns whether each value of the kind was tried, though perhaps in other kinds. A value that
+   never was is listed as that. */
+static bool values_tried(const kinds *k, const ak_prompt_view *v, size_t kind)
+{
+    bool tried = true;
+    for (size_t s = 0; s < k->switch_count && tried; s++) {
+        size_t value = value_of(k, v->brief->space, kind, s);
+        tried = known_of(v, k->switches[s], value).trials > 0;
+    }
+    return tried;
+}
+
+/* Returns the next kind to show: the fastest first, then those that failed, then the untried, each
+   of these from the largest. SIZE_MAX if all are shown. */
+static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool shown[KINDS_MAX])
+{
+    size_t next = SIZE_MAX;
+    double least = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        const known *of = &k->of[i];
+        double rank = of->best != 0     ? ak_prompt_trial(v, of->best)->ms
+                      : of->trials != 0 ? 1e300
+                                        : 1e301 * (2 - k->share[i]);
+        bool exists = of->trials > 0 || (k->share[i] > 0 && values_tried(k, v, i));
+        if (exists && !shown[i] && (next == SIZE_MAX || rank < least)) {
+            next = i;
+            least = rank;
+        }
+    }
+    return next;
+}
+
+static void put_kind_values(ak_buf *out, const kinds *k, const ak_space *space, size_t kind)
+{
+    for (size_t s = 0; s < k->switch_count; s++) {
+        size_t p = k->switches[s];
+        ak_buf_print(out, "%s%s=", s == 0 ? "" : ", ", ak_space_parameter(space, p)->name);
+        put_value(out, space, p, value_of(k, space, kind, s));
+    }
+}
+
+static void put_kinds(ak_buf *out, const ak_prompt_view *v)
+{
+    kinds k = {0};
+    bool shown[KINDS_MAX] = {false};
+    choose_switches(&k, v->brief->space);
+    if (k.switch_count < 2) {
+        return;
+    }
+    take_shares(&k, v->brief->space);
+    take_trials(&k, v);
+    ak_buf_puts(
+        out,
+        "\n## Kinds: combinations of tried values of the parameters with the fewest values\n\n");
+    for (size_t kind; (kind = next_kind(&k, v, shown)) != SIZE_MAX; shown[kind] = true) {
+        const known *of = &k.of[kind];
+        ak_buf_puts(out, "- ");
+        put_kind_values(out, &k, v->brief->space, kind);
+        ak_buf_print(out, ": %.2g %% of the space, ", k.share[kind] * 100);
+        if (of->trials == 0) {
+            ak_buf_puts(out, "never tried\n");
+        } else if (of->best == 0) {
+            ak_buf_print(out, "x%zu failed\n", of->trials);
+        } else {
+            ak_buf_print(out, "x%zu ", of->trials);
+            ak_prompt_merit(out, v->brief, ak_prompt_trial(v, of->best)->ms);
+            ak_buf_print(out, " (#%zu)\n", of->best);
+        }
+    }
+}
+
+void ak_prompt_coverage(ak_buf *out, const ak_prompt_view *v)
+{
+    const ak_space *space = v->brief->space;
+    if (v->history->count < COVERAGE_LEAST) {
+        return;
+    }
+    ak_buf_puts(out, "\n## Values, with the number of their trials and their best time\n\n");
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        if (ak_space_occurring(space, p) > 1) {
+            put_parameter(out, v, p);
+        }
+    }
+    ak_buf_puts(out, "That a value was not tried is no reason to try it.\n");
+    put_kinds(out, v);
+}

@@ -1,0 +1,263 @@
+/* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, all trials by speed,
+   what the slow ones have in common, and the failures. No kind of failure is omitted. */
+#include "llm/prompt_view.h"
+
+/* The second anchor differs from the best in at least this many parameters and is slower by at most
+   this factor. */
+#define ANCHOR_DISTANCE 2
+#define ANCHOR_SLOWER   1.5
+
+void ak_prompt_trial_merit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
+{
+    ak_prompt_merit(out, v->brief, t->ms);
+    if (t->high_ms > t->low_ms && t->low_ms > 0) {
+        double low = ak_objective_value(v->brief->objective, t->low_ms);
+        double high = ak_objective_value(v->brief->objective, t->high_ms);
+        ak_buf_print(out, " (%.4g .. %.4g)", low < high ? low : high, low < high ? high : low);
+    }
+    if (!ak_prompt_timed(v) && t->time_ms > 0) {
+        ak_buf_print(out, ", %.4g ms", t->time_ms);
+    }
+}
+
+static size_t distance(const ak_space *space, const ak_config *a, const ak_config *b)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        count += a->at[p] != b->at[p];
+    }
+    return count;
+}
+
+size_t ak_prompt_second(const ak_prompt_view *v)
+{
+    size_t chosen = 0, most = ANCHOR_DISTANCE - 1;
+    for (size_t i = 1; i < v->ok && i < AK_PROMPT_BEST; i++) {
+        size_t d = distance(v->brief->space, &ak_prompt_trial(v, v->order[0].number)->config,
+                            &ak_prompt_trial(v, v->order[i].number)->config);
+        if (d > most && v->order[i].ms <= v->order[0].ms * ANCHOR_SLOWER) {
+            most = d;
+            chosen = v->order[i].number;
+        }
+    }
+    return chosen;
+}
+
+/* Writes what the compiler used, as far as it is known: "  compiled: 40 registers, 8 bytes
+   spilled". */
+static void put_used(ak_buf *out, const ak_experience *t)
+{
+    const struct {
+        int amount;
+        const char *unit;
+    } rows[] = {{t->registers, "registers"},
+                {t->shared_bytes, "bytes of static shared memory"},
+                {t->spill_bytes, "bytes spilled"}};
+    size_t shown = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].amount > 0) {
+            ak_buf_print(out, "%s%d %s", shown++ == 0 ? "  compiled: " : ", ", rows[i].amount,
+                         rows[i].unit);
+        }
+    }
+    if (shown > 0) {
+        ak_buf_putc(out, '\n');
+    }
+}
+
+void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
+{
+    if (v->brief->share > AK_SHARE_FACTS) {
+        return;
+    }
+    size_t before = out->length;
+    ak_buf_puts(out, "  launch: ");
+    size_t title = out->length;
+    ak_prompt_filling(out, v->brief, &t->config, t->registers);
+    if (out->length == title && out->failed == AK_OK) {
+        out->length = before;
+        out->data[before] = 0;
+    }
+    put_used(out, t);
+    if (t->code != NULL) {
+        ak_buf_print(out, "  %s\n", t->code);
+    }
+}
+
+static void put_anchor(ak_buf *out, const ak_prompt_view *v, char letter, size_t number)
+{
+    const ak_experience *t = ak_prompt_trial(v, number);
+    const ak_space *space = v->brief->space;
+    char text[AK_PROMPT_VALUE_BYTES];
+    ak_buf_print(out, "- %c = #%zu, ", letter, number);
+    ak_prompt_trial_merit(out, v, t);
+    ak_buf_puts(out, ": ");
+    for (size_t p = 0, shown = 0; p < ak_space_parameter_count(space); p++) {
+        ak_value value = ak_config_value(space, &t->config, p);
+        if (ak_space_occurring(space, p) > 1) {
+            (void)ak_value_format(text, sizeof text, &value);
+            ak_buf_print(out, "%s%s=%s", shown++ == 0 ? "" : ",",
+                         ak_space_parameter(space, p)->name, text);
+        }
+    }
+    ak_buf_putc(out, '\n');
+    if (v->brief->share > AK_SHARE_FACTS) {
+        return;
+    }
+    for (size_t i = 0; i < v->brief->derived_count; i++) {
+        ak_derived_show(text, sizeof text, v->brief, &v->brief->derived[i], &t->config);
+        ak_buf_print(out, "  %s: %s\n", v->brief->derived[i].name, text);
+    }
+    ak_prompt_compiled(out, v, t);
+}
+
+void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
+{
+    if (v->ok == 0) {
+        return;
+    }
+    size_t second = ak_prompt_second(v);
+    ak_buf_puts(out, "\n## Anchors\n\n");
+    put_anchor(out, v, 'A', v->order[0].number);
+    if (second != 0) {
+        put_anchor(out, v, 'B', second);
+    }
+    ak_buf_print(out, "\n## The %s, as differences from A\n\n",
+                 ak_prompt_timed(v) ? "fastest" : "best");
+    for (size_t i = 0; i < v->ok; i++) {
+        if (!ak_prompt_is_listed(v, i)) {
+            continue;
+        }
+        bool slowest = i >= AK_PROMPT_BEST && i + AK_PROMPT_WORST == v->ok;
+        if (i == AK_PROMPT_BEST || slowest) {
+            const bool timed = ak_prompt_timed(v);
+            const char *title = slowest ? timed ? "slowest" : "worst"
+                                : timed ? "others, from fast to slow"
+                                        : "others, from good to bad";
+            ak_buf_print(out, "\n## The %s\n\n", title);
+        }
+        const ak_experience *t = ak_prompt_trial(v, v->order[i].number);
+        ak_buf_print(out, "- #%zu ", v->order[i].number);
+        ak_prompt_trial_merit(out, v, t);
+        if (t->author != NULL) {
+            ak_buf_print(out, " (by %s)", t->author);
+        }
+        ak_buf_print(out, "%s%s", t->again ? " (measured again)" : "",
+                     t->same_code ? " (compiles to the same code as an earlier one)" : "");
+        if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
+            ak_buf_print(out, " (spills %d bytes)", t->spill_bytes);
+        }
+        ak_buf_puts(out, ": ");
+        if (i == 0) {
+            ak_buf_puts(out, "A itself");
+        } else {
+            ak_prompt_difference(out, v->brief->space,
+                                 &ak_prompt_trial(v, v->order[0].number)->config, &t->config);
+        }
+        ak_buf_putc(out, '\n');
+    }
+}
+
+/* Says whether a trial is as slow as that even at the lower end of its interval, so that a busy
+   machine does not explain it. */
+static bool has_collapsed(const ak_prompt_view *v, size_t rank)
+{
+    const ak_experience *t = ak_prompt_trial(v, v->order[rank].number);
+    return ak_prompt_least(t) >= v->order[0].ms * AK_PROMPT_COLLAPSED;
+}
+
+/* Writes the values that all collapsed trials have and at most a third of the others. */
+static void put_collapses(ak_buf *out, const ak_prompt_view *v)
+{
+    const ak_space *space = v->brief->space;
+    size_t collapsed = 0, shown = 0, last = 0;
+    for (size_t i = 0; i < v->ok; i++) {
+        collapsed += has_collapsed(v, i);
+        last = has_collapsed(v, i) ? i : last;
+    }
+    size_t rest = v->ok - collapsed;
+    if (collapsed < 2) {
+        return;
+    }
+    ak_buf_print(out,
+                 "\n## Collapses\n\n%zu of %zu trials %s at least %.3g times as %s as the best",
+                 collapsed, v->ok, ak_prompt_timed(v) ? "took" : "were", AK_PROMPT_COLLAPSED,
+                 ak_prompt_timed(v) ? "long" : "bad");
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        size_t value = ak_prompt_trial(v, v->order[last].number)->config.at[p];
+        size_t with = 0, others = 0;
+        for (size_t i = 0; i < v->ok; i++) {
+            bool has = ak_prompt_trial(v, v->order[i].number)->config.at[p] == value;
+            with += has && has_collapsed(v, i);
+            others += has && !has_collapsed(v, i);
+        }
+        if (with == collapsed && others * 3 <= rest) {
+            char text[AK_PROMPT_VALUE_BYTES];
+            (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
+            ak_buf_print(out, "%s %s=%s (%zu of the %zu others)",
+                         shown++ == 0 ? "; what all of them have and few others:" : ",",
+                         ak_space_parameter(space, p)->name, text, others, rest);
+        }
+    }
+    ak_buf_puts(out, shown == 0 ? "; no single value explains them.\n" : ".\n");
+}
+
+static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
+{
+    const ak_experience *t = ak_prompt_trial(v, number);
+    ak_config fallback;
+    ak_space_default(&fallback, v->brief->space);
+    ak_buf_print(out, "  - #%zu, ", number);
+    if (v->ok > 0) {
+        ak_buf_puts(out, "from A: ");
+        ak_prompt_difference(out, v->brief->space, &ak_prompt_trial(v, v->order[0].number)->config,
+                             &t->config);
+    } else {
+        ak_buf_puts(out, "from the default: ");
+        ak_prompt_difference(out, v->brief->space, &fallback, &t->config);
+    }
+    if (t->max_error > 1.0 && t->max_error < 1e300) {
+        ak_buf_print(out, "; error %.3g times what is allowed", t->max_error);
+    }
+    if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
+        ak_buf_print(out, "; spills %d bytes", t->spill_bytes);
+    }
+    /* A compiler quotes the source. */
+    bool source = t->status == AK_TRIAL_COMPILE_ERROR;
+    if (t->reason != NULL && v->brief->share <= (source ? AK_SHARE_SOURCE : AK_SHARE_FACTS)) {
+        ak_buf_puts(out, "; ");
+        ak_prompt_quote(out, t->reason, AK_PROMPT_TEXT_MAX);
+    }
+    ak_buf_putc(out, '\n');
+}
+
+/* Writes the number of failures of each kind, with the latest ones. */
+static void put_kinds_of_failure(ak_buf *out, const ak_prompt_view *v)
+{
+    if (v->ok == v->history->count) {
+        return;
+    }
+    ak_buf_puts(out, "\n## Failures\n\n");
+    for (int kind = 0; kind < AK_TRIAL_STATUS_COUNT; kind++) {
+        size_t count = 0, shown = 0;
+        for (size_t i = 0; i < v->history->count; i++) {
+            count += v->history->trials[i].status == (ak_trial_status)kind;
+        }
+        if (kind == AK_TRIAL_OK || count == 0) {
+            continue;
+        }
+        ak_buf_print(out, "- %s: %zu\n", ak_trial_status_text((ak_trial_status)kind), count);
+        for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_SAMPLES; number--) {
+            if (ak_prompt_trial(v, number)->status == (ak_trial_status)kind) {
+                put_failure(out, v, number);
+                shown++;
+            }
+        }
+    }
+}
+
+void ak_prompt_failures(ak_buf *out, const ak_prompt_view *v)
+{
+    put_collapses(out, v);
+    put_kinds_of_failure(out, v);
+}

@@ -1,0 +1,130 @@
+/* prompt_wish.c: writes the request at the end of a prompt: what kind of proposals this generation
+   should bring, guided by how much of the budget is spent and by what the latest trials gained. */
+#include "llm/prompt_view.h"
+
+/* If the bound is at least this share of the best time, little is left to gain. */
+#define NEAR_BOUND 0.95
+/* Fewer trials than this say nothing about the optimum. */
+#define FIT_LEAST 8
+/* The search stands still if so many trials in a row were faster by less than STILL_GAIN. */
+#define STILL_TRIALS 8
+#define STILL_GAIN   0.01
+
+/* Returns the share of failures among the trials of the previous generation, or among all trials if
+   it has none. */
+static double failed_share(const ak_history *h)
+{
+    size_t latest = 0, latest_failed = 0, failed = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        bool bad = h->trials[i].status != AK_TRIAL_OK;
+        bool recent = h->trials[i].proposed && h->trials[i].generation == h->generation - 1;
+        failed += bad;
+        latest += recent;
+        latest_failed += recent && bad;
+    }
+    return latest > 0     ? (double)latest_failed / (double)latest
+           : h->count > 0 ? (double)failed / (double)h->count
+                          : 0;
+}
+
+/* Estimates the optimum from the fastest trials: the least value of a distribution lies about as
+   far below the best of a sample as that lies below the second best (Robson and Whitlock,
+   Biometrika 51, 1964). */
+static double fitted_optimum(const ak_prompt_view *v)
+{
+    return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
+}
+
+/* Writes the time to aim for: what the trials make likely, but never less than the bound. */
+static void put_aim(ak_buf *out, const ak_prompt_view *v)
+{
+    const bool timed = ak_prompt_timed(v);
+    double bound = v->brief->share > AK_SHARE_FACTS || !timed ? 0 : v->brief->least_ms;
+    double best = v->ok == 0 ? 0 : v->order[0].ms, fitted = fitted_optimum(v);
+    if (bound > 0 && bound < best && bound >= best * NEAR_BOUND) {
+        ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
+                     bound / best * 100);
+    } else if (bound > 0 && bound < best) {
+        ak_buf_print(out, "The least possible time is %.4g ms; A takes %.3g times as long.\n",
+                     bound, best / bound);
+    } else if (bound > 0 && best > 0) {
+        ak_buf_puts(out, "A is as fast as the least possible time, so the ceilings were measured "
+                         "while the machine was busy: do not rely on them.\n");
+    }
+    if (fitted > bound && fitted < best) {
+        ak_buf_print(out, "How far the %s trials lie apart suggests that about ",
+                     timed ? "fastest" : "best");
+        ak_prompt_merit(out, v->brief, fitted);
+        ak_buf_puts(out, " can be reached without a new idea.\n");
+    }
+}
+
+/* Returns how many trials there were since the first one that is as fast as the best but for
+   STILL_GAIN. */
+static size_t trials_without_gain(const ak_prompt_view *v)
+{
+    const ak_history *h = v->history;
+    size_t first = 0;
+    while (first < h->count && (h->trials[first].status != AK_TRIAL_OK ||
+                                h->trials[first].ms > v->order[0].ms * (1 + STILL_GAIN))) {
+        first++;
+    }
+    return v->ok == 0 ? 0 : h->count - first - 1;
+}
+
+static bool is_early(const ak_history *h)
+{
+    return h->evaluations > 0 ? h->count * 2 < h->evaluations : h->generation * 2 <= h->generations;
+}
+
+/* Writes what the generation is for: wide at first; elsewhere if nothing was gained lately; else
+   near the fastest, and while much of the budget is left also where little is known. */
+static void put_phase(ak_buf *out, const ak_prompt_view *v)
+{
+    const ak_history *h = v->history;
+    size_t still = trials_without_gain(v);
+    if (failed_share(h) >= 1.0 / 3) {
+        ak_buf_puts(out,
+                    "A third or more of the latest failed: take small steps from what works.\n");
+    } else if (h->generation <= 1 || h->count == 0) {
+        ak_buf_print(out,
+                     "%s: let several differ clearly in their blocking and in kind, each for a "
+                     "reason, and each a configuration that you would bet on. If all that have one "
+                     "value also have another, the results cannot tell the two apart.\n",
+                     h->hidden ? "Spread out" : "Little was measured yet, so spread out");
+    } else if (still >= STILL_TRIALS) {
+        ak_buf_print(out,
+                     "The last %zu trials were all less than %g %% faster than what was known "
+                     "before: steps near A gain little more. Look where few trials are: another "
+                     "kind, several parameters changed together, or a value whose only trials had "
+                     "another fault. Change nothing there without a reason, and near A only what "
+                     "settles a question.\n",
+                     still, STILL_GAIN * 100);
+    } else {
+        ak_buf_puts(out, "Build on A and B: combine what helped apart, settle what is undecided, "
+                         "and follow the best hypothesis further.");
+        ak_buf_puts(out, is_early(h) ? " There is budget left to look elsewhere: let one or more "
+                                       "be of a kind, or have values, that few trials or none "
+                                       "have, where you see a reason why it could win, and change "
+                                       "nothing there without a reason.\n"
+                                     : " Look elsewhere only where you can say why it wins.\n");
+    }
+    if (h->searched && h->count > 1) {
+        ak_buf_puts(out, "A search without you goes on meanwhile and takes the single steps from "
+                         "the fastest: what it would not find is worth most from you.\n");
+    }
+}
+
+void ak_prompt_wish(ak_buf *out, const ak_prompt_view *v)
+{
+    const ak_history *h = v->history;
+    ak_buf_print(out, "\n## Your answer\n\nPropose up to %zu configuration%s. ", h->batch,
+                 h->batch == 1 ? "" : "s");
+    put_phase(out, v);
+    put_aim(out, v);
+    ak_buf_puts(out, h->count == 0
+                         ? "Fewer are welcome, if they are better.\n"
+                         : "Fewer are welcome: propose only what may be faster than A for a reason "
+                           "that you can name, or what settles a question. An empty list says that "
+                           "you expect nothing more.\n");
+}

@@ -1,0 +1,243 @@
+/*
+ * reserve.c: keeps a run within its budget of dollars and tokens. Before each attempt its worst
+ * case is set aside, and afterwards replaced by what it has used.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "llm/answer.h"
+#include "llm/client.h"
+
+/* Factors over what earlier calls have used: for the bound on input tokens, and for the least
+   output limit to which a call may be lowered to fit into the budget. */
+#define LEARNED_MARGIN 1.5
+#define OUTPUT_MARGIN  2
+/* Generous allowances for the special tokens around a message and for what a provider adds for a
+   schema. */
+#define MESSAGE_TOKENS 16
+#define REQUEST_TOKENS 1024
+
+static void lock(ak_llm *llm)
+{
+    (void)pthread_mutex_lock(&llm->lock);
+}
+
+static void unlock(ak_llm *llm)
+{
+    (void)pthread_mutex_unlock(&llm->lock);
+}
+
+ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
+{
+    size_t bytes = chat->system == NULL ? 0 : strlen(chat->system);
+    bool valid = (chat->system == NULL || ak_utf8_valid(chat->system)) && chat->message_count > 0 &&
+                 chat->messages[0].role == AK_LLM_USER;
+    for (size_t i = 0; i < chat->message_count && valid; i++) {
+        bytes += strlen(chat->messages[i].text) + MESSAGE_TOKENS;
+        valid = ak_utf8_valid(chat->messages[i].text);
+    }
+    if (!valid) {
+        return ak_fail(err, AK_INVALID,
+                       "a question must be UTF-8 and begin with a message of the user");
+    }
+    if (chat->schema != NULL) {
+        char *text = NULL;
+        AK_DO(ak_json_text(&text, chat->schema, err));
+        bytes += strlen(text);
+        ak_free(text);
+    }
+    if (bytes > AK_LLM_PROMPT_BYTES_MAX) {
+        return ak_fail(err, AK_LIMIT, "the question has %zu bytes, more than %u", bytes,
+                       AK_LLM_PROMPT_BYTES_MAX);
+    }
+    *out = bytes + REQUEST_TOKENS;
+    return AK_OK;
+}
+
+void ak_call_request(ak_request *out, ak_llm_call *call)
+{
+    ak_llm *llm = call->llm;
+    int wanted = call->chat->max_output_tokens;
+    *out = (ak_request){.model = llm->model,
+                        .effort = llm->effort[0] == 0 ? NULL : llm->effort,
+                        .chat = call->chat,
+                        .output_tokens = wanted > 0 ? wanted : AK_LLM_OUTPUT_TOKENS,
+                        .prompt_tokens_max = call->prompt_tokens_max};
+    lock(llm);
+    out->abilities = llm->abilities;
+    const int limits[] = {llm->abilities.output_tokens_max, llm->output_tokens_max,
+                          call->output_tokens_fit};
+    unlock(llm);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        if (limits[i] > 0 && out->output_tokens > limits[i]) {
+            out->output_tokens = limits[i];
+        }
+    }
+}
+
+/* Returns a bound on the input tokens of a call. Every byte counts as one token until earlier calls
+   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN. */
+static size_t input_tokens(ak_llm *llm, size_t prompt_tokens_max)
+{
+    double learned = llm->tokens_per_byte * LEARNED_MARGIN;
+    return learned > 0 && learned < 1 ? (size_t)((double)prompt_tokens_max * learned) + 1
+                                      : prompt_tokens_max;
+}
+
+static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usage)
+{
+    double rate = (double)usage->input / (double)prompt_tokens_max;
+    if (usage->known && usage->input > 0) {
+        llm->tokens_per_byte = rate > llm->tokens_per_byte ? rate : llm->tokens_per_byte;
+        llm->output_most = usage->output > llm->output_most ? usage->output : llm->output_most;
+    }
+}
+
+ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *chat, ak_error *err)
+{
+    ak_llm_call call = {.llm = llm, .chat = chat};
+    ak_request request;
+    AK_DO(ak_call_measure(&call.prompt_tokens_max, chat, err));
+    ak_call_request(&request, &call);
+    lock(llm);
+    *out_usd = ak_price_worst(&llm->price, input_tokens(llm, request.prompt_tokens_max),
+                              request.output_tokens);
+    unlock(llm);
+    return AK_OK;
+}
+
+/* Returns the output tokens that what is left of the budget and of the tokens allow, or INT_MAX if
+   there is no such limit. `input` is the bound on the input tokens. */
+static double output_left(const ak_llm *llm, size_t input)
+{
+    double most = INT_MAX;
+    if (llm->budget_usd > 0 && llm->price.output > 0) {
+        double left = llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
+        double tokens = (left - ak_price_worst(&llm->price, input, 0)) / llm->price.output * 1e6;
+        most = tokens < most ? tokens : most;
+    }
+    if (llm->tokens_max > 0) {
+        double tokens =
+            (double)(llm->tokens_max - llm->tokens_used - llm->tokens_reserved) - (double)input;
+        most = tokens < most ? tokens : most;
+    }
+    return most;
+}
+
+/* Lowers the output limit of a call to what is left, if this is at least OUTPUT_MARGIN times what
+   any earlier call has used. */
+static void fit_output(ak_request *request, ak_llm_call *call, size_t input)
+{
+    const ak_llm *llm = call->llm;
+    double tokens = output_left(llm, input);
+    if (tokens < request->output_tokens && llm->output_most > 0 && call->answer.attempts == 0 &&
+        tokens >= (double)(llm->output_most * OUTPUT_MARGIN)) {
+        call->output_tokens_fit = (int)tokens;
+        request->output_tokens = (int)tokens;
+    }
+}
+
+/* Says which limit refuses an attempt with this worst case. */
+static ak_status refuse(ak_llm_call *call, const ak_reservation *worst, bool dear, ak_error *err)
+{
+    const ak_llm *llm = call->llm;
+    ak_llm_answer *answer = &call->answer;
+    double left = llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
+    int64_t tokens = llm->tokens_max - llm->tokens_used - llm->tokens_reserved;
+    if (dear) {
+        return ak_answer_fail(answer, AK_LLM_FAULT_BUDGET, err,
+                              "%s: a question of %zu bytes may cost more than the list price, so "
+                              "the budget cannot be kept: shorten it",
+                              llm->name, call->prompt_tokens_max);
+    }
+    if (llm->budget_usd > 0 && worst->usd > left) {
+        return ak_answer_fail(answer, AK_LLM_FAULT_BUDGET, err,
+                              "%s: this call could cost $%.4f and $%.4f of the budget of $%.4g is "
+                              "left: raise --llm-budget",
+                              llm->name, worst->usd, left < 0 ? 0 : left, llm->budget_usd);
+    }
+    return ak_answer_fail(answer, AK_LLM_FAULT_BUDGET, err,
+                          "%s: this call could use %lld tokens and %lld of the %lld that the run "
+                          "may use are left: raise --llm-tokens",
+                          llm->name, (long long)worst->tokens, (long long)(tokens < 0 ? 0 : tokens),
+                          (long long)llm->tokens_max);
+}
+
+ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
+{
+    ak_llm *llm = call->llm;
+    ak_request request;
+    ak_call_request(&request, call);
+    lock(llm);
+    size_t input = input_tokens(llm, request.prompt_tokens_max);
+    bool dear = llm->budget_usd > 0 && llm->price.output > 0 && input > AK_PRICE_PROMPT_TOKENS_MAX;
+    fit_output(&request, call, input);
+    ak_reservation worst = {ak_price_worst(&llm->price, input, request.output_tokens),
+                            (int64_t)input + request.output_tokens};
+    bool spent = llm->budget_usd > 0 &&
+                 worst.usd > llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
+    bool used = llm->tokens_max > 0 &&
+                worst.tokens > llm->tokens_max - llm->tokens_used - llm->tokens_reserved;
+    ak_status status = AK_OK;
+    *out = (ak_reservation){0};
+    if (dear || spent || used) {
+        status = refuse(call, &worst, dear, err);
+    } else {
+        *out = worst;
+        llm->reserved_usd += worst.usd;
+        llm->tokens_reserved += worst.tokens;
+    }
+    unlock(llm);
+    return status;
+}
+
+/* The client is locked. */
+static void give_back(ak_llm *llm, const ak_reservation *reserved)
+{
+    llm->reserved_usd -= reserved->usd;
+    llm->tokens_reserved -= reserved->tokens;
+}
+
+void ak_call_release(ak_llm *llm, const ak_reservation *reserved)
+{
+    lock(llm);
+    give_back(llm, reserved);
+    unlock(llm);
+}
+
+void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved)
+{
+    ak_llm *llm = call->llm;
+    /* tokens of which nothing is reported, though there are some */
+    bool unreported = attempt->uncertain || attempt->end == AK_ATTEMPT_ANSWERED;
+    double cost = attempt->uncertain     ? reserved->usd
+                  : attempt->usage.known ? ak_price_of(&llm->price, &attempt->usage)
+                                         : 0;
+    call->answer.cost_usd += cost;
+    lock(llm);
+    give_back(llm, reserved);
+    llm->totals.cost_usd += cost;
+    llm->totals.uncertain_usd += attempt->uncertain ? cost : 0;
+    llm->totals.attempts++;
+    ak_usage_add(&llm->totals.usage, &attempt->usage);
+    llm->tokens_used += attempt->usage.known ? attempt->usage.input + attempt->usage.output
+                        : unreported         ? reserved->tokens
+                                             : 0;
+    learn(llm, call->prompt_tokens_max, &attempt->usage);
+    unlock(llm);
+}
+
+void ak_call_book_replay(ak_llm_call *call)
+{
+    ak_llm *llm = call->llm;
+    const ak_llm_answer *answer = &call->answer;
+    lock(llm);
+    llm->totals.cost_usd += answer->cost_usd;
+    llm->totals.attempts += (size_t)answer->attempts;
+    ak_usage_add(&llm->totals.usage, &answer->usage);
+    llm->tokens_used += answer->usage.input + answer->usage.output;
+    learn(llm, call->prompt_tokens_max, &answer->usage);
+    unlock(llm);
+}
