@@ -39,7 +39,7 @@ def test_reports(tuned, tmp_path):
 
 
 def test_what_is_not_there(tuned, tmp_path):
-    with pytest.raises(ak.TuneError, match="there is no archive"):
+    with pytest.raises(ak.TuneError, match="there is no such archive"):
         ak.archive(tmp_path / "missing.db")
     with pytest.raises(ak.TuneError, match="unknown kernel"):
         ak.archive(tuned[0]).trials("no such kernel")

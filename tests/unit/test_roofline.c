@@ -177,7 +177,8 @@ static void test_placement(void **state)
     assert_string_equal(text,
                         "roofline: 50.0 % of what this device can do, bound by compute\n"
                         "intensity: 400 flop/byte (2e+09 flop, 5 MB of traffic at least)\n"
-                        "limits: 1 TFLOP/s of arithmetic (2 ms), 100 GB/s of memory (0.05 ms)\n"
+                        "limits: 1.000 TFLOP/s of arithmetic (2.000 ms), 100.0 GB/s of memory "
+                        "(0.05000 ms)\n"
                         "utilisation: 50.0 % of the arithmetic, 1.2 % of the bandwidth\n");
     json_t *object = ak_placement_json(&p);
     ak_placement_read(&again, object);

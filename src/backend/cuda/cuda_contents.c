@@ -15,6 +15,8 @@
  *
  * Integers are not turned, because a kernel may use them as addresses.
  */
+#include <assert.h>
+
 #include "backend/cuda/cuda_device.h"
 
 /* A run on unseen contents may take UNSEEN_TIMES as long as a run of a batch, plus UNSEEN_NS, and
@@ -133,6 +135,7 @@ static int fill_all(ak_runnable *runnable, size_t count, size_t kinds, bool outp
 /* Draws the set that is judged: not the one that still holds the right outputs. */
 static size_t draw_set(ak_runnable *runnable, size_t count)
 {
+    assert(count > 0); /* a batch has at least one set */
     size_t set = ak_rng_below(&runnable->device->rng, count);
     return set == runnable->right_set ? (set + 1) % count : set;
 }
