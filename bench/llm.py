@@ -48,21 +48,22 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--searches", action="store_true")
     given = parser.parse_args()
-    talks = json.load(open(os.path.join(HERE, "tapes/talks.json")))  # [{id, recording, arm, seed}]
+    talks = json.load(open(os.path.join(HERE, "tapes/talks.json")))  # [{id, recording, arm, seed, prompt}]
     names = [n for n in RECORDINGS if not given.only or n in given.only.split(",")]
     print("| recording | arm | conversations | at 20 | at 40 | within 1 % after |\n" + "|---" * 6 + "|")
     for name in names:
-        for kind in ARMS:
+        for kind, prompt in [(k, p) for k in ARMS for p in (1, 2)]:  # 2: prompts that show what the trials cover
             runs = []
             for talk in talks:
-                if talk["recording"] == name and talk["arm"] == kind:
+                if (talk["recording"], talk["arm"], talk.get("prompt", 1)) == (name, kind, prompt):
                     arm, = study(name, "--arms", kind, "--seeds", 1, "--seed", talk["seed"], "--evals", 40,
                                  "--llm-replay", os.path.join(HERE, "tapes", talk["id"]))
                     if arm["fell_back"]:
                         sys.exit(f"{talk['id']}: {arm['fell_back_because']}")
                     runs.append(arm)
             if runs:
-                print(f"| {name} | {kind} | {len(runs)} | {spread([quality(r, 20) for r in runs])} | "
+                shown = kind if prompt == 1 else kind + ", later prompt"
+                print(f"| {name} | {shown} | {len(runs)} | {spread([quality(r, 20) for r in runs])} | "
                       f"{spread([quality(r, 40) for r in runs])} | {', '.join(str(near(r) or '–') for r in runs)} |", flush=True)
         if given.searches:
             for arm in study(name, "--arms", "portfolio,local,random", "--seeds", given.seeds, "--evals", 60):
