@@ -180,6 +180,8 @@ static int single_run(int64_t *ns, ak_runnable *runnable, size_t set, bool first
         code = code == 0 ? fill(runnable, set, OTHER, first) : code;
         code = code == 0 ? ak_cuda_time_runs(&ignored, runnable, 1, set, timeout_ns) : code;
     }
+    /* Without a run on other contents before it, the set may hold right outputs of an earlier
+       batch. */
     code = code == 0 ? fill(runnable, set, OWN, !other) : code;
     return code == 0 ? ak_cuda_time_runs(ns, runnable, 1, set, timeout_ns) : code;
 }

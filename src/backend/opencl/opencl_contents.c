@@ -152,7 +152,9 @@ static int32_t single_run(int64_t *ns, ak_runnable *runnable, size_t set, bool f
         code = code == 0 ? ak_opencl_time_runs(&ignored, runnable, (uint32_t)set, 1, timeout_ns)
                          : code;
     }
-    code = code == 0 ? fill(runnable, set, AK_OPENCL_OWN, false) : code;
+    /* Without a run on other contents before it, the set may hold right outputs of an earlier
+       batch. */
+    code = code == 0 ? fill(runnable, set, AK_OPENCL_OWN, !other) : code;
     return code == 0 ? ak_opencl_time_runs(ns, runnable, (uint32_t)set, 1, timeout_ns) : code;
 }
 
