@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 #define AK_SECTIONS_MAX 32
-#define AK_COLUMNS_MAX  8
+#define AK_COLUMNS_MAX  10
 
 typedef struct ak_section {
     const char *title, *note; /* note: a line below the title, or NULL */

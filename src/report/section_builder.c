@@ -1,6 +1,7 @@
 /* section_builder.c: see section_builder.h. */
 #include "report/section_builder.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
 {
+    assert(columns <= AK_COLUMNS_MAX);
     b->section = &b->sections->items[b->sections->count++];
     b->section->title = title;
     b->section->columns = columns;
@@ -18,6 +20,7 @@ void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
 
 void ak_section_column(ak_section_builder *b, size_t at, const char *header, bool right)
 {
+    assert(at < b->section->columns);
     b->section->headers[at] = header;
     b->section->right[at] = right;
 }
