@@ -317,9 +317,9 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
     if (model->ok_count == 0) {
         return;
     }
-    ak_section_begin(b, "Fastest configurations", 6);
-    b->section->note = "The first is shown in full, the others by their differences from it.";
     const bool timed = strcmp(model->objective, "time") == 0;
+    ak_section_begin(b, "Fastest configurations", timed ? 6 : 7);
+    b->section->note = "The first is shown in full, the others by their differences from it.";
     const size_t c = timed ? 1 : 2;
     ak_section_column(b, 0, "#", true);
     if (!timed) {
@@ -342,7 +342,7 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
             b->status = ak_buf_status(&changes, b->err);
         }
         ak_section_cellf(b, "%zu", i + 1);
-        if (trial->cost > 0) {
+        if (!timed) {
             ak_section_value(b, ak_trial_value(trial));
         }
         ak_section_value(b, trial->median_ms);

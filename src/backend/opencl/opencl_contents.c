@@ -16,6 +16,8 @@
  *   device that is also the host's processor may have become slower in between. A candidate for
  *   which every repetition says the same did not do all of the work in the batch.
  */
+#include <assert.h>
+
 #include "backend/opencl/opencl_device.h"
 
 /* A run on unseen contents may take UNSEEN_TIMES as long as a run of a batch, plus UNSEEN_NS. */
@@ -194,6 +196,7 @@ int32_t ak_opencl_contents_batch(int64_t *ns, ak_runnable *runnable, const ak_la
         runnable->looked = false;
     }
     const size_t used = runs > 1 && runs < device->set_count ? runs : device->set_count;
+    assert(used > 0); /* a batch has at least one set */
     size_t judged = ak_rng_below(&device->rng, used);
     judged = judged == runnable->right_set ? (judged + 1) % used : judged;
     code = code != 0   ? code
