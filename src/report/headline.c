@@ -51,8 +51,7 @@ static void print_interval(ak_buf *out, double low, double high)
     }
 }
 
-/* Prints a time with its unit. */
-static void print_ms(ak_buf *out, double ms)
+void ak_headline_ms(ak_buf *out, double ms)
 {
     char text[AK_REAL_BYTES];
     const double factor = ms >= 1000 ? 1e-3 : ms < 0.1 ? 1e3 : 1;
@@ -218,12 +217,12 @@ static void say_best(speaker *s)
         return;
     }
     ak_buf_puts(&text, "The best configuration takes ");
-    print_ms(&text, best->ms);
+    ak_headline_ms(&text, best->ms);
     if (best->high_ms > best->low_ms) {
         ak_buf_puts(&text, " (95 % interval ");
-        print_ms(&text, best->low_ms);
+        ak_headline_ms(&text, best->low_ms);
         ak_buf_puts(&text, " to ");
-        print_ms(&text, best->high_ms);
+        ak_headline_ms(&text, best->high_ms);
         ak_buf_puts(&text, ")");
     }
     ak_buf_puts(&text, best->from_finish

@@ -17,4 +17,7 @@ typedef struct ak_headline {
 ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_error *err);
 void ak_headline_clear(ak_headline *headline);
 
+/* Prints a time with its unit: s, ms or µs. */
+void ak_headline_ms(ak_buf *out, double ms);
+
 #endif

@@ -5,20 +5,11 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "report/headline.h"
 
 /* ---- convergence ----------------------------------------------------------------------------- */
 
 #define SPARK_COLUMNS 48
-
-static void print_ms(ak_buf *out, double ms)
-{
-    char text[AK_REAL_BYTES];
-    const double factor = ms >= 1000 ? 1e-3 : ms < 0.1 ? 1e3 : 1;
-    ak_buf_print(out, "%s %s", ak_number_figure(text, ms * factor, AK_DIGITS),
-                 ms >= 1000 ? "s"
-                 : ms < 0.1 ? "µs"
-                            : "ms");
-}
 
 /* Returns the best time of the first `evaluations`; 0: none was successful. */
 static double best_after(const ak_report_model *model, size_t evaluations)
@@ -40,7 +31,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
     double first = model->steps[0].trial->median_ms;
     double last = model->steps[model->step_count - 1].trial->median_ms;
     double range = log(first / last);
-    print_ms(out, first);
+    ak_headline_ms(out, first);
     ak_buf_putc(out, ' ');
     for (size_t c = 0; c < columns; c++) {
         double ms = best_after(model, (c + 1) * model->count / columns);
@@ -48,7 +39,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
         ak_buf_puts(out, height < 0 ? " " : blocks[(size_t)(height * 7 + 0.5)]);
     }
     ak_buf_putc(out, ' ');
-    print_ms(out, last);
+    ak_headline_ms(out, last);
     ak_buf_putc(out, '\n');
 }
 
