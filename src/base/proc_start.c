@@ -143,7 +143,7 @@ bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc)
 bool ak_proc_wait(ak_proc *proc, int64_t timeout_ns)
 {
     int64_t deadline = ak_clock_ns() + timeout_ns;
-    char how[64];
+    char how[128];
     while (!ak_proc_ended(how, sizeof how, proc)) {
         if (ak_clock_ns() >= deadline) {
             return false;

@@ -184,7 +184,7 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
                          const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX], *owned;
-    const char *text;
+    const char *text = NULL;
     size_t length;
     ak_status status = find_text(&text, &length, &owned, path, files, name, err);
     if (status != AK_OK) {
@@ -204,7 +204,7 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
                               const ak_kernel_files *files, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX], *owned;
-    const char *text;
+    const char *text = NULL;
     size_t length;
     json_t *document = NULL;
     ak_status status = find_text(&text, &length, &owned, path, files, name, err);

@@ -256,7 +256,7 @@ out:
 ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, const char *where,
                       ak_error *err)
 {
-    ak_value value;
+    ak_value value = {0};
     AK_DO(eval_text(&value, text, scope, where, WANT_INT, err));
     *out = value.as.integer;
     return AK_OK;
@@ -265,7 +265,7 @@ ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, con
 ak_status ak_expr_real(double *out, const char *text, const ak_scope *scope, const char *where,
                        ak_error *err)
 {
-    ak_value value;
+    ak_value value = {0};
     AK_DO(eval_text(&value, text, scope, where, WANT_REAL, err));
     *out = value.as.real;
     return AK_OK;
