@@ -18,10 +18,13 @@ FOLDER = os.environ.get("AUTOKERNEL_SPACES", "")
 RECORDINGS = {n: (n, os.path.join(HERE, "recordings/h200", n + ".json.gz")) for n in ("matmul_act", "softmax", "layernorm")}
 OTHERS = {"convolution": ("convolution.json", "convolution_milo/A4000.json.gz"),
           "dedispersion": ("dedispersion.json", "dedispersion_milo/MI250X.json.gz"),
+          "convolution_a100": ("convolution.json", "convolution_milo/A100.json.gz"),
           "gemm": ("gemm_clblast.json", "gemm_clblast/RTX_3090.json.gz")}
 if FOLDER:
     RECORDINGS.update({n: (os.path.join(HERE, "spaces", s), os.path.join(FOLDER, r)) for n, (s, r) in OTHERS.items()})
 ARMS = ("hybrid", "llm", "llm-oneshot", "llm:history=0")
+# The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind.
+PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt"}
 
 def study(name, *options):
     kernel, recording = RECORDINGS[name]
@@ -52,7 +55,7 @@ def main():
     names = [n for n in RECORDINGS if not given.only or n in given.only.split(",")]
     print("| recording | arm | conversations | at 20 | at 40 | within 1 % after |\n" + "|---" * 6 + "|")
     for name in names:
-        for kind, prompt in [(k, p) for k in ARMS for p in (1, 2)]:  # 2: prompts that show what the trials cover
+        for kind, prompt in [(k, p) for k in ARMS for p in PROMPTS]:
             runs = []
             for talk in talks:
                 if (talk["recording"], talk["arm"], talk.get("prompt", 1)) == (name, kind, prompt):
@@ -62,7 +65,7 @@ def main():
                         sys.exit(f"{talk['id']}: {arm['fell_back_because']}")
                     runs.append(arm)
             if runs:
-                shown = kind if prompt == 1 else kind + ", later prompt"
+                shown = kind + PROMPTS[prompt]
                 print(f"| {name} | {shown} | {len(runs)} | {spread([quality(r, 20) for r in runs])} | "
                       f"{spread([quality(r, 40) for r in runs])} | {', '.join(str(near(r) or '–') for r in runs)} |", flush=True)
         if given.searches:
