@@ -50,6 +50,11 @@ DECODE = ["batch=%d,heads=%d,kv_heads=%d,keys=%d,head_dim=%d" % s for s in (
     (16, 16, 8, 8192, 256))]
 DECODE_PAGES = [(16, DECODE[1]), (64, DECODE[0]), (64, DECODE[2]), (256, DECODE[3])]
 
+# batch, heads of Q, of K and V, queries, keys, head_dim
+ATTENTION = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s for s in (
+    (16, 16, 16, 1024, 1024, 128), (4, 16, 16, 4096, 4096, 128), (1, 16, 16, 16384, 16384, 128), (4, 32, 32, 4096, 4096, 64),
+    (1, 16, 16, 8192, 8192, 256), (4, 32, 8, 3000, 3000, 128), (2, 16, 16, 3000, 3000, 256))]
+
 FP8_ROWS = mnk([(m, n, k) for n, k in ((8192, 8192), (7168, 16384), (4096, 14336)) for m in (1, 16, 64, 128)])
 FP8_LARGE = mnk([(4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 14336, 4096),
                  (16384, 4096, 4096)])
@@ -68,6 +73,8 @@ SETS = {
                 "default,torch-eager,torch-compile"),
     "rows": ([(k, s, "", d) for d in ("bf16", "f32", "f16") for k in ("softmax", "layernorm", "rmsnorm") for s in ROWS],
              "default,torch-eager,torch-compile"),
+    "attention": ([("attention", s, "mask=" + m, None) for s in ATTENTION for m in ("full", "causal")],
+                  "torch-eager,torch-cudnn,torch-flash,torch-compile"),
     "decode": ([("attention_decode", s, "lengths=full", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
     "decode-nhd": ([("attention_decode", s, "lengths=full,layout=nhd", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
     "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +
@@ -75,6 +82,13 @@ SETS = {
 }
 SETS["fp8-rows"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_ROWS], "default,torch-eager,torch-fast")
 SETS["fp8-large"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_LARGE], "default,torch-eager,torch-fast")
+# groups, rows of all, columns, sums; rows are divided unevenly
+GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
+    (8, 128, 4096, 4096), (8, 1024, 4096, 4096), (8, 4096, 4096, 4096), (8, 512, 14336, 4096), (8, 2048, 4096, 14336),
+    (16, 1024, 5120, 8192), (32, 2048, 4096, 7168), (32, 256, 7168, 2048), (64, 128, 1408, 2048), (64, 1024, 4096, 2048),
+    (64, 4096, 2048, 1408))]
+SETS["grouped"] = ([("matmul_grouped", s, "", None) for s in GROUPED], "default,torch-eager,torch-loop")
+SETS["grouped-swiglu"] = ([("matmul_grouped", s, "activation=swiglu", None) for s in GROUPED], "default,torch-eager,torch-compile")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
 SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
 
@@ -82,7 +96,7 @@ SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)
 # The best of cuBLASLt's algorithms is chosen on a cooler device than the last measurement's, where the first may be faster.
 COLUMNS = [("lt_best", ("cublaslt-best", "cublaslt", "cublaslt-unfused")), ("lt_first", ("cublaslt",)),
            ("lt_best, unfused", ("cublaslt-unfused",)), ("cuDNN", ("cudnn",)),
-           ("torch, cuDNN", ("torch-cudnn",)), ("torch, FlashAttention", ("torch-flash",)), ("lt fast sums", ("cublaslt-fast",)), ("torch eager", ("torch-eager",)), ("torch fast sums", ("torch-fast",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
+           ("torch, cuDNN", ("torch-cudnn",)), ("torch, FlashAttention", ("torch-flash",)), ("lt fast sums", ("cublaslt-fast",)), ("torch eager", ("torch-eager",)), ("torch fast sums", ("torch-fast",)), ("torch loop", ("torch-loop",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
 
 def measure(case, libraries, args, archive):
     """One shape: the JSON of tune or compare, or {"error": ...}."""

@@ -138,6 +138,8 @@ AK_API const char *ak_space_condition_reason(const ak_space *space, size_t index
 /* Returns the size of the Cartesian product of all values. It is a double because it may exceed
    2^64. */
 AK_API double ak_space_cartesian(const ak_space *space);
+/* Returns true if some valid configuration has this value of the parameter. */
+AK_API bool ak_space_occurs(const ak_space *space, size_t parameter, size_t value);
 /* Returns the number of valid configurations. Their indices are 0..count-1. */
 AK_API uint64_t ak_space_count(const ak_space *space);
 AK_API void ak_space_at(ak_config *out, const ak_space *space, uint64_t index);
@@ -481,6 +483,11 @@ AK_API void ak_tester_close(ak_tester *tester);
    candidate did is in `out`, which the caller clears. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
+/* Writes in one line what the hottest loop of a configuration's compiled code consists of, after
+   ak_tester_run: "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". Returns
+   false if that is not known, as for a recording or without a disassembler. */
+AK_API bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester,
+                           const ak_config *config);
 /* Calls `waiting` about every two seconds while a configuration is run or checked. */
 AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
                               void *context);
@@ -599,6 +606,7 @@ typedef struct ak_compared {
     double ratio, ratio_low, ratio_high;
     ak_speed_verdict verdict;
     bool tie;              /* the verdict is a tie */
+    bool ranked;           /* tables show its rank instead of its name */
     ak_speed over_default; /* speed relative to the default; ratio 0 if that did not take part */
     /* The clocks and the power while it ran, as in ak_trial. */
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;

@@ -27,41 +27,17 @@
  *   BLOCKS_PER_SM         promised to the compiler
  *   A_LAYOUT, B_LAYOUT    0: K is the contiguous direction (A row-major, B column-major);
  *                         1: M or N is
- *   HAS_BIAS, EPILOGUE(x) bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
- *   HAS_ALPHA             1: alpha * A * B
- *   HAS_BETA              1: beta * C_in is added before the bias; C_in has the layout of C and may
- *                         be C
- *   HAS_RESIDUAL          1: the residual, with the layout of C, is added after EPILOGUE
  *   SIZE_M, SIZE_N, SIZE_K  if defined, there is also an entry ak_kernel_sized, specialised for
  *                         this size
  *   OWN_SIZE_ONLY         if defined with these, the specialised entry is the only one
  *
- * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES.
- * Workspace for SPLIT_K > 1: a counter for each tile, rounded up together to 128 bytes, zero
- * between launches; then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each tile.
+ * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES. cuda_async.cu,
+ * whose text comes first, has the instructions of copies, the epilogue's macros and the workspace.
  *
  * tests/simt/simt.h defines SIMT and every function of the next section, and runs the rest on a
  * CPU.
  */
-typedef unsigned int u32;
 typedef unsigned short u16;
-typedef long long i64;
-
-#ifndef EPILOGUE
-#define EPILOGUE(x) (x)
-#endif
-#ifndef HAS_BIAS
-#define HAS_BIAS 0
-#endif
-#ifndef HAS_ALPHA
-#define HAS_ALPHA 0
-#endif
-#ifndef HAS_BETA
-#define HAS_BETA 0
-#endif
-#ifndef HAS_RESIDUAL
-#define HAS_RESIDUAL 0
-#endif
 
 #define THREADS (32 * num_warps)
 #define WARPS_M (num_warps / WARPS_N)
@@ -98,47 +74,6 @@ typedef long long i64;
 
 #ifndef SIMT
 
-#define DEVICE __device__ __forceinline__
-#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-#define UNROLL _Pragma("unroll")
-
-/* Addresses in shared memory are 32 bits. */
-DEVICE u32 shared_base(void)
-{
-    extern __shared__ __align__(128) unsigned char shared[];
-    return (u32)__cvta_generic_to_shared(shared);
-}
-
-/* Starts a copy of `width` bytes (a constant), of which the first `bytes` exist; the others become
-   zeros. */
-DEVICE void copy_async(u32 to, const void *from, int width, int bytes)
-{
-    if (width == 16) {
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                     "r"(bytes)
-                     : "memory");
-    } else if (width == 8) {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(bytes)
-                     : "memory");
-    } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes)
-                     : "memory");
-    }
-}
-
-DEVICE void copy_commit(void)
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/* Waits until at most `pending` groups (a constant) are unfinished. */
-#define COPY_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
-
-DEVICE void block_sync(void)
-{
-    __syncthreads();
-}
-
 DEVICE void store_shared(u32 to, const u32 v[4])
 {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v[0]), "r"(v[1]),
@@ -152,18 +87,6 @@ DEVICE void load_shared(u32 v[4], u32 from)
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
                  : "r"(from)
                  : "memory");
-}
-
-DEVICE void store_shared_one(u32 to, u32 v)
-{
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(v) : "memory");
-}
-
-DEVICE u32 load_shared_one(u32 from)
-{
-    u32 v;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(from) : "memory");
-    return v;
 }
 
 /* Loads four matrices of 8 x 8. Lanes 0-7 give the addresses of the rows of the first, the next
@@ -214,22 +137,6 @@ DEVICE float widen(u16 x)
 #else
     return __uint_as_float((u32)x << 16);
 #endif
-}
-
-/* Loads four sums of another block. */
-DEVICE void load_parts(float v[4], const float *from)
-{
-    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-                 : "l"(from)
-                 : "memory");
-}
-
-DEVICE void store_parts(float *to, const float v[4])
-{
-    asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v[0]), "f"(v[1]),
-                 "f"(v[2]), "f"(v[3])
-                 : "memory");
 }
 
 DEVICE void store_line(void *to, const u32 v[4])
@@ -372,56 +279,6 @@ DEVICE void multiply(float acc[MMAS_M][MMAS_N][4], const fragments *f)
 }
 /* heart: end */
 
-#if SPLIT_K > 1
-/* Leaves this block's sums in the workspace. The last block of a tile gets the sum of all parts in
-   `acc`, and true. */
-DEVICE bool add_parts(float acc[MMAS_M][MMAS_N][4], unsigned char *workspace, int tile, int tiles,
-                      int part, u32 flag)
-{
-    enum { SUMS = BLOCK_SIZE_M * BLOCK_SIZE_N };
-    u32 *count = (u32 *)workspace + tile;
-    float *parts = (float *)(workspace + (tiles + 31) / 32 * 128) + (i64)tile * SPLIT_K * SUMS +
-                   threadIdx.x * 4;
-    UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
-    {
-        store_parts(parts + (i64)part * SUMS + i * (THREADS * 4), acc[i / MMAS_N][i % MMAS_N]);
-    }
-    __threadfence();
-    block_sync();
-    if (threadIdx.x == 0) {
-        const u32 before = atomicAdd(count, 1u);
-        store_shared_one(flag, before);
-        if (before == SPLIT_K - 1) {
-            *count = 0; /* zero again, for the next launch */
-        }
-    }
-    block_sync();
-    if (load_shared_one(flag) != SPLIT_K - 1) {
-        return false;
-    }
-    __threadfence();
-    UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
-    {
-        UNROLL for (int j = 0; j < 4; j++)
-        {
-            acc[i / MMAS_N][i % MMAS_N][j] = 0;
-        }
-    }
-    for (int p = 0; p < SPLIT_K; p++) {
-        UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
-        {
-            float v[4];
-            load_parts(v, parts + (i64)p * SUMS + i * (THREADS * 4));
-            UNROLL for (int j = 0; j < 4; j++)
-            {
-                acc[i / MMAS_N][i % MMAS_N][j] += v[j];
-            }
-        }
-    }
-    return true;
-}
-#endif
-
 /* Loads two elements of a row, of which `left` exist; the others are 0. */
 DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
 {
@@ -439,37 +296,22 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     const int warp_m = warp / WARPS_N * WARP_M;
     const int warp_n = warp % WARPS_N * WARP_N;
 
-    /* Chooses the tile: groups of GROUP_SIZE_M rows of tiles, column after column inside a
-       group. */
-    const int rows = (m + BLOCK_SIZE_M - 1) / BLOCK_SIZE_M;
-    const int columns = (n + BLOCK_SIZE_N - 1) / BLOCK_SIZE_N;
-    const int tile = (int)blockIdx.x / SPLIT_K;
-    const int part = (int)blockIdx.x % SPLIT_K;
-    const int first = tile / (GROUP_SIZE_M * columns) * GROUP_SIZE_M;
-    const int height = rows - first < GROUP_SIZE_M ? rows - first : GROUP_SIZE_M;
-    const int inside = tile % (GROUP_SIZE_M * columns);
-    const int m0 = (first + inside % height) * BLOCK_SIZE_M;
-    const int n0 = inside / height * BLOCK_SIZE_N;
-
-    /* Chooses the slices of K. */
-    const int slices = (k + BLOCK_SIZE_K - 1) / BLOCK_SIZE_K;
-    const int begin = (int)((i64)slices * part / SPLIT_K);
-    const int count = (int)((i64)slices * (part + 1) / SPLIT_K) - begin;
-
+    const place p = place_of_block(m, n, k);
+    const int m0 = p.m0, n0 = p.n0, count = p.count;
     float acc[MMAS_M][MMAS_N][4];
     u32 held_a[A_HELD][4], held_b[B_HELD][4];
     fragments f[2];
     slice sa, sb;
     sa.from = a;
     sa.pitch = lda;
-    sa.row0 = A_LAYOUT ? begin * BLOCK_SIZE_K : m0;
-    sa.col0 = A_LAYOUT ? m0 : begin * BLOCK_SIZE_K;
+    sa.row0 = A_LAYOUT ? p.begin * BLOCK_SIZE_K : m0;
+    sa.col0 = A_LAYOUT ? m0 : p.begin * BLOCK_SIZE_K;
     sa.rows = A_LAYOUT ? k : m;
     sa.cols = A_LAYOUT ? m : k;
     sb.from = b;
     sb.pitch = ldb;
-    sb.row0 = B_LAYOUT ? begin * BLOCK_SIZE_K : n0;
-    sb.col0 = B_LAYOUT ? n0 : begin * BLOCK_SIZE_K;
+    sb.row0 = B_LAYOUT ? p.begin * BLOCK_SIZE_K : n0;
+    sb.col0 = B_LAYOUT ? n0 : p.begin * BLOCK_SIZE_K;
     sb.rows = B_LAYOUT ? k : n;
     sb.cols = B_LAYOUT ? n : k;
 
@@ -531,7 +373,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     COPY_WAIT(0);
     block_sync(); /* the ring's memory is used for other things from here on */
 #if SPLIT_K > 1
-    if (!add_parts(acc, workspace, tile, rows * columns, part, ring)) {
+    if (!add_parts(acc[0], MMAS_M * MMAS_N, THREADS, workspace, &p, ring)) {
         return;
     }
     block_sync(); /* the flag has been read */

@@ -14,7 +14,7 @@
  *   PAD             elements behind each row of A's slice, against conflicts of banks
  *   A_LAYOUT        0: K is the contiguous direction of A; 1: M is
  *   B_LAYOUT        0: K is the contiguous direction of B; 1: N is
- *   HAS_ALPHA, HAS_BETA, HAS_BIAS, HAS_RESIDUAL, EPILOGUE(x)  as in cuda_sm80.cu
+ *   HAS_ALPHA, HAS_BETA, HAS_BIAS, HAS_RESIDUAL, EPILOGUE(x)  as in cuda_async.cu
  */
 #ifndef EPILOGUE
 #define EPILOGUE(x) (x)

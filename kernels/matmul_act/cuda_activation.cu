@@ -1,7 +1,7 @@
 /*
  * cuda_activation.cu: the epilogue of matmul_act on CUDA devices. The problem's options choose
  * it by the macros activation_is_..., bias_is_... and residual_is_... It comes before
- * cuda_gemm_sm90.cu or cuda_sm80.cu.
+ * cuda_gemm_sm90.cu or cuda_async.cu.
  *
  * The main loop leaves little time to hide these functions in, so they consist of single
  * instructions: ex2, rcp and, with FAST_TANH, tanh.approx, whose relative error of 2^-11 is a

@@ -10,6 +10,7 @@ from typing import Any, Mapping, Optional
 
 from ._bundle import Bundle, load
 from ._command import PathLike, TuneError, run, text
+from ._frame import frame_of
 
 
 class Report:
@@ -22,7 +23,7 @@ class Report:
     @property
     def text(self) -> str:
         """Returns the report for a terminal of 80 columns."""
-        return run(self._command + ["--format", "text"])
+        return run(self._command + ["--format", "text"], columns=80)
 
     @property
     def markdown(self) -> str:
@@ -78,14 +79,13 @@ class Archive:
 
     def trials(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
         """Returns every trial that matches, failures included, in the order in which they were
-        made. Each has, among others, config, status, reason, median_ms and samples_ms."""
+        made. Each has, among others, config, status, reason, ms and samples_ms."""
         command = ["history"] + ([kernel] if kernel else []) + ["--json"]
         return json.loads(run(command + self._options(filters)))
 
     def frame(self, kernel: Optional[str] = None, **filters: Any) -> Any:
-        """Returns the trials as a pandas.DataFrame."""
-        import pandas
-        return pandas.DataFrame(self.trials(kernel, **filters))
+        """Returns the trials as a pandas.DataFrame, which a notebook shows with a chart."""
+        return frame_of(self.trials(kernel, **filters))
 
     def best(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
         """Returns the fastest correct configuration of each kernel, size, type, set of options and

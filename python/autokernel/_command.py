@@ -44,9 +44,12 @@ def complaint(lines: str) -> str:
     return (own or lines.splitlines() or ["it failed without a message"])[-1]
 
 
-def run(arguments: list[str], accept: Sequence[int] = (0,)) -> str:
-    """Runs the executable and returns what it prints; raises TuneError unless it ends with 0."""
-    done = subprocess.run([executable()] + arguments, capture_output=True, text=True, check=False)
+def run(arguments: list[str], accept: Sequence[int] = (0,), columns: Optional[int] = None) -> str:
+    """Runs the executable and returns what it prints; raises TuneError unless it ends with 0.
+    `columns` is the width of the text of a report."""
+    environment = None if columns is None else {**os.environ, "COLUMNS": str(columns)}
+    done = subprocess.run([executable()] + arguments, capture_output=True, text=True, check=False,
+                          env=environment)
     if done.returncode not in accept:
         raise TuneError(complaint(done.stderr))
     return done.stdout

@@ -15,6 +15,7 @@ from typing import Any, Callable, Mapping, Optional, Union
 from ._archive import Archive, Report
 from ._bundle import Bundle, load
 from ._command import PathLike, TuneError, complaint, executable, run, text
+from ._frame import frame_of
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -27,6 +28,7 @@ class Result:
     data: dict[str, Any]
     trials: list[dict[str, Any]]
     archive: Optional[str] = None
+    why: str = ""  # why nothing was found, as the executable said it
 
     @property
     def best(self) -> Optional[dict[str, Any]]:
@@ -40,7 +42,7 @@ class Result:
     @property
     def config(self) -> dict[str, Any]:
         if self.best is None:
-            raise TuneError("no configuration worked")
+            raise TuneError(self.why or "no configuration worked")
         return self.best["config"]
 
     def export(self, path: Optional[PathLike] = None, format: str = "bundle") -> str:
@@ -63,12 +65,8 @@ class Result:
         return self.report()._repr_html_()
 
     def to_frame(self) -> Any:
-        """Returns the trials as a pandas.DataFrame."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise TuneError("to_frame needs pandas: pip install pandas") from error
-        return pandas.DataFrame(self.trials)
+        """Returns the trials as a pandas.DataFrame, which a notebook shows with a chart."""
+        return frame_of(self.trials)
 
 
 def _bar(event: dict[str, Any]) -> None:
@@ -147,4 +145,5 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
     if child.returncode != 0 and not output.strip():
         raise TuneError(complaint(grumble))
     return Result(os.fspath(kernel), json.loads(output), trials,
-                  None if archive is None else os.fspath(archive))
+                  None if archive is None else os.fspath(archive),
+                  complaint(grumble) if child.returncode != 0 else "")

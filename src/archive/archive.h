@@ -12,6 +12,10 @@
 #include "base/json.h"
 #include "base/pack.h"
 
+/* The reason of a trial begins with this if the machine was too busy to judge the candidate. It
+   says nothing about the configuration. */
+#define AK_NOT_JUDGED "not judged: "
+
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
    them. */
 typedef struct ak_run {

@@ -284,8 +284,8 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     return AK_OK;
 }
 
-#define COLUMN(name, kind, member)    "," #name
-#define PARAMETER(name, kind, member) ",?"
+#define COLUMN(name, kind, member, by)    "," #name
+#define PARAMETER(name, kind, member, by) ",?"
 static const char add_trial_sql[] = "INSERT INTO trials (id" AK_FIELD_MAP(
     COLUMN) ",checksum) VALUES (NULL" AK_FIELD_MAP(PARAMETER) ",?)";
 #undef COLUMN
@@ -383,8 +383,14 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
     bool log_waits = has_log(archive->path);
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    if (!in_memory) {
-        (void)ak_fs_create_private(archive->path); /* SQLite gives its other files the same mode */
+    /* SQLite gives its other files the same mode. It would not say why a file cannot be created. */
+    if (!in_memory && !ak_fs_create_private(archive->path) && errno != EEXIST) {
+        int why = errno;
+        if (access(archive->path, F_OK) != 0) {
+            return ak_fail(err, AK_IO,
+                           "%s: cannot be created: %s; give another path for the archive",
+                           archive->path, strerror(why));
+        }
     }
     if (sqlite3_open_v2(in_memory ? ":memory:" : archive->path, &archive->db, flags, NULL) !=
         SQLITE_OK) {

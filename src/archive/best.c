@@ -16,6 +16,17 @@
 #include "archive/store.h"
 #include "base/alloc.h"
 
+/* Says that no trial matches, and which command makes some. */
+static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter *filter,
+                              ak_error *err)
+{
+    const char *size = filter->size == NULL ? "" : filter->size;
+    return ak_fail(
+        err, AK_NOT_FOUND, "%s%s; make some with 'autokernel tune %.60s%s%.100s'", archive->path,
+        archive->empty ? ": there is no archive yet, so no trial matches" : ": no trial matches",
+        filter->kernel == NULL ? "KERNEL" : filter->kernel, size[0] == 0 ? "" : " --size ", size);
+}
+
 static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)
 {
     sqlite3_stmt *rows;
@@ -35,13 +46,11 @@ static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filt
         status = ak_store_select(&rows, archive, "kernel", &all, " LIMIT 1", err);
         if (status == AK_OK && sqlite3_step(rows) == SQLITE_ROW) {
             status = ak_fail(err, AK_NOT_FOUND,
-                             "%s: no trial that matches was successful; `autokernel history "
-                             "%.60s` shows why",
+                             "%s: no trial that matches was successful; 'autokernel history "
+                             "%.60s' shows why",
                              ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
         } else if (status == AK_OK) {
-            status = ak_fail(err, AK_NOT_FOUND,
-                             "%s: no trial matches; make some with `autokernel tune KERNEL`",
-                             ak_archive_path(archive));
+            status = suggest_tune(archive, filter, err);
         }
     }
     (void)sqlite3_finalize(rows);
@@ -366,7 +375,7 @@ out:
     if (status == AK_OK && !found) {
         status = ak_fail(err, AK_NOT_FOUND,
                          "%s: every configuration that was timed failed a later check; make others "
-                         "with `autokernel tune KERNEL`",
+                         "with 'autokernel tune KERNEL'",
                          ak_archive_path(archive));
     }
     if (status != AK_OK) {

@@ -112,13 +112,7 @@ ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *
 #undef BIND_NUMBER
     bound = bound && (record.priced ? sqlite3_bind_double(statement, position, record.cost_usd)
                                     : sqlite3_bind_null(statement, position)) == SQLITE_OK;
-    if (!bound) {
-        status = ak_fail_memory(err);
-    } else if (sqlite3_step(statement) != SQLITE_DONE) {
-        status = ak_store_fault(archive, "cannot be written", err);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
+    return ak_store_finish(archive, statement, bound, err);
 }
 
 static ak_status read_call(ak_call *out, sqlite3_stmt *row, ak_error *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "problem/sources.h"
 
 /* Gives the hash of the sources that a trial measured; NULL if the archive does not know it. */
@@ -62,7 +63,7 @@ ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const
     char *then = NULL, *recorded = NULL, now[AK_SOURCES_HASH_BYTES];
     ak_status status = AK_OK;
     *out_place = NULL;
-    bool simulated = trial->device != NULL && strncmp(trial->device, "sim:", 4) == 0;
+    bool simulated = ak_device_is_recorded(trial->device);
     if (simulated || trial->environment == NULL || trial->kernel == NULL ||
         trial->implementation == NULL) {
         return AK_OK;

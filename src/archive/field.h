@@ -1,9 +1,10 @@
 /*
  * field.h: the table of a trial's fields. The archive's columns and rows, the JSON objects, the CSV
- * columns, copies and checksums are all made from this table. To add a field to ak_trial, add it
- * here and in autokernel.h, and add a step to schema.c that gives older archives its column.
+ * columns, copies, checksums and the replies of workers are all made from this table. To add a
+ * field to ak_trial, add it here and in autokernel.h, and add a step to schema.c that gives older
+ * archives its column.
  *
- * X(name in the archive, in JSON and in CSV, kind, member of ak_trial)
+ * X(name in the archive, in JSON and in CSV, kind, member of ak_trial, who says it)
  */
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H
@@ -11,59 +12,59 @@
 #include "base/status.h"
 
 #define AK_FIELD_MAP(X)                                                                            \
-    X(run, NULLABLE, run)                                                                          \
-    X(timestamp, TEXT, timestamp)                                                                  \
-    X(kernel, TEXT, kernel)                                                                        \
-    X(implementation, TEXT, implementation)                                                        \
-    X(device, TEXT, device)                                                                        \
-    X(size, TEXT, size)                                                                            \
-    X(dtype, TEXT, dtype)                                                                          \
-    X(choices, TEXT, choices)                                                                      \
-    X(config, TEXT, config)                                                                        \
-    X(environment, NULLABLE, environment)                                                          \
-    X(strategy, NULLABLE, strategy)                                                                \
-    X(model, FOREIGN, model)                                                                       \
-    X(generation, INT, generation)                                                                 \
-    X(parent, LINK, parent)                                                                        \
-    X(predicted_gain, REAL, predicted_gain)                                                        \
-    X(hypothesis, FOREIGN, hypothesis)                                                             \
-    X(status, STATUS, status)                                                                      \
-    X(reason, FOREIGN, reason)                                                                     \
-    X(propose_ns, LONG, propose_ns)                                                                \
-    X(compile_ns, LONG, compile_ns)                                                                \
-    X(check_ns, LONG, check_ns)                                                                    \
-    X(measure_ns, LONG, measure_ns)                                                                \
-    X(overhead_ns, LONG, overhead_ns)                                                              \
-    X(samples_ms, SAMPLES, samples_ms)                                                             \
-    X(ms, MEASURED, median_ms)                                                                     \
-    X(ci_low_ms, MEASURED, ci_low_ms)                                                              \
-    X(ci_high_ms, MEASURED, ci_high_ms)                                                            \
-    X(max_error, UNBOUNDED, max_error)                                                             \
-    X(registers, INT, registers)                                                                   \
-    X(shared_bytes, INT, shared_bytes)                                                             \
-    X(spill_bytes, INT, spill_bytes)                                                               \
-    X(occupancy, REAL, occupancy)                                                                  \
-    X(tflops, MEASURED, tflops)                                                                    \
-    X(gbs, MEASURED, gbs)                                                                          \
-    X(efficiency, MEASURED, efficiency)                                                            \
-    X(bound, NULLABLE, bound)                                                                      \
-    X(measured_on, NULLABLE, measured_on)                                                          \
-    X(device_uuid, NULLABLE, device_uuid)                                                          \
-    X(sm_clock_mhz, MEASURED, sm_clock_mhz)                                                        \
-    X(memory_clock_mhz, MEASURED, memory_clock_mhz)                                                \
-    X(power_watts, MEASURED, power_watts)                                                          \
-    X(temperature_celsius, MEASURED, temperature_celsius)                                          \
-    X(throttle, NULLABLE, throttle)                                                                \
-    X(utilisation, MEASURED, utilisation)                                                          \
-    X(compile_worker, INT, compile_worker)                                                         \
-    X(compiled_before_ns, LONG, compiled_before_ns)                                                \
-    X(joules, MEASURED, joules)                                                                    \
-    X(joules_low, MEASURED, joules_low)                                                            \
-    X(joules_high, MEASURED, joules_high)                                                          \
-    X(code_bytes, INT, code_bytes)                                                                 \
-    X(cost, MEASURED, cost)                                                                        \
-    X(cost_low, MEASURED, cost_low)                                                                \
-    X(cost_high, MEASURED, cost_high)
+    X(run, NULLABLE, run, RUN)                                                                     \
+    X(timestamp, TEXT, timestamp, RUN)                                                             \
+    X(kernel, TEXT, kernel, RUN)                                                                   \
+    X(implementation, TEXT, implementation, RUN)                                                   \
+    X(device, TEXT, device, RUN)                                                                   \
+    X(size, TEXT, size, RUN)                                                                       \
+    X(dtype, TEXT, dtype, RUN)                                                                     \
+    X(choices, TEXT, choices, RUN)                                                                 \
+    X(config, TEXT, config, RUN)                                                                   \
+    X(environment, NULLABLE, environment, RUN)                                                     \
+    X(strategy, NULLABLE, strategy, RUN)                                                           \
+    X(model, FOREIGN, model, RUN)                                                                  \
+    X(generation, INT, generation, RUN)                                                            \
+    X(parent, LINK, parent, RUN)                                                                   \
+    X(predicted_gain, REAL, predicted_gain, RUN)                                                   \
+    X(hypothesis, FOREIGN, hypothesis, RUN)                                                        \
+    X(status, STATUS, status, JUDGE)                                                               \
+    X(reason, FOREIGN, reason, JUDGE)                                                              \
+    X(propose_ns, LONG, propose_ns, RUN)                                                           \
+    X(compile_ns, LONG, compile_ns, RUN)                                                           \
+    X(check_ns, LONG, check_ns, CLOCK)                                                             \
+    X(measure_ns, LONG, measure_ns, CLOCK)                                                         \
+    X(overhead_ns, LONG, overhead_ns, CLOCK)                                                       \
+    X(samples_ms, SAMPLES, samples_ms, JUDGE)                                                      \
+    X(ms, MEASURED, median_ms, JUDGE)                                                              \
+    X(ci_low_ms, MEASURED, ci_low_ms, JUDGE)                                                       \
+    X(ci_high_ms, MEASURED, ci_high_ms, JUDGE)                                                     \
+    X(max_error, UNBOUNDED, max_error, JUDGE)                                                      \
+    X(registers, INT, registers, RUN)                                                              \
+    X(shared_bytes, INT, shared_bytes, RUN)                                                        \
+    X(spill_bytes, INT, spill_bytes, RUN)                                                          \
+    X(occupancy, REAL, occupancy, RUN)                                                             \
+    X(tflops, MEASURED, tflops, RUN)                                                               \
+    X(gbs, MEASURED, gbs, RUN)                                                                     \
+    X(efficiency, MEASURED, efficiency, RUN)                                                       \
+    X(bound, NULLABLE, bound, RUN)                                                                 \
+    X(measured_on, NULLABLE, measured_on, DEVICE)                                                  \
+    X(device_uuid, NULLABLE, device_uuid, DEVICE)                                                  \
+    X(sm_clock_mhz, MEASURED, sm_clock_mhz, DEVICE)                                                \
+    X(memory_clock_mhz, MEASURED, memory_clock_mhz, DEVICE)                                        \
+    X(power_watts, MEASURED, power_watts, DEVICE)                                                  \
+    X(temperature_celsius, MEASURED, temperature_celsius, DEVICE)                                  \
+    X(throttle, NULLABLE, throttle, DEVICE)                                                        \
+    X(utilisation, MEASURED, utilisation, RUN)                                                     \
+    X(compile_worker, INT, compile_worker, RUN)                                                    \
+    X(compiled_before_ns, LONG, compiled_before_ns, RUN)                                           \
+    X(joules, MEASURED, joules, JUDGE)                                                             \
+    X(joules_low, MEASURED, joules_low, JUDGE)                                                     \
+    X(joules_high, MEASURED, joules_high, JUDGE)                                                   \
+    X(code_bytes, INT, code_bytes, RUN)                                                            \
+    X(cost, MEASURED, cost, RUN)                                                                   \
+    X(cost_low, MEASURED, cost_low, RUN)                                                           \
+    X(cost_high, MEASURED, cost_high, RUN)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */
@@ -79,13 +80,22 @@ typedef enum ak_field_kind {
     AK_FIELD_SAMPLES    /* samples_ms and sample_count */
 } ak_field_kind;
 
+/* Who says what a field holds; a set of them is their sum. */
+typedef enum ak_field_by {
+    AK_FIELD_BY_RUN = 1,   /* the tuner, the compile worker, or what is computed of other fields */
+    AK_FIELD_BY_JUDGE = 2, /* the device worker, of the configuration */
+    AK_FIELD_BY_CLOCK = 4, /* the device worker, of its own time */
+    AK_FIELD_BY_DEVICE = 8 /* the device worker, of the device meanwhile */
+} ak_field_by;
+
 typedef struct ak_field {
-    const char *name;
+    const char *name, *member; /* the latter names it in ak_trial and in messages */
     ak_field_kind kind;
+    ak_field_by by;
     size_t offset; /* in ak_trial */
 } ak_field;
 
-#define AK_FIELD_ONE(name, kind, member) +1
+#define AK_FIELD_ONE(name, kind, member, by) +1
 enum { AK_FIELD_COUNT = 0 AK_FIELD_MAP(AK_FIELD_ONE) };
 #undef AK_FIELD_ONE
 extern const ak_field ak_fields[AK_FIELD_COUNT];
@@ -110,5 +120,9 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
 ak_status ak_trial_set(char **member, const char *text, ak_error *err);
+/* Replaces the fields that are said by one of a set of ak_field_by: by copies, or by what `from`
+   has, which is moved out of it. A text that `from` has not stays when fields are moved. */
+ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);
+void ak_trial_move_fields(ak_trial *out, ak_trial *from, unsigned by);
 
 #endif

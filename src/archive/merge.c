@@ -256,6 +256,19 @@ static const char same_trial_sql[] =
     "?3 "
     "AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
 
+/* Asks a statement for a row; *id is its first column, 0 if there is none. */
+static ak_status ask(int64_t *id, const merge *m, sqlite3_stmt *s, bool bound, ak_error *err)
+{
+    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
+    *id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    ak_status status = !bound                                      ? ak_fail_memory(err)
+                       : code == SQLITE_ROW || code == SQLITE_DONE ? AK_OK
+                                                                   : fault(m->archive, err);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return status;
+}
+
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
     sqlite3_stmt *s = m->same_trial;
@@ -267,14 +280,7 @@ static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, 
                  (trial->median_ms > 0 ? sqlite3_bind_double(s, 6, trial->median_ms)
                                        : sqlite3_bind_null(s, 6)) == SQLITE_OK &&
                  ak_store_bind_text(s, 7, trial->kernel);
-    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
-    *id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-    ak_status status = !bound                                      ? ak_fail_memory(err)
-                       : code == SQLITE_ROW || code == SQLITE_DONE ? AK_OK
-                                                                   : fault(m->archive, err);
-    (void)sqlite3_reset(s);
-    (void)sqlite3_clear_bindings(s);
-    return status;
+    return ask(id, m, s, bound, err);
 }
 
 static ak_status copy_trial(merge *m, ak_trial *trial, ak_error *err)
@@ -398,14 +404,10 @@ static ak_status has_call(bool *out, const merge *m, const ak_call *call, ak_err
     bool bound = ak_store_bind_text(s, 1, call->run) && ak_store_bind_text(s, 2, call->started) &&
                  ak_store_bind_text(s, 3, call->model) &&
                  sqlite3_bind_int(s, 4, call->generation) == SQLITE_OK;
-    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
-    *out = code == SQLITE_ROW;
-    ak_status status = !bound                                      ? ak_fail_memory(err)
-                       : code == SQLITE_ROW || code == SQLITE_DONE ? AK_OK
-                                                                   : fault(m->archive, err);
-    (void)sqlite3_reset(s);
-    (void)sqlite3_clear_bindings(s);
-    return status;
+    int64_t id = 0;
+    AK_DO(ask(&id, m, s, bound, err));
+    *out = id != 0;
+    return AK_OK;
 }
 
 static bool copy_call(void *context, const ak_call *call)

@@ -29,11 +29,5 @@ ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, d
     for (int i = 0; bound && i < (int)(sizeof texts / sizeof texts[0]); i++) {
         bound = ak_store_bind_text(statement, i + 3, texts[i]);
     }
-    if (!bound) {
-        status = ak_fail_memory(err);
-    } else if (sqlite3_step(statement) != SQLITE_DONE) {
-        status = ak_store_fault(archive, "cannot be written", err);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
+    return ak_store_finish(archive, statement, bound, err);
 }

@@ -387,7 +387,7 @@ out:
     return status;
 }
 
-#define COLUMN(name, kind, member) "," #name
+#define COLUMN(name, kind, member, by) "," #name
 const char ak_store_columns[] = "id" AK_FIELD_MAP(COLUMN) ",checksum";
 #undef COLUMN
 

@@ -90,19 +90,6 @@ static ak_status check_run(const ak_run *run, ak_error *err)
     return status == AK_OK ? check_document(run->environment_json, "environment", err) : status;
 }
 
-/* Runs a statement to its end and finalizes it. */
-static ak_status finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err)
-{
-    ak_status status = AK_OK;
-    if (!bound) {
-        status = ak_fail_memory(err);
-    } else if (sqlite3_step(statement) != SQLITE_DONE) {
-        status = ak_store_fault(archive, "cannot be written", err);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
                                     ak_error *err)
 {
@@ -121,7 +108,7 @@ ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const
                            err));
     bool bound = ak_store_bind_text(statement, 1, hash) &&
                  ak_store_bind_text(statement, 2, words) && ak_store_bind_text(statement, 3, now);
-    AK_DO(finish(archive, statement, bound, err));
+    AK_DO(ak_store_finish(archive, statement, bound, err));
     return ak_trial_set(&archive->environment, hash, err);
 }
 
@@ -145,7 +132,7 @@ ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool impor
     for (int i = 0; i < count && bound; i++) {
         bound = ak_store_bind_text(statement, i + 1, texts[i]);
     }
-    ak_status status = finish(archive, statement, bound, err);
+    ak_status status = ak_store_finish(archive, statement, bound, err);
     if (status == AK_INVALID) {
         return ak_fail(err, AK_INVALID, "%s: run %s is already in the archive", archive->path,
                        run->id);
@@ -187,7 +174,7 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
     }
     bool bound = ak_store_bind_text(statement, 1, id) && ak_store_bind_text(statement, 2, ended) &&
                  ak_store_bind_text(statement, 3, result_json);
-    status = finish(archive, statement, bound, err);
+    status = ak_store_finish(archive, statement, bound, err);
     if (status == AK_OK && sqlite3_changes(archive->db) == 0) {
         status = ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
     }

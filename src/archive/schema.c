@@ -95,18 +95,18 @@ const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */
-#define COLUMN_TEXT                "TEXT NOT NULL"
-#define COLUMN_NULLABLE            "TEXT"
-#define COLUMN_FOREIGN             "TEXT"
-#define COLUMN_INT                 "INTEGER NOT NULL"
-#define COLUMN_LONG                "INTEGER NOT NULL"
-#define COLUMN_LINK                "INTEGER REFERENCES trials (id)"
-#define COLUMN_REAL                "REAL NOT NULL"
-#define COLUMN_MEASURED            "REAL" /* NULL: not measured */
-#define COLUMN_UNBOUNDED           "REAL" /* NULL: not a number */
-#define COLUMN_STATUS              "TEXT NOT NULL"
-#define COLUMN_SAMPLES             "BLOB" /* 64-bit IEEE numbers, little-endian */
-#define COLUMN(name, kind, member) "  " #name " " COLUMN_##kind ",\n"
+#define COLUMN_TEXT                    "TEXT NOT NULL"
+#define COLUMN_NULLABLE                "TEXT"
+#define COLUMN_FOREIGN                 "TEXT"
+#define COLUMN_INT                     "INTEGER NOT NULL"
+#define COLUMN_LONG                    "INTEGER NOT NULL"
+#define COLUMN_LINK                    "INTEGER REFERENCES trials (id)"
+#define COLUMN_REAL                    "REAL NOT NULL"
+#define COLUMN_MEASURED                "REAL" /* NULL: not measured */
+#define COLUMN_UNBOUNDED               "REAL" /* NULL: not a number */
+#define COLUMN_STATUS                  "TEXT NOT NULL"
+#define COLUMN_SAMPLES                 "BLOB" /* 64-bit IEEE numbers, little-endian */
+#define COLUMN(name, kind, member, by) "  " #name " " COLUMN_##kind ",\n"
 
 const char ak_schema_sql[] =
     "CREATE TABLE environments (\n"

@@ -14,6 +14,13 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     int code = sqlite3_errcode(archive->db);
     const char *path = archive->path;
     const char *detail = sqlite3_errmsg(archive->db);
+    int why = sqlite3_system_errno(archive->db);
+    bool io = (code & 0xff) == SQLITE_IOERR;
+    /* SQLite reports a full file system also as an I/O error, and from a call that reads. */
+    if ((code & 0xff) == SQLITE_FULL || (io && (why == ENOSPC || why == EDQUOT))) {
+        return ak_fail(err, AK_IO,
+                       "%s: cannot be written: the disk is full; earlier trials are safe", path);
+    }
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return ak_fail_memory(err);
@@ -28,8 +35,6 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
                        "%s: the archive is damaged (%s); nothing was changed: move it away or "
                        "recover it with the sqlite3 shell's .recover",
                        path, detail);
-    case SQLITE_FULL:
-        return ak_fail(err, AK_IO, "%s: %s: the disk is full; earlier trials are safe", path, what);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return ak_fail(
@@ -40,11 +45,9 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-    case SQLITE_IOERR: {
-        int why = sqlite3_system_errno(archive->db);
+    case SQLITE_IOERR:
         return ak_fail(err, AK_IO, "%s: %s: %s%s%s; check the permissions and the disk", path, what,
                        detail, why == 0 ? "" : ": ", why == 0 ? "" : strerror(why));
-    }
     case SQLITE_TOOBIG:
         return ak_fail(err, AK_LIMIT, "%s: %s: a value is larger than %d bytes", path, what,
                        AK_STORE_VALUE_MAX);
@@ -53,6 +56,18 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     default:
         return ak_fail(err, AK_INTERNAL, "%s: %s: %s", path, what, detail);
     }
+}
+
+ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (!bound) {
+        status = ak_fail_memory(err);
+    } else if (sqlite3_step(statement) != SQLITE_DONE) {
+        status = ak_store_fault(archive, "cannot be written", err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
 }
 
 void ak_store_busy(ak_archive *archive, int ms)

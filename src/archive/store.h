@@ -35,6 +35,9 @@ void ak_waiting_free(ak_archive *archive);
 /* Reports the error that SQLite has just returned as one line, and returns the matching status.
    `what` completes "PATH: ...". */
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err);
+/* Runs a statement that returns no row, and finalizes it. Without `bound` there was no memory for
+   its values. */
+ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err);
 
 /* Runs statements without results or parameters; `sql` is a constant text. */
 ak_status ak_store_execute(ak_archive *archive, const char *sql, ak_error *err);

@@ -17,12 +17,6 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 
-const ak_field ak_fields[AK_FIELD_COUNT] = {
-#define FIELD(name, kind, member) {#name, AK_FIELD_##kind, offsetof(ak_trial, member)},
-    AK_FIELD_MAP(FIELD)
-#undef FIELD
-};
-
 static const char *const status_texts[AK_TRIAL_STATUS_COUNT] = {
 #define TEXT(name, text) [AK_TRIAL_##name] = text,
     AK_TRIAL_MAP(TEXT)
@@ -43,52 +37,6 @@ bool ak_trial_status_parse(ak_trial_status *out, const char *text)
         }
     }
     return false;
-}
-
-bool ak_field_is_text(ak_field_kind kind)
-{
-    return kind == AK_FIELD_TEXT || kind == AK_FIELD_NULLABLE || kind == AK_FIELD_FOREIGN;
-}
-
-static void *member(const ak_trial *trial, const ak_field *field)
-{
-    return (char *)(uintptr_t)trial + field->offset;
-}
-
-char **ak_field_text(const ak_trial *trial, const ak_field *field)
-{
-    assert(ak_field_is_text(field->kind));
-    return member(trial, field);
-}
-
-int *ak_field_int(const ak_trial *trial, const ak_field *field)
-{
-    assert(field->kind == AK_FIELD_INT);
-    return member(trial, field);
-}
-
-int64_t *ak_field_long(const ak_trial *trial, const ak_field *field)
-{
-    assert(field->kind == AK_FIELD_LONG || field->kind == AK_FIELD_LINK);
-    return member(trial, field);
-}
-
-double *ak_field_real(const ak_trial *trial, const ak_field *field)
-{
-    assert(field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED ||
-           field->kind == AK_FIELD_UNBOUNDED);
-    return member(trial, field);
-}
-
-ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)
-{
-    char *copy = ak_strdup(text);
-    if (copy == NULL && text != NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_free(*text_member);
-    *text_member = copy;
-    return AK_OK;
 }
 
 double ak_trial_cost(const ak_trial *trial)
@@ -112,28 +60,8 @@ void ak_trial_clear(ak_trial *trial)
 
 ak_status ak_trial_copy(ak_trial *out, const ak_trial *trial, ak_error *err)
 {
-    ak_trial copy = *trial;
-    copy.samples_ms = NULL;
-    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
-        if (ak_field_is_text(ak_fields[i].kind)) {
-            *ak_field_text(&copy, &ak_fields[i]) = NULL;
-        }
-    }
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < AK_FIELD_COUNT && status == AK_OK; i++) {
-        if (ak_field_is_text(ak_fields[i].kind)) {
-            status = ak_trial_set(ak_field_text(&copy, &ak_fields[i]),
-                                  *ak_field_text(trial, &ak_fields[i]), err);
-        }
-    }
-    if (status == AK_OK && trial->sample_count > 0) {
-        copy.samples_ms = ak_alloc(trial->sample_count, sizeof(double));
-        if (copy.samples_ms == NULL) {
-            status = ak_fail_memory(err);
-        } else {
-            memcpy(copy.samples_ms, trial->samples_ms, trial->sample_count * sizeof(double));
-        }
-    }
+    ak_trial copy = {.id = trial->id};
+    ak_status status = ak_trial_copy_fields(&copy, trial, UINT_MAX, err);
     if (status != AK_OK) {
         ak_trial_clear(&copy);
         return status;

@@ -1,7 +1,10 @@
 /* backend.c: the table of backends and how a device's name finds its backend. */
 #include "backend/backend.h"
 
+#include <stdarg.h>
 #include <string.h>
+
+#include "base/number.h"
 
 #define X(name) extern const ak_backend_ops ak_##name##_ops;
 #include "backend/backends.def"
@@ -25,11 +28,34 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ak_backends[i]->name);
     }
-    ak_status status =
-        ak_fail(err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name,
-                known.data);
+    ak_status status = ak_fail(
+        err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name, known.data);
     ak_buf_free(&known);
     return status;
+}
+
+void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    out->status = status;
+    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
+    va_end(args);
+}
+
+void ak_outcome_whole(ak_outcome *out, bool before, bool after)
+{
+    if (!before || !after) {
+        ak_outcome_refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
+                          before ? "behind its end: the space file asks for too little"
+                                 : "before its start");
+    }
+}
+
+void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns)
+{
+    ak_outcome_refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
+                      (double)timeout_ns / 1e9);
 }
 
 ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err)

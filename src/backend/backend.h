@@ -10,7 +10,8 @@
  * by that cost.
  *
  * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
- * backend is one folder and one line in backends.def. Members marked (optional) may be NULL.
+ * backend is one folder and one line in backends.def; docs/howto-backend.md says what else a new
+ * language of kernels touches. Members marked (optional) may be NULL.
  */
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
@@ -81,6 +82,10 @@ typedef struct ak_runnable ak_runnable;
    for them. */
 #define AK_BASELINE_ON_DEMAND "torch-"
 
+/* Is called with each baseline. `note` says what is missing if it is not installed. */
+typedef void (*ak_baseline_visitor)(void *context, const char *name, const char *title,
+                                    const char *version, bool installed, const char *note);
+
 /* What to load: either an artifact or a baseline. */
 typedef struct ak_load {
     const char *artifact;
@@ -115,6 +120,13 @@ typedef struct ak_outcome {
        iterations. */
     bool alone;
 } ak_outcome;
+/* Sets status and reason. */
+void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Refuses a candidate that has changed the zone before or the one behind its workspace. */
+void ak_outcome_whole(ak_outcome *out, bool before, bool after);
+/* Refuses a candidate that did not end in time. */
+void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns);
 
 /*
  * A referee: the reference and the comparison on the device itself, for arrays so large that
@@ -281,9 +293,7 @@ typedef struct ak_backend_ops {
     ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
     /* Lists the baselines that apply to the task. If one is not installed, `note` says what is
        missing and how to install it. */
-    ak_status (*baselines)(ak_device *device, const ak_task *task,
-                           void (*visit)(void *context, const char *name, const char *title,
-                                         const char *version, bool installed, const char *note),
+    ak_status (*baselines)(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                            void *context, ak_error *err);
     /* (optional) Gives what is known of a baseline's version only after it has run, such as the
        chosen algorithm; "" if there is nothing more to tell. */

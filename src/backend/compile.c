@@ -176,7 +176,9 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     bool failed = run->timed_out || run->signal != 0 || run->exit_code != 0;
     bool used_up = failed && run->cpu_ns >= job->timeout_ns / 10 * 9;
     if (run->timed_out && !used_up && job->priority == AK_PROC_IDLE) {
-        return ak_fail(err, AK_TIMED_OUT, "%s got no processor for %.3g s: the machine is busy",
+        return ak_fail(err, AK_TIMED_OUT,
+                       "%s got no processor time for %.3g s, because the machine is busy: run it "
+                       "again when it is idle",
                        who, (double)run->wall_ns / 1e9);
     }
     AK_DO(failed && !used_up ? look_around(run, job, who, err) : AK_OK);
@@ -210,8 +212,8 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     return AK_OK;
 }
 
-/* Adds up the sections of machine code; returns 0 unless the file is a 64-bit ELF file of this
-   machine's byte order, as shared objects of the host and cubins are. */
+/* Returns the bytes of machine code in a 64-bit ELF file of this machine's byte order, as shared
+   objects of the host and cubins are, at most INT_MAX; 0 for any other file. */
 static int code_bytes(const unsigned char *file, size_t length)
 {
     Elf64_Ehdr header;

@@ -66,12 +66,23 @@ int ak_cores(void)
     return ak_cores_within((int)cores, both);
 }
 
+void ak_cores_host(char out[AK_CORES_HOST_BYTES])
+{
+    const char *node = ak_env("SLURM_STEP_ID") == NULL ? NULL : ak_env("SLURMD_NODENAME");
+    out[0] = out[AK_CORES_HOST_BYTES - 1] = 0;
+    if (node != NULL) {
+        (void)snprintf(out, AK_CORES_HOST_BYTES, "%.60s", node);
+    } else {
+        (void)gethostname(out, AK_CORES_HOST_BYTES - 1);
+    }
+}
+
 void ak_cores_place(char out[AK_CORES_PLACE_BYTES])
 {
     cpu_set_t set;
-    char host[64] = "", processors[AK_HASH_BYTES] = "";
+    char host[AK_CORES_HOST_BYTES], processors[AK_HASH_BYTES] = "";
     const char *job = ak_env("SLURM_JOB_ID"), *step = ak_env("SLURM_STEP_ID");
-    (void)gethostname(host, sizeof host - 1);
+    ak_cores_host(host);
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
         ak_hash_text(processors, &set, sizeof set);
     }

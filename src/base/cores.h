@@ -16,6 +16,11 @@ int ak_cores(void);
 #define AK_CORES_PLACE_BYTES 128
 void ak_cores_place(char out[AK_CORES_PLACE_BYTES]);
 
+/* Writes the name of this machine: that of the node in a job step of Slurm, otherwise the host's.
+ */
+#define AK_CORES_HOST_BYTES 64
+void ak_cores_host(char out[AK_CORES_HOST_BYTES]);
+
 /* Returns the smaller of `cores` and the quota, rounded up; 1 or more. `quota` is "QUOTA PERIOD"
    in microseconds, as in cpu.max. A text without two positive numbers ("max 100000", "-1
    100000", "") limits nothing. */

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/character.h"
+
 size_t ak_plain_obeyed(unsigned *code, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -36,8 +38,11 @@ static void replace(char *text, char below)
         } else if (length > 0) {
             memset(p, ' ', length);
         } else {
-            *p = (unsigned char)*p < (unsigned char)below ? ' ' : *p;
-            length = 1;
+            const unsigned char c = (unsigned char)*p;
+            length = ak_character_bytes(p);
+            bool alone = length == 0 && c < 0xa0; /* some terminals obey it though it is no UTF-8 */
+            *p = alone || c < (unsigned char)below ? ' ' : *p;
+            length = length == 0 ? 1 : length;
         }
         p += length;
     }

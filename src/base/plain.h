@@ -12,7 +12,8 @@
    U+202E, U+2066 to U+2069), with which a name can look like another one. Returns 0 for all others,
    also for controls below U+0020, of which some are wanted. */
 size_t ak_plain_obeyed(unsigned *code, const char *text);
-/* Replaces in place what ak_plain_obeyed finds: by U+FFFD or, where that is longer, by blanks. */
+/* Replaces in place what ak_plain_obeyed finds, by U+FFFD or, where that is longer, by blanks, and
+   by blanks the bytes 0x80 to 0x9F that are part of no character, which some terminals obey. */
 void ak_plain_tame(char *text);
 /* Does the same for a terminal: of the controls below U+0020 line ends, tabulators and what sets
    colours ("\033[1m") remain, and blanks replace the others. */

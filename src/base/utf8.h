@@ -10,9 +10,5 @@ bool ak_utf8_valid(const char *text);
 /* Returns a copy in which U+FFFD replaces each byte that is not UTF-8, or NULL if there is no
    memory. The caller frees it with ak_free. */
 char *ak_utf8_clean(const char *text);
-/* Replaces by '?' what a terminal may obey in `bytes` bytes of text: all control characters, also
-   those of two bytes (U+0080 to U+009F), but line breaks, tabs and escape sequences that only set a
-   style ("\033[1m"). The length stays the same. */
-void ak_utf8_tame(char *text, size_t bytes);
 
 #endif

@@ -110,26 +110,25 @@ static double check_one(double got, double want, double relative, double absolut
     return allowed > 0.0 ? error / allowed : error == 0.0 && allowed == 0.0 ? 0.0 : INFINITY;
 }
 
-void ak_compare_output(ak_compare_result *out, const void *output, ak_dtype dtype,
-                       const double *reference, size_t count, double relative, double rms)
+void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with)
 {
+    const size_t count = with->count, element = ak_dtype_bytes(with->dtype);
+    double absolute = with->rms * rms_of(with->reference, count);
     *out = (ak_compare_result){.count = count, .first = count};
-    double absolute = rms * rms_of(reference, count);
-    size_t element = ak_dtype_bytes(dtype);
     double got[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         const unsigned char *bytes = (const unsigned char *)output + start * element;
-        const double *want = reference + start;
-        ak_inputs_decode(got, bytes, length, dtype);
+        const double *want = with->reference + start;
+        ak_inputs_decode(got, bytes, length, with->dtype);
         double worst = 0.0;
-        if (check_block(&worst, got, want, length, relative, absolute)) {
+        if (check_block(&worst, got, want, length, with->relative, absolute)) {
             out->max_error = worst > out->max_error ? worst : out->max_error;
             continue;
         }
         for (size_t i = 0; i < length; i++) {
-            bool poison = ak_guard_is_poison(bytes + i * element, dtype);
-            double error = poison ? INFINITY : check_one(got[i], want[i], relative, absolute);
+            bool poison = ak_guard_is_poison(bytes + i * element, with->dtype);
+            double error = poison ? INFINITY : check_one(got[i], want[i], with->relative, absolute);
             out->max_error = error > out->max_error ? error : out->max_error;
             out->unwritten += poison;
             if (error > 1.0) {
@@ -170,10 +169,7 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
 
 typedef struct selftest {
     const char *problem, *argument;
-    ak_dtype dtype;
-    const double *reference;
-    size_t count;
-    double relative, rms;
+    const ak_compare_with *with;
     double *values;         /* a wrong output that is tried */
     unsigned char *encoded; /* that output in the dtype */
     bool exact;             /* the output tried last equals the reference */
@@ -182,8 +178,8 @@ typedef struct selftest {
 static bool passes(selftest *t, const double *values)
 {
     ak_compare_result result;
-    ak_inputs_encode(t->encoded, values, t->count, t->dtype);
-    ak_compare_output(&result, t->encoded, t->dtype, t->reference, t->count, t->relative, t->rms);
+    ak_inputs_encode(t->encoded, values, t->with->count, t->with->dtype);
+    ak_compare_output(&result, t->encoded, t->with);
     t->exact = result.max_error == 0.0;
     return result.ok;
 }
@@ -200,15 +196,15 @@ static ak_status refuse(const selftest *t, const char *what, ak_error *err)
     return ak_fail(err, AK_INVALID,
                    "%s: the tolerance of %s (relative %.3g, rms %.3g) would accept %s as a right "
                    "result; tighten \"tolerance\" in problem.json or choose other inputs or sizes",
-                   t->problem, t->argument, t->relative, t->rms, what);
+                   t->problem, t->argument, t->with->relative, t->with->rms, what);
 }
 
 /* Returns true if the values, rounded to an integer dtype, are the reference: 1.01 times a small
    number rounds to that number and is not a wrong result. */
 static bool rounds_to_reference(const selftest *t, const double *values)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        if (nearbyint(values[i]) != nearbyint(t->reference[i])) {
+    for (size_t i = 0; i < t->with->count; i++) {
+        if (nearbyint(values[i]) != nearbyint(t->with->reference[i])) {
             return false;
         }
     }
@@ -217,74 +213,76 @@ static bool rounds_to_reference(const selftest *t, const double *values)
 
 static void set_all(const selftest *t, double value)
 {
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->with->count; i++) {
         t->values[i] = value;
     }
 }
 
 static ak_status check_reference(const selftest *t, ak_error *err)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        if (isnan(t->reference[i])) {
+    for (size_t i = 0; i < t->with->count; i++) {
+        if (isnan(t->with->reference[i])) {
             return ak_fail(err, AK_INVALID,
                            "%s: the reference gives NaN at %s[%zu], where NaN would then be right; "
-                           "choose other inputs or mend the reference",
+                           "if the reference leaves this element unwritten, correct the shape in "
+                           "problem.json, else choose other inputs or mend the reference",
                            t->problem, t->argument, i);
         }
     }
     ak_compare_result result;
-    ak_inputs_encode(t->encoded, t->reference, t->count, t->dtype);
-    ak_compare_output(&result, t->encoded, t->dtype, t->reference, t->count, t->relative, t->rms);
+    ak_inputs_encode(t->encoded, t->with->reference, t->with->count, t->with->dtype);
+    ak_compare_output(&result, t->encoded, t->with);
     if (!result.ok) {
         return ak_fail(
             err, AK_INVALID,
             "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference "
             "itself, rounded to %s: %s[%zu] is %.9g instead of %.9g; widen \"tolerance\" "
             "in problem.json",
-            t->problem, t->argument, t->relative, t->rms, ak_dtype_text(t->dtype), t->argument,
-            result.first, result.got, result.want);
+            t->problem, t->argument, t->with->relative, t->with->rms, ak_dtype_text(t->with->dtype),
+            t->argument, result.first, result.got, result.want);
     }
     return AK_OK;
 }
 
-static ak_status check_wrong(selftest *t, const double *const *inputs, const size_t *input_counts,
-                             size_t input_count, ak_error *err)
+static ak_status check_wrong(selftest *t, const ak_compare_inputs *inputs, ak_error *err)
 {
     set_all(t, 0.0);
     if (passes(t, t->values)) {
         return refuse(t, "zeros", err);
     }
-    if (t->dtype != AK_DTYPE_I32) {
+    if (t->with->dtype != AK_DTYPE_I32) {
         set_all(t, (double)NAN);
         if (passes(t, t->values)) {
             return refuse(t, "NaN", err);
         }
     }
-    for (size_t i = 0; i < t->count; i++) {
-        t->values[i] = t->reference[i] * 1.01;
+    for (size_t i = 0; i < t->with->count; i++) {
+        t->values[i] = t->with->reference[i] * 1.01;
     }
-    bool same = t->dtype == AK_DTYPE_I32 && rounds_to_reference(t, t->values);
+    bool same = t->with->dtype == AK_DTYPE_I32 && rounds_to_reference(t, t->values);
     if (!same && passes(t, t->values)) {
         return refuse(t, "results that are 1 % too large", err);
     }
-    for (size_t i = 0; i < input_count; i++) {
-        if (inputs[i] != NULL && input_counts[i] == t->count && passes(t, inputs[i])) {
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->values[i] != NULL && inputs->elements[i] == t->with->count &&
+            passes(t, inputs->values[i])) {
             char what[64];
             (void)snprintf(what, sizeof what, "a copy of input %zu", i);
             return refuse(t, what, err);
         }
     }
-    if (t->count > 1) {
+    if (t->with->count > 1) {
         double sum = 0.0;
-        for (size_t i = 0; i < t->count; i++) {
-            sum += isfinite(t->reference[i]) ? t->reference[i] / (double)t->count : 0.0;
+        for (size_t i = 0; i < t->with->count; i++) {
+            sum += isfinite(t->with->reference[i]) ? t->with->reference[i] / (double)t->with->count
+                                                   : 0.0;
         }
         set_all(t, sum);
         if (passes(t, t->values)) {
             return refuse(t, "the mean everywhere", err);
         }
-        for (size_t i = 0; i < t->count; i++) {
-            t->values[i] = t->reference[(i + 1) % t->count];
+        for (size_t i = 0; i < t->with->count; i++) {
+            t->values[i] = t->with->reference[(i + 1) % t->with->count];
         }
         if (passes(t, t->values)) {
             return refuse(t, "the right result shifted by one element", err);
@@ -293,29 +291,19 @@ static ak_status check_wrong(selftest *t, const double *const *inputs, const siz
     return AK_OK;
 }
 
-ak_status ak_compare_selftest(const char *problem, const char *argument, ak_dtype dtype,
-                              const double *reference, size_t count, double relative, double rms,
-                              const double *const *inputs, const size_t *input_counts,
-                              size_t input_count, ak_error *err)
+ak_status ak_compare_selftest(const char *problem, const char *argument,
+                              const ak_compare_with *with, const ak_compare_inputs *inputs,
+                              ak_error *err)
 {
-    ak_status status = AK_OK;
     selftest t = {.problem = problem,
                   .argument = argument,
-                  .dtype = dtype,
-                  .reference = reference,
-                  .count = count,
-                  .relative = relative,
-                  .rms = rms,
-                  .values = ak_alloc(count, sizeof(double)),
-                  .encoded = ak_alloc(count, ak_dtype_bytes(dtype))};
-    if (t.values == NULL || t.encoded == NULL) {
-        status = ak_fail_memory(err);
-        goto out;
-    }
-    status = check_reference(&t, err);
-    if (status == AK_OK) {
-        status = check_wrong(&t, inputs, input_counts, input_count, err);
-    }
+                  .with = with,
+                  .values = ak_alloc(with->count, sizeof(double)),
+                  .encoded = ak_alloc(with->count, ak_dtype_bytes(with->dtype))};
+    ak_status status = AK_OK;
+    AK_TRY(t.values == NULL || t.encoded == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(check_reference(&t, err));
+    AK_TRY(check_wrong(&t, inputs, err));
 out:
     ak_free(t.values);
     ak_free(t.encoded);

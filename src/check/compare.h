@@ -24,24 +24,37 @@ typedef struct ak_compare_result {
     double got, want; /* the output and the reference at `first` */
 } ak_compare_result;
 
-/* Compares `count` elements of an output with the reference. */
-void ak_compare_output(ak_compare_result *out, const void *output, ak_dtype dtype,
-                       const double *reference, size_t count, double relative, double rms);
+/* What an output should be, and how far from that it may be. */
+typedef struct ak_compare_with {
+    ak_dtype dtype; /* of the output */
+    const double *reference;
+    size_t count;
+    double relative, rms;
+} ak_compare_with;
+
+/* Compares an output with the reference. */
+void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with);
 /* Writes a line such as "C[17]: got 3.25, expected 3.5; 120 of 4096 elements wrong, worst 41 times
    the tolerance". */
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
                      const char *argument);
 
+/* Input i has `elements[i]` elements; values[i] may be NULL. */
+typedef struct ak_compare_inputs {
+    const double *const *values;
+    const size_t *elements;
+    size_t count;
+} ak_compare_inputs;
+
 /* Returns AK_INVALID if the tolerance would let a wrong kernel pass. Zeros, the mean, NaN, results
    that are 1 % too large, a copy of an input of the same length, and the reference shifted by one
    must all fail; the reference itself, rounded to the dtype, must pass. The message says which one
-   is at fault. `inputs` may hold NULLs. Call it at the size that is tuned: at a size where the
+   is at fault. Call it at the size that is tuned: at a size where the
    right result is constant (a softmax of one column) every tolerance accepts the mean. A single
    element has neither a mean nor a neighbour, so the mean and the shifted reference are left out
    for it. */
-ak_status ak_compare_selftest(const char *problem, const char *argument, ak_dtype dtype,
-                              const double *reference, size_t count, double relative, double rms,
-                              const double *const *inputs, const size_t *input_counts,
-                              size_t input_count, ak_error *err);
+ak_status ak_compare_selftest(const char *problem, const char *argument,
+                              const ak_compare_with *with, const ak_compare_inputs *inputs,
+                              ak_error *err);
 
 #endif

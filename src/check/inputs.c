@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/rng.h"
 
@@ -331,6 +332,34 @@ static void fill_spread(double *out, size_t first, size_t count, const ak_fill *
     }
 }
 
+/* A random number greater than 0, whose distribution is exponential. */
+static double draw_gap(ak_rng *rng)
+{
+    return -log(1.0 - ak_rng_real(rng));
+}
+
+/* Fills with numbers in ascending order that cut the range from low to high at random places, each
+   place as likely as any other; the last number is high. The distances between sorted uniform
+   numbers are exponential ones, divided by their sum. So each part draws the distances of the whole
+   array: such arrays are short, with a number for each group of something. */
+static void fill_cuts(double *out, size_t first, size_t count, const ak_fill *fill, uint64_t key)
+{
+    ak_rng rng;
+    double all = 0.0, sum = 0.0;
+    ak_rng_seed(&rng, key);
+    for (size_t i = 0; i < fill->elements; i++) {
+        all += draw_gap(&rng);
+    }
+    ak_rng_seed(&rng, key);
+    for (size_t i = 0; i < first + count; i++) {
+        sum += draw_gap(&rng);
+        if (i >= first) {
+            out[i - first] =
+                i + 1 < fill->elements ? fill->a + sum / all * (fill->b - fill->a) : fill->b;
+        }
+    }
+}
+
 /* Moves numbers of the usual habit within the same range. Different numbers stay different, because
    rows of equal numbers are a case of their own. */
 static void change_habit(double *values, size_t count, const ak_fill *fill)
@@ -390,8 +419,34 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
         case AK_FILL_SPREAD:
             fill_spread(block, first + start, length, fill, ak_hash64(place, sizeof *place * 2));
             break;
+        case AK_FILL_CUTS:
+            fill_cuts(block, first + start, length, fill, ak_hash64(place, sizeof *place * 2));
+            break;
         }
         change_habit(block, length, fill);
         round_to(block, length, dtype);
     }
+}
+
+ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
+                                size_t i, ak_error *err)
+{
+    const ak_argument_spec *argument = &task->problem->arguments[i];
+    ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+    size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
+    const ak_fill fill = {.kind = argument->fill,
+                          .a = shape->fill[i][0],
+                          .b = shape->fill[i][1],
+                          .elements = shape->elements[i]};
+    double *values = ak_alloc(shape->elements[i], sizeof *values);
+    if (values == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_inputs_fill(values, shape->elements[i], &fill, dtype, task->seed, i);
+    for (size_t r = 0; r < rows; r++) {
+        ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],
+                         shape->row[i], dtype);
+    }
+    ak_free(values);
+    return AK_OK;
 }

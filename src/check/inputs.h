@@ -6,7 +6,7 @@
 #ifndef AK_CHECK_INPUTS_H
 #define AK_CHECK_INPUTS_H
 
-#include "problem/problem.h"
+#include "problem/task.h"
 
 /* How numbers of uniform and normal fills lie within their range: as the problem says, near the
    ends (of a normal fill: one deviation from the mean), or most of them near the middle and some
@@ -33,5 +33,11 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
 /* Convert between doubles and the dtype's bytes. Encoding rounds to nearest, ties to even. */
 void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype);
 void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dtype);
+
+/* Writes the bytes of an input as candidates see them: its rows in the dtype of the argument, at
+   the distance of the shape. `bytes` has shape->bytes[i], and what lies between rows is left alone.
+ */
+ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
+                                size_t i, ak_error *err);
 
 #endif

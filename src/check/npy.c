@@ -108,12 +108,13 @@ static void shape_text(char *out, size_t bytes, const size_t *extents, size_t ra
     }
 }
 
-static ak_status check_shape(const header *h, size_t count, const size_t *extents, size_t rank,
-                             size_t length, const char *path, ak_error *err)
+static ak_status check_shape(const header *h, const ak_npy_array *array, size_t length,
+                             const char *path, ak_error *err)
 {
+    const size_t *extents = array->extents;
     char has[120], wanted[120];
     size_t elements = 1;
-    bool same = extents == NULL || h->rank == rank;
+    bool same = extents == NULL || h->rank == array->rank;
     for (size_t i = 0; i < h->rank; i++) {
         elements = h->extent[i] != 0 && elements > SIZE_MAX / h->extent[i]
                        ? SIZE_MAX
@@ -121,13 +122,13 @@ static ak_status check_shape(const header *h, size_t count, const size_t *extent
         same = same && (extents == NULL || h->extent[i] == extents[i]);
     }
     shape_text(has, sizeof has, h->extent, h->rank);
-    shape_text(wanted, sizeof wanted, extents == NULL ? &count : extents,
-               extents == NULL ? 1 : rank);
-    if (!same || elements != count) {
+    shape_text(wanted, sizeof wanted, extents == NULL ? &array->count : extents,
+               extents == NULL ? 1 : array->rank);
+    if (!same || elements != array->count) {
         return ak_fail(err, AK_INVALID, "%s: the array has the shape (%s); (%s) is needed here",
                        path, has, wanted);
     }
-    return length - h->data == count * h->width
+    return length - h->data == array->count * h->width
                ? AK_OK
                : broken(path, "the file is not as long as its header says", err);
 }
@@ -146,9 +147,10 @@ static double element(const unsigned char *at, const header *h)
     return h->kind == 'i' && (bits & sign) != 0 ? -(double)((sign << 1) - bits) : (double)bits;
 }
 
-ak_status ak_npy_read(double *out, size_t count, const size_t *extents, size_t rank, ak_dtype dtype,
-                      const char *path, ak_error *err)
+ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err)
 {
+    const size_t count = array->count;
+    const ak_dtype dtype = array->dtype;
     char *file = NULL;
     size_t length = 0;
     header h = {.kind = 0};
@@ -166,7 +168,7 @@ ak_status ak_npy_read(double *out, size_t count, const size_t *extents, size_t r
         goto out;
     }
     AK_TRY(read_header(&h, bytes, length, path, err));
-    AK_TRY(check_shape(&h, count, extents, rank, length, path, err));
+    AK_TRY(check_shape(&h, array, length, path, err));
     for (size_t i = 0; i < count; i++) {
         out[i] = element(bytes + h.data + i * h.width, &h);
     }

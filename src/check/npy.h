@@ -7,11 +7,17 @@
 
 #include "problem/problem.h"
 
-/* Reads an array of `count` elements, in the order of rows. A .npy file may hold floats of 2, 4 or
-   8 bytes, integers of 1 to 8 bytes, or booleans, and must have `extents`, if that is not NULL;
-   other files hold elements of `dtype`. Returns AK_INVALID, with what the file has and what it
-   should have, if they differ. */
-ak_status ak_npy_read(double *out, size_t count, const size_t *extents, size_t rank, ak_dtype dtype,
-                      const char *path, ak_error *err);
+/* The array that a file should hold. */
+typedef struct ak_npy_array {
+    size_t count;          /* elements */
+    const size_t *extents; /* NULL: a .npy file may have any */
+    size_t rank;
+    ak_dtype dtype;
+} ak_npy_array;
+
+/* Reads an array, in the order of rows. A .npy file may hold floats of 2, 4 or 8 bytes, integers of
+   1 to 8 bytes, or booleans; other files hold elements of the array's dtype. Returns AK_INVALID,
+   with what the file has and what it should have, if they differ. */
+ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err);
 
 #endif

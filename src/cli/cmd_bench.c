@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -292,7 +293,7 @@ static ak_status open_sizes(bench *b, const ak_size_list *sizes, ak_error *err)
 
 static ak_status measure_size(bench *b, measured *m, ak_error *err)
 {
-    if (strncmp(ak_task_device(m->task), "sim:", 4) == 0) {
+    if (ak_device_is_recorded(ak_task_device(m->task))) {
         (void)snprintf(b->why_not, sizeof b->why_not,
                        "a recording was recalled, nothing was measured");
     }

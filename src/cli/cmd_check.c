@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "base/rng.h"
 #include "base/value_json.h"
 #include "cli/options.h"
@@ -57,7 +58,7 @@ static ak_status show_one(json_t *rows, const ak_candidate *candidate, const ak_
            candidate->name);
     if (ok) {
         ak_out("largest error %s of what is allowed; %s\n",
-               ak_show_percent(error, trial->max_error), text);
+               trial->max_error > 0 ? ak_show_percent(error, trial->max_error) : "0 %", text);
     } else {
         ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
     }
@@ -78,143 +79,159 @@ static void explain_itself(const ak_task *task)
     }
 }
 
-/* Prints the summary and returns the exit code. `wrong` of `count` configurations failed the check.
-   `rejected` random ones were never run, because the compiler's report ruled them out (spills, for
-   instance): whether they are right is not known. `wanted` more than `count` means that the check
-   was interrupted. */
-static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t count,
-                  size_t wrong, size_t rejected, size_t wanted, const char *sanitizers)
+/* A check of `count` configurations, of which the first `named` were named. `done` are checked, of
+   which `wrong` failed; `rejected` random ones were never run, because the compiler's report ruled
+   them out (spills, for instance): whether they are right is not known. */
+typedef struct checking {
+    const ak_args *args;
+    ak_task *task;
+    ak_tester *tester;
+    ak_progress progress;
+    ak_candidate *list;
+    json_t *rows;
+    size_t count, named, done, wrong, rejected;
+    bool json, itself; /* itself: the default configuration gives a wrong result */
+    char sanitizers[640];
+} checking;
+
+static ak_status show_json(const checking *c, ak_error *err)
 {
-    char also[64] = "";
-    if (rejected > 0) {
-        (void)snprintf(also, sizeof also, "; %zu %s rejected before running", rejected,
-                       rejected == 1 ? "was" : "were");
-    }
-    ak_error err = AK_ERROR_INIT;
-    if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = json_object();
-        bool good = object != NULL && ak_task_json(object, task) &&
-                    ak_json_set(object, "checked", json_incref(rows)) &&
-                    ak_json_set(object, "ok", json_boolean(wrong == 0)) &&
-                    (sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", sanitizers)) &&
-                    ak_out_json(object);
-        json_decref(object);
-        if (!good) {
-            (void)ak_fail_memory(&err);
-            return ak_complain_error(&err);
-        }
-    } else {
-        const bool edges = ak_task_edge_cases(task) > 0;
-        ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", count - wrong - rejected, count,
-               ak_plural(count), count == 1 ? "is" : "are",
-               edges ? "over edge-case sizes and" : "at", ak_task_size(task),
-               edges ? "" : "; the kernel names no edge-case sizes (\"awkward\")", also);
-        if (sanitizers[0] != 0) {
-            ak_out("%s\n", sanitizers);
-        }
-        if (wrong == 0) {
-            ak_next_on_task("tune", "find the fastest", args, task, false);
-        } else if (wrong < count) {
-            ak_next_on_task("list", "what the parameters mean", args, task, false);
-        }
-    }
-    if (wrong > 0) {
-        (void)ak_fail(&err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed the check",
-                      args->operand[0], wrong, count, ak_plural(count));
-        return ak_complain_error(&err);
-    }
-    if (count < wanted) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
-                      args->operand[0], count, wanted, ak_plural(wanted));
-        return ak_complain_error(&err);
-    }
-    return AK_EXIT_DONE;
+    json_t *object = json_object();
+    bool good = object != NULL && ak_task_json(object, c->task) &&
+                ak_json_set(object, "checked", json_incref(c->rows)) &&
+                ak_json_set(object, "ok", json_boolean(c->wrong == 0)) &&
+                (c->sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", c->sanitizers)) &&
+                ak_out_json(object);
+    json_decref(object);
+    return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* This function is long because the counts and what must be closed belong to the whole command. */
-static int run(const ak_args *args)
+static void show_text(const checking *c)
 {
-    ak_error err = AK_ERROR_INIT;
-    ak_task *task = NULL;
-    ak_tester *tester = NULL;
-    ak_progress progress = {0};
-    char sanitizers[640] = "";
-    size_t count = 0, named = 0, done = 0, wrong = 0, rejected = 0;
+    char also[64] = "";
+    const size_t count = c->done;
+    const bool edges = ak_task_edge_cases(c->task) > 0;
+    if (c->rejected > 0) {
+        (void)snprintf(also, sizeof also, "; %zu %s rejected before running", c->rejected,
+                       c->rejected == 1 ? "was" : "were");
+    }
+    ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", count - c->wrong - c->rejected, count,
+           ak_plural(count), count == 1 ? "is" : "are", edges ? "over edge-case sizes and" : "at",
+           ak_task_size(c->task),
+           edges ? "" : "; the kernel names no edge-case sizes (\"awkward\")", also);
+    if (c->sanitizers[0] != 0) {
+        ak_out("%s\n", c->sanitizers);
+    }
+    if (c->wrong == 0) {
+        ak_next_on_task("tune", "find the fastest", c->args, c->task, false);
+    } else if (c->wrong < count) {
+        ak_next_on_task("list", "what the parameters mean", c->args, c->task, false);
+    }
+}
+
+/* Prints the summary. Fails if a configuration failed its check, or if not all were checked. */
+static ak_status conclude(const checking *c, ak_error *err)
+{
+    if (c->json) {
+        AK_DO(show_json(c, err));
+    } else {
+        show_text(c);
+    }
+    if (c->wrong > 0) {
+        return ak_fail(err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed the check",
+                       c->args->operand[0], c->wrong, c->done, ak_plural(c->done));
+    }
+    if (c->done < c->count) {
+        return ak_fail(err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
+                       c->args->operand[0], c->done, c->count, ak_plural(c->count));
+    }
+    return AK_OK;
+}
+
+/* Opens the task and a tester, and chooses the configurations. */
+static ak_status prepare(checking *c, ak_error *err)
+{
+    const ak_args *args = c->args;
     size_t wanted = ak_args_has(args, AK_OPTION_CONFIGS) ? (size_t)args->number[AK_OPTION_CONFIGS]
                     : args->config_count == 0            ? RANDOM_DEFAULT
                                                          : 0;
-    bool json = ak_args_has(args, AK_OPTION_JSON), itself = false;
-    int code = AK_EXIT_FAILED;
-    ak_candidate *list = ak_alloc(AK_CONFIGS_MAX + wanted, sizeof *list);
-    json_t *rows = json_array();
-    ak_status status = list == NULL || rows == NULL ? ak_fail_memory(&err) : AK_OK;
-    if (status == AK_OK) {
-        status = ak_args_known_task(&task, args, &err);
-    }
-    if (status == AK_OK) {
-        status = ak_args_candidates(list, &count, args, task, &err);
-    }
-    if (status == AK_OK && strncmp(ak_task_device(task), "sim:", 4) == 0) {
-        status =
-            ak_fail(&err, AK_INVALID,
-                    "%.80s: a recording has only times: nothing can be checked on --device sim",
-                    args->operand[0]);
+    c->list = ak_alloc(AK_CONFIGS_MAX + wanted, sizeof *c->list);
+    c->rows = json_array();
+    AK_DO(c->list == NULL || c->rows == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(ak_args_known_task(&c->task, args, err));
+    AK_DO(ak_args_candidates(c->list, &c->named, args, c->task, err));
+    if (ak_device_is_recorded(ak_task_device(c->task))) {
+        return ak_fail(err, AK_INVALID,
+                       "%.80s: a recording has only times: nothing can be checked on --device sim",
+                       args->operand[0]);
     }
     ak_catch_interrupts();
+    ak_task_set_cancel(c->task, &ak_interrupted);
+    c->count = add_random(c->list, c->named, wanted, ak_task_space(c->task),
+                          (uint64_t)args->number[AK_OPTION_SEED]);
+    AK_DO(ak_tester_open(&c->tester, c->task, err));
+    ak_tester_sanitize(c->tester, ak_args_has(args, AK_OPTION_SANITIZE));
+    return ak_progress_open(&c->progress, NULL, ak_args_has(args, AK_OPTION_QUIET), c->json, err);
+}
+
+static ak_status check_next(checking *c, ak_error *err)
+{
+    const ak_candidate *candidate = &c->list[c->done];
+    ak_trial trial = {0};
+    ak_progress_wait wait = {.progress = &c->progress, .name = candidate->name};
+    ak_tester_on_wait(c->tester, ak_progress_waiting, &wait);
+    ak_progress_step(&c->progress, "checking", c->done, c->count);
+    ak_status status = ak_tester_check(&trial, c->tester, &candidate->config, err);
+    ak_progress_step(&c->progress, "", 1, 1);
     if (status == AK_OK) {
-        ak_task_set_cancel(task, &ak_interrupted);
-        named = count;
-        count = add_random(list, count, wanted, ak_task_space(task),
-                           (uint64_t)args->number[AK_OPTION_SEED]);
-        status = ak_tester_open(&tester, task, &err);
+        const bool named = c->done < c->named;
+        bool never_ran = trial.status == AK_TRIAL_REJECTED && !named && trial.check_ns == 0;
+        c->rejected += never_ran;
+        c->wrong += trial.status != AK_TRIAL_OK && !never_ran;
+        c->itself = c->itself || (trial.status == AK_TRIAL_WRONG_RESULT && named &&
+                                  strcmp(candidate->name, "default") == 0);
+        status = show_one(c->rows, candidate, &trial, ak_task_space(c->task), c->json, err);
+        c->done++;
     }
-    if (status == AK_OK) {
-        ak_tester_sanitize(tester, ak_args_has(args, AK_OPTION_SANITIZE));
+    ak_trial_clear(&trial);
+    return status;
+}
+
+static ak_status check_all(checking *c, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (!c->json) {
+        ak_task_print(c->task);
     }
-    if (status == AK_OK) {
-        status = ak_progress_open(&progress, NULL, ak_args_has(args, AK_OPTION_QUIET), json, &err);
+    while (status == AK_OK && c->done < c->count) {
+        status = check_next(c, err);
     }
-    if (status == AK_OK && !json) {
-        ak_task_print(task);
+    /* what was checked before an interrupt is shown */
+    return status == AK_CANCELLED && c->done > 0 ? AK_OK : status;
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    checking c = {.args = args, .json = ak_args_has(args, AK_OPTION_JSON)};
+    ak_status status = AK_OK;
+    AK_TRY(prepare(&c, &err));
+    AK_TRY(check_all(&c, &err));
+    ak_tester_sanitizing(c.sanitizers, sizeof c.sanitizers, c.tester);
+    if (c.itself && !c.json) {
+        explain_itself(c.task);
     }
-    while (status == AK_OK && done < count) {
-        ak_trial trial = {0};
-        ak_progress_wait wait = {.progress = &progress, .name = list[done].name};
-        ak_tester_on_wait(tester, ak_progress_waiting, &wait);
-        ak_progress_step(&progress, "checking", done, count);
-        status = ak_tester_check(&trial, tester, &list[done].config, &err);
-        ak_progress_step(&progress, "", 1, 1);
-        if (status == AK_OK) {
-            bool never_ran =
-                trial.status == AK_TRIAL_REJECTED && done >= named && trial.check_ns == 0;
-            rejected += never_ran;
-            wrong += trial.status != AK_TRIAL_OK && !never_ran;
-            status = show_one(rows, &list[done], &trial, ak_task_space(task), json, &err);
-            itself = itself || (trial.status == AK_TRIAL_WRONG_RESULT && done < named &&
-                                strcmp(list[done].name, "default") == 0);
-            done++;
-        }
-        ak_trial_clear(&trial);
-    }
-    if (status == AK_CANCELLED && done > 0) {
-        status = AK_OK; /* what was checked before the interrupt is shown */
-    } else if (status == AK_CANCELLED) {
+    AK_TRY(conclude(&c, &err));
+out:
+    if (status == AK_CANCELLED && c.done == 0) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
                       args->operand[0]);
     }
-    if (status == AK_OK) {
-        ak_tester_sanitizing(sanitizers, sizeof sanitizers, tester);
-    }
-    if (status == AK_OK && itself && !json) {
-        explain_itself(task);
-    }
-    code = status == AK_OK ? finish(args, task, rows, done, wrong, rejected, count, sanitizers)
-                           : ak_complain_error(&err);
-    ak_tester_close(tester);
-    ak_task_close(task);
-    json_decref(rows);
-    ak_free(list);
-    return code;
+    ak_tester_close(c.tester);
+    ak_task_close(c.task);
+    json_decref(c.rows);
+    ak_free(c.list);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 const ak_command ak_cmd_check = {

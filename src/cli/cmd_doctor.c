@@ -202,29 +202,37 @@ static bool judge_cpu(json_t *list, const json_t *findings)
     return add_verdict(list, "kernels for this CPU", true, text);
 }
 
-static bool judge_gpu(json_t *list, const json_t *findings)
+/* Judges the devices whose names begin with `prefix`. `why` says why there may be none. */
+static bool judge_devices(json_t *list, const json_t *findings, const char *what,
+                          const char *prefix, const char *why)
 {
-    char text[CELL_BYTES];
-    const json_t *cuda = json_object_get(findings, "cuda");
-    const char *why = json_string_value(json_object_get(cuda, "driver_missing"));
+    char text[CELL_BYTES] = "";
     size_t i, used = 0;
     json_t *device;
-    text[0] = 0;
     json_array_foreach(json_object_get(findings, "devices"), i, device)
     {
         const char *name = ak_json_text_at(device, "device");
-        if (strncmp(name, "cuda:", 5) == 0 && used + 2 < sizeof text) {
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && used + 2 < sizeof text) {
             (void)snprintf(text + used, sizeof text - used, "%s%s", used == 0 ? "" : ", ", name);
             used = strlen(text);
         }
     }
-    if (cuda == NULL && used == 0) {
-        return true; /* this build has no CUDA */
-    }
-    return add_verdict(list, "kernels for NVIDIA devices", used > 0,
+    return add_verdict(list, what, used > 0,
                        used > 0      ? text
                        : why == NULL ? "no device was found"
                                      : why);
+}
+
+/* A build without a backend has no findings of it, so nothing is said of it. */
+static bool judge_backends(json_t *list, const json_t *findings)
+{
+    const json_t *cuda = json_object_get(findings, "cuda");
+    const json_t *opencl = json_object_get(findings, "opencl");
+    return (cuda == NULL ||
+            judge_devices(list, findings, "kernels for NVIDIA devices",
+                          "cuda:", json_string_value(json_object_get(cuda, "driver_missing")))) &&
+           (opencl == NULL || judge_devices(list, findings, "kernels for OpenCL devices", "opencl:",
+                                            json_string_value(json_object_get(opencl, "missing"))));
 }
 
 static bool judge_llm(json_t *list, const json_t *findings)
@@ -300,7 +308,7 @@ static json_t *packages_of(const json_t *findings)
 static json_t *verdict_of(const json_t *findings)
 {
     json_t *list = json_array();
-    bool good = list != NULL && judge_cpu(list, findings) && judge_gpu(list, findings) &&
+    bool good = list != NULL && judge_cpu(list, findings) && judge_backends(list, findings) &&
                 judge_llm(list, findings) && judge_confinement(list, findings);
     if (!good) {
         json_decref(list);

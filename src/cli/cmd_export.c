@@ -1,12 +1,23 @@
 /* cmd_export.c: writes best_config.json, or trials of the archive in another format. */
 #include <string.h>
 
+#include "base/device_name.h"
 #include "base/fs.h"
 #include "cli/outdated.h"
 #include "cli/formats.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
+
+/* Returns whether a best_config.json is of a recording, on which nothing can be measured. */
+static bool is_simulated(const char *path)
+{
+    json_t *document = NULL;
+    bool simulated = ak_json_read(&document, path, NULL) == AK_OK &&
+                     ak_device_is_recorded(ak_json_text_at(document, "device"));
+    json_decref(document);
+    return simulated;
+}
 
 /* Adds the first size of a dispatch table as --size: the kernel's default size may be far from all
    of the table's. */
@@ -45,7 +56,7 @@ static void suggest(const ak_args *args, const char *format, const char *path)
     /* A kernel that only the archive knows cannot be measured, so nothing is suggested. */
     ak_problem *problem = NULL;
     bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;
-    if (measurable && !ak_args_has(args, AK_OPTION_JSON) &&
+    if (measurable && !ak_args_has(args, AK_OPTION_JSON) && !is_simulated(path) &&
         ak_problem_open(&problem, args->operand[0], NULL) == AK_OK) {
         ak_buf command = AK_BUF(4 * AK_PATH_MAX);
         ak_buf_puts(&command, "bench ");

@@ -130,12 +130,14 @@ static ak_status read_status(ring *r, const ak_args *args, ak_error *err)
     if (ak_trial_status_parse(&r->wanted, text)) {
         return AK_OK;
     }
-    for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+    char all[200], hint[200];
+    size_t length = (size_t)snprintf(all, sizeof all, "choose");
+    for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT && length < sizeof all; i++) {
         names[i] = ak_trial_status_text((ak_trial_status)i);
+        length += (size_t)snprintf(all + length, sizeof all - length, "%s %s", i == 0 ? "" : ",",
+                                   names[i]);
     }
-    char hint[120];
-    ak_hint(hint, sizeof hint, text, names,
-            "choose ok, compile_error, wrong_result, crashed, timed_out, ...");
+    ak_hint(hint, sizeof hint, text, names, all);
     return ak_fail(err, AK_INVALID, "there is no status '%.60s'; %s", text, hint);
 }
 

@@ -247,13 +247,15 @@ static void print_task(const ak_task *task, const char *description)
                       p->numerics ? " (changes results: --allow-numerics)" : "");
     }
     ak_table_print(&table);
-    ak_table_begin(&table, "condition", "why", NULL);
-    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
-        ak_table_cell(&table, "%s", ak_space_condition(space, i));
-        ak_table_cell(&table, "%s", ak_space_condition_reason(space, i));
+    if (ak_space_condition_count(space) > 0) {
+        ak_out("\n");
+        ak_table_begin(&table, "condition", "why", NULL);
+        for (size_t i = 0; i < ak_space_condition_count(space); i++) {
+            ak_table_cell(&table, "%s", ak_space_condition(space, i));
+            ak_table_cell(&table, "%s", ak_space_condition_reason(space, i));
+        }
+        ak_table_print(&table);
     }
-    ak_out("\n");
-    ak_table_print(&table);
     ak_out("\nCartesian %s, valid %s\n\n", ak_show_count(cartesian, ak_space_cartesian(space)),
            ak_show_count(valid, (double)ak_space_count(space)));
 }

@@ -84,9 +84,18 @@ static json_t *best_json(const ak_trial *list, size_t count)
     return rows;
 }
 
-static bool print_json(const tally *t, const ak_trial *best, size_t count, json_t *importance,
-                       const json_t *worth, const char *path)
+/* What the command shows. */
+typedef struct findings {
+    tally tally;
+    ak_trial *best; /* of each task */
+    size_t count;
+    json_t *importance, *worth; /* NULL: there is none */
+    const char *path;           /* of the archive */
+} findings;
+
+static bool print_json(const findings *f)
 {
+    const tally *t = &f->tally;
     json_t *object = json_object(), *status = json_object(), *seconds = json_object();
     bool good = true;
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
@@ -96,14 +105,14 @@ static bool print_json(const tally *t, const ak_trial *best, size_t count, json_
     for (size_t i = 0; i < STAGE_COUNT; i++) {
         good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);
     }
-    good = good && ak_json_set_text(object, "archive", path) &&
+    good = good && ak_json_set_text(object, "archive", f->path) &&
            ak_json_set(object, "trials", json_integer((json_int_t)t->trials)) &&
            ak_json_set(object, "by_status", json_incref(status)) &&
            ak_json_set_real(object, "success_rate", success_rate(t)) &&
            ak_json_set(object, "seconds", json_incref(seconds)) &&
-           ak_json_set(object, "best", best_json(best, count)) &&
-           (importance == NULL || json_object_set(object, "impact", importance) == 0) &&
-           (worth == NULL || json_object_set(object, "llm", (json_t *)(uintptr_t)worth) == 0) &&
+           ak_json_set(object, "best", best_json(f->best, f->count)) &&
+           (f->importance == NULL || json_object_set(object, "impact", f->importance) == 0) &&
+           (f->worth == NULL || json_object_set(object, "llm", f->worth) == 0) &&
            ak_out_json(object);
     json_decref(status);
     json_decref(seconds);
@@ -130,7 +139,13 @@ static void print_importance(const json_t *importance)
     ak_table table;
     ak_out("\nparameter importance: ");
     if (why != NULL) {
+        double others = ak_json_number_at(importance, "left_out");
         ak_out("%s (%.0f successful)\n", why, ak_json_number_at(importance, "trials"));
+        if (others > 0) {
+            ak_out("%.0f trials with other parameters are left out; --impl or --device narrows it "
+                   "down\n",
+                   others);
+        }
         return;
     }
     ak_out(
@@ -160,14 +175,13 @@ static void print_importance(const json_t *importance)
     print_region("slowest", json_object_get(importance, "worst_region"));
 }
 
-static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *importance,
-                       const json_t *worth, const ak_selection *selection, const char *path,
-                       const ak_args *args)
+static void print_text(const findings *f, const ak_selection *selection, const ak_args *args)
 {
+    const tally *t = &f->tally;
     ak_table table;
     char a[AK_NUMBER_BYTES];
     double total = 0;
-    ak_out("%s: %zu trial%s, %s of them ok\n", path, t->trials, ak_plural(t->trials),
+    ak_out("%s: %zu trial%s, %s of them ok\n", f->path, t->trials, ak_plural(t->trials),
            t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)));
     if (t->trials == 0) {
         ak_next_on_archive("tune matmul", "make some", args);
@@ -194,16 +208,16 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     ak_out("\n");
     ak_table_print(&table);
     ak_best_begin(&table);
-    for (size_t i = 0; i < count; i++) {
-        ak_best_row(&table, &best[i]);
+    for (size_t i = 0; i < f->count; i++) {
+        ak_best_row(&table, &f->best[i]);
     }
     ak_out("\n");
     ak_table_print(&table);
-    if (importance != NULL) {
-        print_importance(importance);
+    if (f->importance != NULL) {
+        print_importance(f->importance);
     }
-    if (worth != NULL) {
-        ak_llm_worth_print(worth);
+    if (f->worth != NULL) {
+        ak_llm_worth_print(f->worth);
     }
     ak_selection_say_hidden(selection);
     ak_buf next = AK_BUF(AK_PATH_MAX);
@@ -233,32 +247,28 @@ static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error
 
 static int run(const ak_args *args)
 {
-    json_t *worth = NULL;
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};
-    tally t = {0};
-    ak_trial *best = NULL;
-    json_t *importance = NULL;
-    size_t count = 0;
+    findings f = {.count = 0};
     ak_status status = AK_OK;
     AK_TRY(ak_selection_open(&selection, args, &err));
-    AK_TRY(ak_archive_each(selection.archive, &selection.filter, count_trial, &t, &err));
-    AK_TRY(ak_trials_best(&best, &count, selection.archive, &selection.filter, &err));
+    AK_TRY(ak_archive_each(selection.archive, &selection.filter, count_trial, &f.tally, &err));
+    AK_TRY(ak_trials_best(&f.best, &f.count, selection.archive, &selection.filter, &err));
     /* Parameter importance is shown for one kernel or one run only. */
     if (args->operand_count > 0 || ak_args_has(args, AK_OPTION_RUN)) {
-        AK_TRY(read_importance(&importance, &selection, &err));
+        AK_TRY(read_importance(&f.importance, &selection, &err));
     }
-    AK_TRY(get_worth(&worth, &selection, &err));
-    const char *path = ak_archive_path(selection.archive);
+    AK_TRY(get_worth(&f.worth, &selection, &err));
+    f.path = ak_archive_path(selection.archive);
     if (!ak_args_has(args, AK_OPTION_JSON)) {
-        print_text(&t, best, count, importance, worth, &selection, path, args);
-    } else if (!print_json(&t, best, count, importance, worth, path)) {
+        print_text(&f, &selection, args);
+    } else if (!print_json(&f)) {
         AK_TRY(ak_fail_memory(&err));
     }
 out:
-    json_decref(importance);
-    json_decref(worth);
-    ak_trials_free(best, count);
+    json_decref(f.importance);
+    json_decref(f.worth);
+    ak_trials_free(f.best, f.count);
     ak_selection_close(&selection);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }

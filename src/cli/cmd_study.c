@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "base/fs.h"
 #include "cli/keep_study.h"
 #include "cli/like_args.h"
@@ -66,7 +67,8 @@ static void print_arms(const json_t *study)
     size_t a;
     ak_table table;
     ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">as deployed", ">reached",
-                   ">evaluations", ">failed", ">seconds", ">questions", ">$ a run", NULL);
+                   ">evaluations", ">failed", ">seconds", ">questions", ">tokens", ">$ a run",
+                   NULL);
     json_array_foreach(json_object_get(study, "arms"), a, arm)
     {
         const json_t *curves = json_object_get(arm, "quality");
@@ -88,6 +90,7 @@ static void print_arms(const json_t *study)
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "failed_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "seconds_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "calls_mean"));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "tokens_mean"));
         ak_table_cell(&table, "%.4f", ak_json_number_at(arm, "usd_mean"));
     }
     ak_table_print(&table);
@@ -180,8 +183,7 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     ak_status status;
     /* With --device sim:FILE the operand is the kernel or the T1 file of that recording. */
     const char *device = args->text[AK_OPTION_DEVICE];
-    bool simulated =
-        ak_args_typed(args, AK_OPTION_DEVICE) && device != NULL && strncmp(device, "sim:", 4) == 0;
+    bool simulated = ak_args_typed(args, AK_OPTION_DEVICE) && ak_device_is_recorded(device);
     if (ak_fs_is_file(args->operand[0]) && !simulated) {
         ak_recording *recording = NULL;
         status = ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err);

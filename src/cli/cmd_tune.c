@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/device_name.h"
 #include "cli/like_args.h"
 #include "cli/llm_args.h"
 #include "cli/llm_show.h"
@@ -52,7 +53,7 @@ static const char *ending_of(const ak_tune_result *result, double target)
 /* Prints the comparison with other candidates. Every finish has some; a recording has no finish. */
 static void print_beside(const ak_tune_result *result, const ak_task *task)
 {
-    if (strncmp(ak_task_device(task), "sim:", 4) == 0) {
+    if (ak_device_is_recorded(ak_task_device(task))) {
         ak_out("     as it was recorded: nothing was measured now\n");
         return;
     }
@@ -129,6 +130,16 @@ static void print_next(const ak_task *task, const ak_tune_result *result, const 
     ak_next_on_archive(command, "what happened in this run", args);
 }
 
+/* Returns why a configuration that worked in the search did not in the finish; NULL if none did. */
+static const char *lost_in_finish(const ak_tune_result *result)
+{
+    const char *reason = NULL;
+    for (size_t i = 0; i < result->candidate_count && reason == NULL; i++) {
+        reason = result->candidates[i].config == NULL ? NULL : result->candidates[i].reason;
+    }
+    return reason;
+}
+
 /* Reports in one line why no configuration worked. */
 static int nothing_found(const ak_tune_result *result, const ak_progress *progress,
                          const ak_args *args)
@@ -143,10 +154,26 @@ static int nothing_found(const ak_tune_result *result, const ak_progress *progre
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         most = result->failed[i] > (most == AK_TRIAL_OK ? 0 : result->failed[most]) ? i : most;
     }
-    (void)ak_fail(&err, AK_CRASHED, "%.80s: none of %zu configuration%s worked; %s: %s",
-                  args->operand[0], result->evaluated, ak_plural(result->evaluated),
-                  ak_trial_status_text((ak_trial_status)most),
-                  progress->reason[0] == 0 ? "see 'autokernel history'" : progress->reason);
+    size_t tried = result->evaluated + result->resumed;
+    const char *lost = lost_in_finish(result);
+    if (most == AK_TRIAL_OK && lost != NULL) {
+        (void)ak_fail(&err, AK_CRASHED,
+                      "%.80s: none of %zu configuration%s that worked could be measured again: %s",
+                      args->operand[0], tried, ak_plural(tried), lost);
+    } else if (most == AK_TRIAL_OK) {
+        (void)ak_fail(
+            &err, AK_CRASHED,
+            "%.80s: none of %zu configuration%s worked, in this run or before; 'autokernel "
+            "history' says why",
+            args->operand[0], tried, ak_plural(tried));
+    } else {
+        (void)ak_fail(&err, AK_CRASHED, "%.80s: none of %zu configuration%s worked; %s: %s",
+                      args->operand[0], tried, ak_plural(tried),
+                      ak_trial_status_text((ak_trial_status)most),
+                      progress->reason[0] != 0 ? progress->reason
+                      : lost != NULL           ? lost
+                                               : "see 'autokernel history'");
+    }
     return ak_complain_error(&err);
 }
 
@@ -255,7 +282,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     options.first_count = hand.count;
     options.spent_seconds = (double)(ak_clock_ns() - begin_ns) / 1e9;
     /* --target-speedup from a setting is meant for devices; on a recording it is ignored. */
-    if (strncmp(ak_task_device(task), "sim:", 4) == 0 &&
+    if (ak_device_is_recorded(ak_task_device(task)) &&
         !ak_args_typed(args, AK_OPTION_TARGET_SPEEDUP)) {
         options.target_speedup = 0;
     }

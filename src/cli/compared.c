@@ -80,10 +80,8 @@ static void name_cell(ak_table *table, const ak_compared *list, size_t count, co
 {
     bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
     size_t rank = rank_of(list, count, c);
-    /* A candidate that is neither the best nor the default is called by its rank alone. */
-    bool ranked = strstr(c->name, "finalist") != NULL || strncmp(c->name, "candidate ", 10) == 0;
     if (rank > 0) {
-        ak_table_cell(table, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : c->name);
+        ak_table_cell(table, "#%zu%s%s", rank, c->ranked ? "" : " ", c->ranked ? "" : c->name);
     } else {
         ak_table_cell(table, "%s%s%s", c->name, brief ? " " : "", brief ? c->version : "");
     }
@@ -135,11 +133,20 @@ static bool has_objective(const ak_task *task)
     return strcmp(ak_task_objective(task), "time") != 0;
 }
 
-static void add_row(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c,
-                    const char *base, bool bytes, const ak_task *task)
+/* What a table of a comparison shows. */
+typedef struct compared_rows {
+    const ak_compared *list;
+    size_t count;
+    const char *base; /* the default configuration; NULL: not known */
+    bool bytes;       /* GB/s instead of TFLOP/s */
+    const ak_task *task;
+} compared_rows;
+
+static void add_row(ak_table *table, const compared_rows *rows, const ak_compared *c)
 {
     char a[AK_NUMBER_BYTES];
-    name_cell(table, list, count, c);
+    const ak_task *task = rows->task;
+    name_cell(table, rows->list, rows->count, c);
     if (has_objective(task)) {
         double low = ak_task_objective_value(task, c->cost_low);
         double high = ak_task_objective_value(task, c->cost_high);
@@ -149,20 +156,21 @@ static void add_row(ak_table *table, const ak_compared *list, size_t count, cons
     }
     ak_table_cell(table, "%s", ak_show_real(a, c->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
-    ak_table_cell(table, "%s", ak_show_real(a, bytes ? c->gbs : c->tflops));
+    ak_table_cell(table, "%s", ak_show_real(a, rows->bytes ? c->gbs : c->tflops));
     ak_table_cell(table, "%s", ak_show_percent(a, c->efficiency));
     speed_cells(table, c);
-    below_cell(table, c, base);
+    below_cell(table, c, rows->base);
 }
 
 /* Adds the candidates by their rank, then those that failed, then the libraries. */
-static void add_rows(ak_table *table, const ak_compared *list, size_t count, const char *base,
-                     bool bytes, const ak_task *task)
+static void add_rows(ak_table *table, const compared_rows *rows)
 {
+    const ak_compared *list = rows->list;
+    const size_t count = rows->count;
     for (size_t rank = 1; rank <= count; rank++) {
         for (size_t i = 0; i < count; i++) {
             if (rank_of(list, count, &list[i]) == rank) {
-                add_row(table, list, count, &list[i], base, bytes, task);
+                add_row(table, rows, &list[i]);
             }
         }
     }
@@ -170,7 +178,7 @@ static void add_rows(ak_table *table, const ak_compared *list, size_t count, con
         for (size_t i = 0; i < count; i++) {
             bool library = list[i].config == NULL;
             if (rank_of(list, count, &list[i]) == 0 && library == (libraries == 1)) {
-                add_row(table, list, count, &list[i], base, bytes, task);
+                add_row(table, rows, &list[i]);
             }
         }
     }
@@ -217,7 +225,8 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
         ak_table_begin(&table, "measured", ">ms", "95 % interval", bytes ? ">GB/s" : ">TFLOP/s",
                        ">roofline", ">speed", "95 % interval", "_what it changes", NULL);
     }
-    add_rows(&table, list, count, base, bytes, task);
+    const compared_rows rows = {list, count, base, bytes, task};
+    add_rows(&table, &rows);
     ak_table_print(&table);
     ak_free(base);
     for (size_t i = 0; i < count; i++) {

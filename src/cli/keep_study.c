@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/device_name.h"
 #include "base/fs.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -37,8 +38,7 @@ void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
     ak_buf command = AK_BUF(COMMAND_BYTES_MAX);
     ak_status status = AK_OK;
     const char *device = args->text[AK_OPTION_DEVICE];
-    bool simulated =
-        ak_fs_is_file(args->operand[0]) || (device != NULL && strncmp(device, "sim:", 4) == 0);
+    bool simulated = ak_fs_is_file(args->operand[0]) || ak_device_is_recorded(device);
     ak_buf_print(&command, "autokernel %s", kind);
     for (int i = 0; i < args->word_count; i++) {
         ak_buf_putc(&command, ' ');

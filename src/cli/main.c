@@ -112,6 +112,7 @@ int main(int argc, char **argv)
     hold_standard_streams();
     ak_proc_own_program();
     name_worker();
+    ak_out_started_as(argc > 0 ? argv[0] : "");
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL) {
         ak_complain("which command? 'autokernel help' lists them, 'autokernel tune matmul' is a "

@@ -84,6 +84,20 @@ static ak_status look(ak_task **out, ak_args *args, const ak_mcp_call *call, ak_
     return ak_task_open(out, &spec, err);
 }
 
+/* Removes the values that no valid configuration has. */
+static void keep_occurring(json_t *object, const ak_space *space)
+{
+    const json_t *rows = json_object_get(object, "parameters");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *values = json_object_get(json_array_get(rows, i), "values");
+        for (size_t v = json_array_size(values); v > 0; v--) {
+            if (!ak_space_occurs(space, i, v - 1)) {
+                (void)json_array_remove(values, v - 1);
+            }
+        }
+    }
+}
+
 ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
 {
     static const char *const kept[] = {"parameters", "conditions", "default", "cartesian", "valid"};
@@ -96,6 +110,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     AK_TRY(ak_task_facts(&text, task, NULL, err));
     AK_TRY(ak_json_parse(&facts, text, strlen(text), "facts", err));
     object = ak_space_json(task);
+    keep_occurring(object, ak_task_space(task));
     bool good = object != NULL && ak_task_json(about, task) &&
                 json_object_set(call->result, "task", about) == 0 &&
                 json_object_set(call->result, "facts", facts) == 0;
@@ -115,8 +130,10 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
         ak_buf_print(&call->text, "%s:", p->name);
         for (size_t v = 0; v < p->value_count; v++) {
             char value[200];
-            ak_value_show(value, sizeof value, &p->values[v]);
-            ak_buf_print(&call->text, v == p->default_index ? " [%s]" : " %s", value);
+            if (ak_space_occurs(ak_task_space(task), i, v)) {
+                ak_value_show(value, sizeof value, &p->values[v]);
+                ak_buf_print(&call->text, v == p->default_index ? " [%s]" : " %s", value);
+            }
         }
         ak_buf_print(&call->text, "%s%s\n", p->description[0] == 0 ? "" : "; ", p->description);
     }

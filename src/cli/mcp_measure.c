@@ -6,6 +6,7 @@
 #include "cli/mcp.h"
 
 #define COMPARED_MAX 16
+#define CODE_BYTES   400 /* of what the compiled code of a trial consists of */
 
 /* ---- the budget ------------------------------------------------------------------------------ */
 
@@ -79,11 +80,22 @@ typedef struct measuring {
     const char *stopped_by;
 } measuring;
 
-static ak_status add_trial(measuring *m, const ak_trial *trial, ak_error *err)
+/* Adds a trial, with what its compiled code consists of where that is known. */
+static ak_status add_trial(measuring *m, const ak_trial *trial, const ak_config *config,
+                           ak_error *err)
 {
+    char code[CODE_BYTES];
+    bool known =
+        trial->status == AK_TRIAL_OK && ak_tester_code(code, sizeof code, m->tester, config);
+    json_t *row = ak_mcp_trial_json(trial);
     ak_mcp_trial_line(&m->call->text, trial);
-    return json_array_append_new(m->trials, ak_mcp_trial_json(trial)) == 0 ? AK_OK
-                                                                           : ak_fail_memory(err);
+    if (known) {
+        ak_buf_print(&m->call->text, "  %s\n", code);
+    }
+    bool good = row != NULL && (!known || ak_json_set_text(row, "code", code)) &&
+                json_array_append(m->trials, row) == 0;
+    json_decref(row);
+    return good ? AK_OK : ak_fail_memory(err);
 }
 
 /* Adds a configuration that is not in the space: it becomes a trial without a measurement. */
@@ -115,7 +127,7 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
     trial.strategy = ak_strdup("mcp");
     AK_TRY(trial.strategy == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
-    AK_TRY(add_trial(m, &trial, err));
+    AK_TRY(add_trial(m, &trial, config, err));
 out:
     ak_trial_clear(&trial);
     return status;

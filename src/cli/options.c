@@ -74,14 +74,34 @@ static ak_status refuse_number(const ak_option *option, const char *text, const 
                    option->high, SHOWN_MAX, text);
 }
 
-/* This function is long because each kind of option has a range and an error of its own. */
+/* Reads the value of an option whose kind is a number or a time. */
+static ak_status read_number(double *out, const ak_option *option, const char *text,
+                             const char *origin, ak_error *err)
+{
+    int64_t whole = 0;
+    bool good = false;
+    if (option->kind == AK_KIND_WHOLE) {
+        good = ak_text_int(&whole, text);
+        *out = (double)whole;
+    } else {
+        good = option->kind == AK_KIND_TIME ? ak_text_seconds(out, text) : ak_text_real(out, text);
+    }
+    if (good && *out >= option->low && *out <= option->high) {
+        return AK_OK;
+    }
+    return option->kind == AK_KIND_TIME
+               ? ak_fail(err, AK_INVALID,
+                         "%s must be a time such as 90s, 10m or 1.5h (0.1 s to 720 h), not '%.*s'",
+                         origin, SHOWN_MAX, text)
+               : refuse_number(option, text, origin, err);
+}
+
 ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const char *origin,
                       ak_error *err)
 {
     const ak_option *option = &ak_options_all[id];
     const bool list = id == AK_OPTION_SET || id == AK_OPTION_FIX;
     double number = 0;
-    int64_t whole = 0;
     /* Of other options the last one counts, as people expect; of these they would expect both. */
     if (list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
         strcmp(args->text[id], text) != 0) {
@@ -103,24 +123,9 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
         }
         break;
     case AK_KIND_WHOLE:
-        if (!ak_text_int(&whole, text) || (double)whole < option->low ||
-            (double)whole > option->high) {
-            return refuse_number(option, text, origin, err);
-        }
-        number = (double)whole;
-        break;
     case AK_KIND_REAL:
-        if (!ak_text_real(&number, text) || number < option->low || number > option->high) {
-            return refuse_number(option, text, origin, err);
-        }
-        break;
     case AK_KIND_TIME:
-        if (!ak_text_seconds(&number, text) || number < option->low || number > option->high) {
-            return ak_fail(
-                err, AK_INVALID,
-                "%s must be a time such as 90s, 10m or 1.5h (0.1 s to 720 h), not '%.*s'", origin,
-                SHOWN_MAX, text);
-        }
+        AK_DO(read_number(&number, option, text, origin, err));
         break;
     case AK_KIND_CONFIG:
         if (args->config_count == AK_CONFIGS_MAX) {

@@ -38,17 +38,21 @@ static void note_error(bool failed)
 #define OUT_BYTES_MAX   (64u << 20) /* of one call; a whole table fits */
 #define HANGING         2           /* indentation of the rest of a folded line */
 
+size_t ak_columns_wanted(void)
+{
+    int64_t wanted = 0;
+    const char *set = ak_env("COLUMNS");
+    bool good = set != NULL && ak_text_int(&wanted, set) && wanted >= COLUMNS_LEAST &&
+                wanted <= COLUMNS_MOST;
+    return good ? (size_t)wanted : 0;
+}
+
 size_t ak_columns(FILE *stream)
 {
     struct winsize size;
-    int64_t wanted = 0;
-    const char *set = ak_env("COLUMNS");
-    if (!isatty(fileno(stream))) {
-        return 0;
-    }
-    if (set != NULL && ak_text_int(&wanted, set) && wanted >= COLUMNS_LEAST &&
-        wanted <= COLUMNS_MOST) {
-        return (size_t)wanted;
+    const size_t wanted = ak_columns_wanted();
+    if (!isatty(fileno(stream)) || wanted > 0) {
+        return isatty(fileno(stream)) ? wanted : 0;
     }
     bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col >= COLUMNS_LEAST;
     return known ? size.ws_col : COLUMNS_DEFAULT;
@@ -156,12 +160,24 @@ bool ak_out_json(const json_t *value)
     return good;
 }
 
+/* As people type it. */
+static const char *own_name = "autokernel";
+
+void ak_out_started_as(const char *program)
+{
+    char found[AK_PATH_MAX];
+    if (strchr(program, '/') != NULL && strpbrk(program, " \t\n'\"\\$`") == NULL &&
+        !ak_fs_which(found, own_name)) {
+        own_name = program;
+    }
+}
+
 void ak_out_next(const char *command, const char *why)
 {
     static const char label[] = "next: ";
     const size_t width = ak_columns(stdout), indent = sizeof label - 1;
     ak_buf whole = AK_BUF(LINE_BYTES_MAX), line = AK_BUF(LINE_BYTES_MAX);
-    ak_buf_print(&whole, "autokernel %s", command);
+    ak_buf_print(&whole, "%s %s", own_name, command);
     ak_layout_command(&line, whole.data, width, indent, indent + HANGING);
     const char *last = strrchr(line.data, '\n');
     size_t used = last == NULL ? indent + ak_layout_width(line.data) : ak_layout_width(last + 1);

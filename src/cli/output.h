@@ -23,10 +23,14 @@ ak_status ak_out_document(ak_status status, char *text);
 /* Returns the current width of the terminal that a stream is connected to; 0 if it is not a
    terminal. */
 size_t ak_columns(FILE *stream);
+/* Returns the width that the variable COLUMNS asks for; 0: none. */
+size_t ak_columns_wanted(void);
 /* Prints a JSON value and a line break. Returns false if memory is out. */
 bool ak_out_json(const json_t *value);
 /* Prints "next:" and a command to try, with what it does. */
 void ak_out_next(const char *command, const char *why);
+/* Names the program in suggestions as it was started, if the shell would not find `autokernel`. */
+void ak_out_started_as(const char *program);
 /* Prints one line on standard error, with "autokernel: " in front. */
 void ak_complain(const char *text);
 /* Prints one line on standard error, with "warning: " in front. */

@@ -179,25 +179,30 @@ static void draw_bar(ak_progress *p)
     double elapsed = (double)(ak_clock_ns() - p->begin_ns) / 1e9;
     double fraction = fraction_of(p, elapsed);
     char text[LINE_MAX_BYTES] = "", line[LINE_MAX_BYTES] = "", left[AK_NUMBER_BYTES];
-    add(text, "%zu", p->done);
+    add(text, "%zu", p->before + p->done);
     if (p->total < OPEN_ENDED) {
-        add(text, "/%zu", p->total);
+        add(text, "/%zu", p->before + p->total);
     }
     if (p->best_ms > 0) {
-        char rate[AK_NUMBER_BYTES];
+        char space[AK_NUMBER_BYTES];
+        const char *rate = ak_show_rate(space, p->best_tflops, p->bytes / p->best_ms / 1e6,
+                                        p->memory_bound ? "memory" : "compute");
+        bool known = strcmp(rate, "-") != 0;
         if (p->best_value > 0) {
             add(text, ", best %.4g %s", p->best_value, p->unit);
         }
-        add(text, ", %s%.3g ms, %s", p->best_value > 0 ? "" : "best ", p->best_ms,
-            ak_show_rate(rate, p->best_tflops, p->bytes / p->best_ms / 1e6,
-                         p->memory_bound ? "memory" : "compute"));
-        add_trend(text, p);
+        add(text, ", %s%.3g ms%s%s", p->best_value > 0 ? "" : "best ", p->best_ms,
+            known ? ", " : "", known ? rate : "");
+    }
+    /* A narrow line leaves out what comes last. */
+    if (p->best_ms > 0 && p->baseline_ms > 0 && p->unit[0] == 0) {
+        add(text, ", %.2fx %s", p->baseline_ms / p->best_ms, p->baseline);
     }
     if (p->best_ms > 0 && p->default_ms > 0 && p->unit[0] == 0) {
         add(text, ", %.2fx default", p->default_ms / p->best_ms);
     }
-    if (p->best_ms > 0 && p->baseline_ms > 0 && p->unit[0] == 0) {
-        add(text, ", %.2fx %s", p->baseline_ms / p->best_ms, p->baseline);
+    if (p->best_ms > 0) {
+        add_trend(text, p);
     }
     if (p->failed > 0) {
         add(text, ", %zu failed", p->failed);
@@ -226,6 +231,7 @@ static void on_start(ak_progress *p, const json_t *event)
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
     /* With several sizes each run begins anew. */
     p->done = p->failed = p->trend_count = p->trend_step = 0;
+    p->before = (size_t)ak_json_number_at(event, "resumed");
     p->default_ms = p->baseline_ms = 0;
     p->best_ms = ak_json_number_at(event, "best_ms"); /* best time of the resumed trials */
     p->best_tflops = ak_json_number_at(event, "best_tflops");
@@ -331,8 +337,9 @@ static void on_trial(ak_progress *p, const json_t *event)
         return;
     }
     char of[32] = "";
+    const size_t at = p->before + p->done;
     if (p->total < OPEN_ENDED) {
-        (void)snprintf(of, sizeof of, "/%zu", p->total);
+        (void)snprintf(of, sizeof of, "/%zu", p->before + p->total);
     }
     if (ok) {
         const char *rate =
@@ -340,10 +347,10 @@ static void on_trial(ak_progress *p, const json_t *event)
                          ak_json_text_at(event, "bound"));
         bool known = strcmp(rate, "-") != 0;
         char shown[VALUE_BYTES];
-        say(p, "%zu%s ok %s ms%s%s%s%s", p->done, of, ak_show_real(a, ms), known ? " " : "",
+        say(p, "%zu%s ok %s ms%s%s%s%s", at, of, ak_show_real(a, ms), known ? " " : "",
             known ? rate : "", show_value(shown, p, event), better ? " best" : "");
     } else {
-        say(p, "%zu%s %s: %s", p->done, of, status, ak_json_text_at(event, "reason"));
+        say(p, "%zu%s %s: %s", at, of, status, ak_json_text_at(event, "reason"));
     }
 }
 

@@ -17,6 +17,7 @@ typedef struct ak_progress {
     char baseline[64]; /* name of the fastest library */
     double baseline_ms;
     size_t total, done, failed;
+    size_t before;     /* trials that a resumed run had made, which `total` and `done` leave out */
     double best_value; /* under an objective other than the time; else 0 */
     char unit[64];     /* of that objective, or its text; "" for the time */
     double best_ms, best_tflops, default_ms, seconds_budget;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
@@ -43,7 +43,10 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
     AK_TRY(choose_format(&format, args, &err));
     AK_TRY(ak_args_archive(&archive, args, &err));
     if (strcmp(format, "text") == 0) {
-        (void)snprintf(with_width, sizeof with_width, "text:%zu", to_file ? 0 : ak_columns(stdout));
+        /* A report is read by people, also in a file: there COLUMNS alone folds it. */
+        size_t width = to_file ? 0 : ak_columns(stdout);
+        width = width == 0 ? ak_columns_wanted() : width;
+        (void)snprintf(with_width, sizeof with_width, "text:%zu", width);
         format = with_width;
     }
     AK_TRY(versions    ? ak_report_versions(&text, archive, a, format, &err)
@@ -54,7 +57,7 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_out("wrote %s\n", path);
     } else {
         size_t length = strlen(text);
-        ak_utf8_tame(text, length);
+        ak_plain_screen(text);
         ak_out_whole(text);
         ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
     }

@@ -1,18 +1,12 @@
-/* task_args.c: see task_args.h. It is long because every command that
-   has a task, a configuration or an archive among its arguments takes them from here. */
+/* task_args.c: takes tasks and configurations from the options; see task_args.h. */
 #include "cli/task_args.h"
 
-#include <errno.h>
-#include <math.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "base/fs.h"
 #include "cli/options.h"
-#include "cli/table.h"
 
 /* ---- from options to a task ------------------------------------------------------------------ */
 
@@ -185,6 +179,20 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     spec->seed = (uint64_t)args->number[AK_OPTION_SEED];
 }
 
+/* Refuses the device of a result that came from a recording, unless the device names its file. */
+static ak_status refuse_simulated(const best_file *file, const char *device, const ak_args *args,
+                                  ak_error *err)
+{
+    if (file->path == NULL || ak_args_has(args, AK_OPTION_DEVICE) ||
+        !ak_device_is_recorded(device) || ak_fs_is_file(device + strlen(AK_DEVICE_RECORDED))) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%.200s: this result is from a recording (%.60s), on which nothing can be "
+                   "measured; --device auto takes a device of this machine",
+                   file->path, device);
+}
+
 static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak_archive *archive,
                            bool race, ak_error *err)
 {
@@ -193,6 +201,7 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     ak_task *task = NULL;
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
+    status = status == AK_OK ? refuse_simulated(&file, spec.device, args, err) : status;
     if (status == AK_OK) {
         status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
                           : ak_task_open(&task, &spec, err);
@@ -216,9 +225,45 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     return AK_OK;
 }
 
+/* Returns whether the text of --size, such as "M=3,N=4", gives a size. */
+static bool size_is_given(const char *text, const char *name, size_t length)
+{
+    while (*text != 0) {
+        text += strspn(text, " ,");
+        if (strncmp(text, name, length) == 0 && text[length + strspn(text + length, " ")] == '=') {
+            return true;
+        }
+        text += strcspn(text, ",");
+    }
+    return false;
+}
+
+/* Warns if --size names some sizes and leaves out others, which is most often an oversight. */
+static void warn_of_default_sizes(const ak_task *task, const ak_args *args)
+{
+    const char *given = args->text[AK_OPTION_SIZE];
+    if (given == NULL || strchr(given, '=') == NULL) {
+        return;
+    }
+    ak_buf left = AK_BUF(ASSIGNMENTS_BYTES);
+    for (const char *at = ak_task_size(task); *at != 0;) {
+        size_t length = strcspn(at, ",");
+        if (!size_is_given(given, at, strcspn(at, "="))) {
+            ak_buf_print(&left, "%s%.*s", left.length == 0 ? "" : ",", (int)length, at);
+        }
+        at += length + (at[length] == ',' ? 1 : 0);
+    }
+    if (left.length > 0 && ak_buf_status(&left, NULL) == AK_OK) {
+        ak_warn("--size %s leaves the kernel's default for the rest: %s", given, left.data);
+    }
+    ak_buf_free(&left);
+}
+
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
 {
-    return open_task(out, args, false, NULL, false, err);
+    AK_DO(open_task(out, args, false, NULL, false, err));
+    warn_of_default_sizes(*out, args);
+    return AK_OK;
 }
 
 static bool has_choice(const ak_args *args, const ak_task *task)
@@ -428,358 +473,4 @@ bool ak_task_json(json_t *object, const ak_task *task)
            ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(object, "choices", ak_task_choices(task)) &&
            ak_json_set_text(object, "checked_against", ak_task_reference(task));
-}
-
-/* ---- what to do next ------------------------------------------------------------------------- */
-
-#define HINT_BYTES (4 * AK_PATH_MAX)
-
-const char *ak_plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-void ak_quote(ak_buf *out, const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "_-./,:=+@%";
-    if (word[0] != 0 && word[strspn(word, plain)] == 0) {
-        ak_buf_puts(out, word);
-        return;
-    }
-    ak_buf_putc(out, '\'');
-    for (; *word != 0; word++) {
-        if (*word == '\'') {
-            ak_buf_puts(out, "'\\''");
-        } else {
-            ak_buf_putc(out, *word);
-        }
-    }
-    ak_buf_putc(out, '\'');
-}
-
-static void add_option(ak_buf *out, ak_option_id id, const char *value)
-{
-    ak_buf_print(out, " --%s ", ak_options_all[id].name);
-    ak_quote(out, value);
-}
-
-/* Adds --archive if it was typed. Settings hold for the next command anyway. */
-static void add_archive(ak_buf *out, const ak_args *args)
-{
-    if (ak_args_typed(args, AK_OPTION_ARCHIVE)) {
-        add_option(out, AK_OPTION_ARCHIVE, args->text[AK_OPTION_ARCHIVE]);
-    }
-}
-
-/* Prints a suggestion, unless it is too long to be useful or memory is out. */
-static void suggest(ak_buf *command, const char *why)
-{
-    if (ak_buf_status(command, NULL) == AK_OK) {
-        ak_out_next(command->data, why);
-    }
-    ak_buf_free(command);
-}
-
-void ak_next_on_archive(const char *words, const char *why, const ak_args *args)
-{
-    ak_buf command = AK_BUF(HINT_BYTES);
-    ak_buf_puts(&command, words);
-    add_archive(&command, args);
-    suggest(&command, why);
-}
-
-void ak_next_resume(const char *verb, const ak_args *args)
-{
-    ak_buf command = AK_BUF(HINT_BYTES);
-    ak_buf_puts(&command, verb);
-    for (int i = 0; i < args->word_count; i++) {
-        if (strcmp(args->words[i], "--resume") != 0) {
-            ak_buf_putc(&command, ' ');
-            ak_quote(&command, args->words[i]);
-        }
-    }
-    ak_buf_puts(&command, " --resume");
-    suggest(&command, "go on where it was");
-}
-
-void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
-                     bool with_size)
-{
-    ak_buf command = AK_BUF(HINT_BYTES);
-    ak_option_set takes = ak_command_find(verb)->options;
-    bool from_file = false;
-    for (size_t i = 0; i < args->config_count; i++) {
-        from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
-    }
-    ak_buf_print(&command, "%s ", verb);
-    /* Other commands take no recording as KERNEL; its trials have the name of the recorded
-       kernel. */
-    bool recorded = strncmp(ak_task_device(task), "sim:", 4) == 0;
-    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
-    const char *fix = args->text[AK_OPTION_FIX];
-    const struct {
-        ak_option_id id;
-        const char *value;
-        bool forced;
-    } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), with_size || from_file},
-                 {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
-                 {AK_OPTION_SET, ak_task_choices(task), from_file},
-                 {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
-                 {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
-                 {AK_OPTION_DEVICE, ak_task_device(task), from_file},
-                 {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);
-        if (wanted && parts[i].value[0] != 0 && (takes & AK_O_AT(parts[i].id)) != 0) {
-            add_option(&command, parts[i].id, parts[i].value);
-        }
-    }
-    if (ak_args_typed(args, AK_OPTION_ALLOW_NUMERICS) && (takes & AK_O(ALLOW_NUMERICS)) != 0) {
-        ak_buf_puts(&command, " --allow-numerics");
-    }
-    if ((takes & AK_O(ARCHIVE)) != 0) {
-        add_archive(&command, args);
-    }
-    suggest(&command, why);
-}
-
-/* ---- the archive ----------------------------------------------------------------------------- */
-
-static bool seen_one(void *context, const ak_trial *trial)
-{
-    (void)trial;
-    *(bool *)context = true;
-    return false;
-}
-
-/* Finds the name under which the archive has a kernel operand. */
-static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
-                             const char *operand, ak_error *err)
-{
-    ak_problem *problem = NULL;
-    ak_archive_filter filter = {.kernel = operand, .simulated = true, .limit = 1};
-    bool archived = false;
-    if (strchr(operand, '/') == NULL) {
-        AK_DO(ak_archive_each(archive, &filter, seen_one, &archived, err));
-    }
-    if (!archived) {
-        AK_DO(ak_problem_open(&problem, operand, err));
-    }
-    char *name = ak_strdup(archived ? operand : ak_problem_name(problem));
-    ak_problem_close(problem);
-    if (name == NULL) {
-        return ak_fail_memory(err);
-    }
-    *out = name;
-    *archived_out = archived;
-    return AK_OK;
-}
-
-/* Brings sizes and options to the canonical form in which the archive has them, by opening a
-   task. */
-static ak_status canonical(ak_selection *out, const ak_args *args, bool archived, ak_error *err)
-{
-    const char *size = args->text[AK_OPTION_SIZE], *set = args->text[AK_OPTION_SET];
-    if (size == NULL && set == NULL) {
-        return AK_OK;
-    }
-    if (args->operand_count == 0) {
-        if (size != NULL && strchr(size, '=') == NULL) {
-            return ak_fail(err, AK_INVALID,
-                           "--size %.60s without a KERNEL must be in full, as in M=64,N=64,K=64",
-                           size);
-        }
-        return AK_OK;
-    }
-    ak_task_spec spec = {.kernel = args->operand[0],
-                         .implementation = out->filter.implementation,
-                         .device = out->filter.device,
-                         .size = size,
-                         .dtype = out->filter.dtype,
-                         .choices = set,
-                         .look = true};
-    ak_status status = ak_task_open(&out->task, &spec, err);
-    if (status != AK_OK) {
-        /* Without the kernel or device here, trials are found by the size as it was typed. */
-        return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
-    }
-    out->filter.size = size == NULL ? NULL : ak_task_size(out->task);
-    out->filter.choices = set == NULL ? NULL : ak_task_choices(out->task);
-    return AK_OK;
-}
-
-ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
-{
-    const char *path = args->text[AK_OPTION_ARCHIVE];
-    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "there is no archive %.300s: check --archive, or make it with 'autokernel "
-                       "tune --archive'",
-                       path);
-    }
-    ak_status status = ak_archive_open_existing(out, path, err);
-    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
-        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
-        if (status != AK_OK) {
-            ak_archive_close(*out);
-            *out = NULL;
-        }
-    }
-    return status;
-}
-
-#define ENVIRONMENTS_MAX 32
-
-typedef struct environments {
-    char *at[ENVIRONMENTS_MAX];
-    size_t count;
-    bool failed;
-} environments;
-
-static bool note_environment(void *context, const ak_trial *trial)
-{
-    environments *e = context;
-    for (size_t i = 0; i < e->count; i++) {
-        if (trial->environment == NULL || strcmp(e->at[i], trial->environment) == 0) {
-            return true;
-        }
-    }
-    if (trial->environment != NULL && e->count < ENVIRONMENTS_MAX) {
-        e->at[e->count] = ak_strdup(trial->environment);
-        e->failed = e->at[e->count] == NULL;
-        e->count += e->failed ? 0 : 1;
-    }
-    return !e->failed && e->count < ENVIRONMENTS_MAX;
-}
-
-ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)
-{
-    environments e = {0};
-    ak_archive_filter filter = {.kernel = taken->kernel,
-                                .implementation = taken->implementation,
-                                .device = taken->device,
-                                .size = taken->size,
-                                .dtype = taken->dtype,
-                                .choices = taken->choices,
-                                .ok_only = true};
-    ak_status status = ak_archive_each(archive, &filter, note_environment, &e, err);
-    if (status == AK_OK && e.count > 1 && taken->environment != NULL) {
-        ak_out("%s %s: results of %zu%s environments are archived (compilers, sources, machine); "
-               "taken is the latest, %.12s, which trial #%lld is from\n",
-               taken->kernel, taken->size == NULL ? "" : taken->size, e.count,
-               e.count == ENVIRONMENTS_MAX ? " or more" : "", taken->environment,
-               (long long)taken->id);
-    }
-    for (size_t i = 0; i < e.count; i++) {
-        ak_free(e.at[i]);
-    }
-    return status;
-}
-
-ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err)
-{
-    const char *device = filter->device == NULL ? "" : filter->device;
-    if (strncmp(device, "sim:", 4) != 0 || !ak_fs_is_file(device + 4)) {
-        return AK_OK;
-    }
-    ak_task_spec spec = {.kernel = device + 4, .device = "sim", .look = true};
-    AK_DO(ak_task_open(recorded, &spec, err));
-    filter->device = ak_task_device(*recorded);
-    return AK_OK;
-}
-
-ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)
-{
-    *out = (ak_selection){0};
-    const char *device = args->text[AK_OPTION_DEVICE];
-    bool archived = false;
-    out->filter =
-        (ak_archive_filter){.implementation = args->text[AK_OPTION_IMPL],
-                            .device = device != NULL && strcmp(device, "auto") == 0 ? NULL : device,
-                            .size = args->text[AK_OPTION_SIZE],
-                            .dtype = args->text[AK_OPTION_DTYPE],
-                            .choices = args->text[AK_OPTION_SET],
-                            .run = args->text[AK_OPTION_RUN]};
-    ak_status status = ak_args_archive(&out->archive, args, err);
-    if (status == AK_OK && args->operand_count > 0) {
-        status = kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err);
-        out->filter.kernel = out->kernel;
-    }
-    if (status == AK_OK) {
-        status = canonical(out, args, archived, err);
-    }
-    if (status == AK_OK) {
-        status = ak_selection_device(&out->recorded, &out->filter, err);
-    }
-    if (status != AK_OK) {
-        ak_selection_close(out);
-    }
-    return status;
-}
-
-const char *ak_selection_hint(const ak_selection *selection)
-{
-    ak_archive_filter filter = selection->filter;
-    bool seen = false;
-    filter.simulated = true;
-    (void)ak_archive_each(selection->archive, &filter, seen_one, &seen, NULL);
-    return seen ? "; --device sim shows those on recordings" : "";
-}
-
-static bool count_hidden(void *context, const ak_trial *trial)
-{
-    (void)trial;
-    *(size_t *)context += 1;
-    return true;
-}
-
-void ak_selection_say_hidden(const ak_selection *selection)
-{
-    ak_archive_filter filter = selection->filter;
-    size_t hidden = 0;
-    if (filter.device != NULL || filter.run != NULL || filter.environment != NULL) {
-        return; /* what was asked for is shown */
-    }
-    filter.device = "sim";
-    (void)ak_archive_each(selection->archive, &filter, count_hidden, &hidden, NULL);
-    if (hidden > 0) {
-        ak_out("%zu trial%s on recordings %s left out; --device sim shows %s\n", hidden,
-               hidden == 1 ? "" : "s", hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
-    }
-}
-
-void ak_selection_close(ak_selection *selection)
-{
-    ak_task_close(selection->task);
-    ak_task_close(selection->recorded);
-    ak_archive_close(selection->archive);
-    ak_free(selection->kernel);
-    *selection = (ak_selection){0};
-}
-
-/* ---- interrupts ------------------------------------------------------------------------------ */
-
-volatile int ak_interrupted;
-
-/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its group, so two
-   signals within a second count as one. Only a second Ctrl-C ends the process. */
-static void interrupt(int number)
-{
-    static volatile int64_t first_ns;
-    int64_t now = ak_clock_ns();
-    if (ak_interrupted == 0) {
-        first_ns = now;
-        ak_interrupted = 1;
-    } else if (number == SIGINT && now - first_ns > AK_SECOND_NS) {
-        _exit(130); /* 128 + SIGINT, as shells report it */
-    }
-}
-
-void ak_catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
 }

@@ -1,5 +1,11 @@
-/* task_args.h: what commands on a kernel share: options to a task and its configurations, and
-   suggestions of the next command. */
+/*
+ * task_args.h: what commands on a kernel share.
+ *
+ *   task_args.c     options to a task and its configurations
+ *   selection.c     options to a selection of the archive's trials
+ *   next_command.c  suggestions of the next command
+ *   interrupts.c    Ctrl-C
+ */
 #ifndef AK_CLI_TASK_ARGS_H
 #define AK_CLI_TASK_ARGS_H
 

@@ -17,10 +17,11 @@
 /* An import in progress. All of it is one transaction, which import.c begins and ends. */
 typedef struct ak_import ak_import;
 
-/* Adds a trial of the file. The trial's id is the file's (0: it has none). A parent that refers to
-   an earlier trial of the file is translated, any other is dropped. A trial without a strategy is
-   marked "import". Its timestamp may be any ISO 8601 text. A trial with status OK must have a
-   configuration and a time. The trial stays the caller's; `where` names the place in the file. */
+/* Adds a trial that was read from a file. On entry its id and its parent are those of the file (0:
+   none); both are overwritten: a parent that was not imported before becomes 0. A trial without a
+   strategy becomes one of "import". Its timestamp may be any ISO 8601 text. A trial with status OK
+   must have a configuration and a time. The trial stays the caller's; `where` names the place in
+   the file. */
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
 /* The finish measures the winner of a run again, but the archived trial of the winner has only the

@@ -45,6 +45,12 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
             "%s is not a recording: it holds a 0 byte, so it is no JSON, and it is no archive",
             path);
     }
+    /* What is wrong with the JSON of a file that was never meant to be JSON would mislead. */
+    const char *begin = text + strspn(text, " \t\r\n");
+    if (*begin != 0 && strchr("{[\xef\xff\xfe", *begin) == NULL &&
+        !ak_fs_has_suffix(path, ".json")) {
+        return refuse(path, err);
+    }
     ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
     if (status != AK_OK) {
         return status;

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/clock.h"
 #include "base/instrumented.h"
 #include "base/number.h"
@@ -111,7 +112,7 @@ static double bytes_of(const ak_stage *stage)
 }
 
 /* Makes the calls and decides. `reason` says in words what the candidate is suspected of. */
-static ak_status look(ak_alone_verdict *out, char reason[sizeof((ak_outcome *)NULL)->reason],
+static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NULL)->reason],
                       ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     ak_alone_calls fresh, again;
@@ -162,8 +163,8 @@ static void conclude_unjudged(ak_loaded *r)
     r->e->unjudged = true;
     r->outcome.status = AK_TRIAL_TIMED_OUT;
     (void)snprintf(r->outcome.reason, sizeof r->outcome.reason,
-                   "not judged: the machine was too busy to tell calls alone from calls in a "
-                   "batch; measure again when it is quieter");
+                   AK_NOT_JUDGED "the machine was too busy to tell calls alone from calls in a "
+                                 "batch; measure again when it is quieter");
 }
 
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
@@ -172,12 +173,12 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
     char reason[sizeof r->outcome.reason];
     int suspicions = 0;
     for (int looks = 1;; looks++) {
-        ak_alone_verdict verdict = AK_ALONE_FINE;
-        AK_DO(look(&verdict, reason, r, each_ms, iterations, err));
-        if (r->outcome.status != AK_TRIAL_OK || verdict == AK_ALONE_FINE) {
+        ak_alone_finding finding = AK_ALONE_FINE;
+        AK_DO(look(&finding, reason, r, each_ms, iterations, err));
+        if (r->outcome.status != AK_TRIAL_OK || finding == AK_ALONE_FINE) {
             return AK_OK;
         }
-        suspicions += verdict == AK_ALONE_UNKNOWN ? 0 : 1;
+        suspicions += finding == AK_ALONE_UNKNOWN ? 0 : 1;
         if (suspicions == SUSPICIONS) {
             r->outcome.status = AK_TRIAL_REJECTED;
             memcpy(r->outcome.reason, reason, sizeof reason);
@@ -187,7 +188,7 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
             conclude_unjudged(r);
             return AK_OK;
         }
-        if (verdict == AK_ALONE_UNKNOWN) {
+        if (finding == AK_ALONE_UNKNOWN) {
             ak_clock_sleep_ns(PAUSE_NS << looks);
         }
         AK_DO(begin_again(r, iterations, err));

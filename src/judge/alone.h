@@ -5,7 +5,7 @@
  *
  * A call took at most its time by the clock, and at least that time less the time for which its
  * threads waited for a processor. A candidate passes by the upper bound and is rejected by the
- * lower one. On a starved machine the two can be so far apart that neither decides: the verdict is
+ * lower one. On a starved machine the two can be so far apart that neither decides: the finding is
  * then AK_ALONE_UNKNOWN, which is no acquittal.
  */
 #ifndef AK_JUDGE_ALONE_H
@@ -27,12 +27,12 @@ typedef struct ak_alone_calls {
     double quiet[AK_ALONE_CALLS];   /* calls during which no thread waited */
 } ak_alone_calls;
 
-typedef enum ak_alone_verdict {
+typedef enum ak_alone_finding {
     AK_ALONE_FINE,
     AK_ALONE_IDLES,  /* a call alone takes longer than a call in a batch */
     AK_ALONE_REUSES, /* a call on unseen inputs takes longer than one on seen inputs */
     AK_ALONE_UNKNOWN
-} ak_alone_verdict;
+} ak_alone_finding;
 
 typedef struct ak_alone_limits {
     double call_ns; /* a call alone may take this long */
@@ -41,7 +41,7 @@ typedef struct ak_alone_limits {
     bool batches;   /* the batches had more than one call */
 } ak_alone_limits;
 
-/* What the two kinds of calls took: those of one kind that a verdict is about, and those that it
+/* What the two kinds of calls took: those of one kind that the finding is about, and those that it
    compares them with. */
 typedef struct ak_alone_evidence {
     double alone_ns, other_ns;
@@ -49,9 +49,9 @@ typedef struct ak_alone_evidence {
 
 /* Adds the call of an outcome. */
 void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome);
-/* Decides. Sorts the times. *evidence has a meaning unless the verdict is FINE or UNKNOWN; other_ns
+/* Decides. Sorts the times. *evidence has a meaning unless the finding is FINE or UNKNOWN; other_ns
    is 0 for IDLES. */
-ak_alone_verdict ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
+ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
                                  ak_alone_calls *again, const ak_alone_limits *limits);
 
 #endif

@@ -52,7 +52,7 @@ static double usual_most(ak_alone_calls *c)
     return c->count == 0 ? HUGE_VAL : c->ns[c->count / 2];
 }
 
-ak_alone_verdict ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
+ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
                                  ak_alone_calls *again, const ak_alone_limits *limits)
 {
     *evidence = (ak_alone_evidence){0};

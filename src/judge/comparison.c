@@ -351,9 +351,12 @@ static ak_status all_groups(ak_comparison_course *course, comparison *d,
 }
 
 ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *course,
-                                ak_evaluator *e, const ak_judge_candidate *candidates, size_t count,
-                                const ak_comparison_plan *plan, int64_t timeout_ns, ak_error *err)
+                                ak_evaluator *e, const ak_comparison_request *request,
+                                ak_error *err)
 {
+    const ak_judge_candidate *candidates = request->candidates;
+    const ak_comparison_plan *plan = request->plan;
+    const size_t count = request->count;
     assert(count > 0 && count <= AK_JUDGED_MAX);
     comparison *d = ak_alloc(1, sizeof *d);
     if (d == NULL) {
@@ -379,7 +382,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
         d->joules[i] = weigh ? ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double)) : NULL;
         status = d->samples[i] == NULL || d->waited[i] == NULL || (weigh && d->joules[i] == NULL)
                      ? ak_fail_memory(err)
-                     : enter(d, i, &candidates[i], batch, timeout_ns, err);
+                     : enter(d, i, &candidates[i], batch, request->timeout_ns, err);
     }
     double entering = seconds_since(begin);
     status = status == AK_OK ? lead_in(d, err) : status;

@@ -56,11 +56,19 @@ typedef struct ak_comparison_course {
     double before, during, after;
 } ak_comparison_course;
 
+/* Who takes part in a comparison, and how it is run. */
+typedef struct ak_comparison_request {
+    const ak_judge_candidate *candidates;
+    size_t count;
+    const ak_comparison_plan *plan;
+    int64_t timeout_ns; /* for a launch */
+} ak_comparison_request;
+
 /* Runs a comparison for ak_evaluate_comparison. The names of libraries must be exact here, without
    ":BEST". */
 ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *course,
-                                ak_evaluator *e, const ak_judge_candidate *candidates, size_t count,
-                                const ak_comparison_plan *plan, int64_t timeout_ns, ak_error *err);
+                                ak_evaluator *e, const ak_comparison_request *request,
+                                ak_error *err);
 /* A library that candidates can be compared with. */
 typedef struct ak_baseline_info {
     char *name, *title, *version, *note;

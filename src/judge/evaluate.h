@@ -49,8 +49,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator,
                             const ak_judge_candidate *candidate, int64_t timeout_ns, ak_error *err);
 /* Fills one entry of `out` for each candidate. The caller clears the entries, also on failure. */
 ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course *course,
-                                 ak_evaluator *evaluator, const ak_judge_candidate *candidates,
-                                 size_t count, const ak_comparison_plan *plan, int64_t timeout_ns,
+                                 ak_evaluator *evaluator, const ak_comparison_request *request,
                                  ak_error *err);
 
 /* Returns whether the latest candidate got no verdict because the machine was too busy; its status

@@ -131,8 +131,8 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
     ak_comparison_plan plan = {.seconds = VARIANT_SECONDS * (double)count,
                                .protocol = &ak_protocols[AK_PROTOCOL_INTERLEAVED]};
     ak_comparison_course course;
-    ak_status status = ak_compare_candidates(entries, &course, e, candidates, count, &plan,
-                                             BASELINE_TIMEOUT_NS, err);
+    const ak_comparison_request request = {candidates, count, &plan, BASELINE_TIMEOUT_NS};
+    ak_status status = ak_compare_candidates(entries, &course, e, &request, err);
     for (size_t i = 0; i < count; i++) {
         ak_stats stats;
         ak_stats_of(&stats, entries[i].samples_ms, entries[i].sample_count);
@@ -246,10 +246,11 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
 }
 
 ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course *course,
-                                 ak_evaluator *e, const ak_judge_candidate *candidates,
-                                 size_t count, const ak_comparison_plan *plan, int64_t timeout_ns,
+                                 ak_evaluator *e, const ak_comparison_request *request,
                                  ak_error *err)
 {
+    const ak_judge_candidate *candidates = request->candidates;
+    const size_t count = request->count;
     ak_judge_candidate resolved[AK_JUDGED_MAX];
     if (count == 0 || count > AK_JUDGED_MAX) {
         return ak_fail(err, AK_INVALID, "a comparison has %zu candidates: it must have 1..%d",
@@ -274,7 +275,6 @@ ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course 
         const char *best = best_of_library(e, candidates[i].baseline);
         resolved[i].baseline = best == NULL ? candidates[i].baseline : best;
     }
-    return status == AK_OK
-               ? ak_compare_candidates(out, course, e, resolved, count, plan, timeout_ns, err)
-               : status;
+    const ak_comparison_request exact = {resolved, count, request->plan, request->timeout_ns};
+    return status == AK_OK ? ak_compare_candidates(out, course, e, &exact, err) : status;
 }

@@ -21,9 +21,9 @@ static ak_status run_arrays(const ak_reference *reference, const ak_shape *shape
     for (size_t i = 0; status == AK_OK && i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         if (problem->reference.array[i] != NULL) {
-            status = ak_npy_read(arrays[i], shape->elements[i], shape->extent[i], argument->rank,
-                                 argument->dtype_follows ? task->dtype : argument->dtype,
-                                 problem->reference.array[i], err);
+            const ak_npy_array array = {shape->elements[i], shape->extent[i], argument->rank,
+                                        argument->dtype_follows ? task->dtype : argument->dtype};
+            status = ak_npy_read(arrays[i], &array, problem->reference.array[i], err);
         }
     }
     return status == AK_OK ? AK_OK : ak_fail_within(err, "%s: reference", problem->name);

@@ -215,8 +215,8 @@ static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error 
     }
     ak_dtype dtype = ak_stage_dtype(stage, i);
     ak_status status = AK_OK;
-    AK_TRY(ak_npy_read(to, shape->elements[i], shape->extent[i], spec->rank, dtype, spec->fill_file,
-                       err));
+    const ak_npy_array array = {shape->elements[i], shape->extent[i], spec->rank, dtype};
+    AK_TRY(ak_npy_read(to, &array, spec->fill_file, err));
     encode(stage, i, to, 0, shape->elements[i]);
     /* The reference gets the numbers that the candidate gets. */
     ak_stage_decode(to, stage, i, 0, shape->elements[i]);
@@ -287,10 +287,12 @@ static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_e
     }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
-            AK_DO(ak_compare_selftest(problem->name, problem->arguments[i].name,
-                                      ak_stage_dtype(stage, i), arrays[i], stage->shape.elements[i],
-                                      stage->shape.relative, stage->shape.rms, inputs, counts,
-                                      count, err));
+            const ak_compare_with with = {ak_stage_dtype(stage, i), arrays[i],
+                                          stage->shape.elements[i], stage->shape.own_relative[i],
+                                          stage->shape.own_rms[i]};
+            const ak_compare_inputs given = {inputs, counts, count};
+            AK_DO(
+                ak_compare_selftest(problem->name, problem->arguments[i].name, &with, &given, err));
         }
     }
     return AK_OK;
@@ -590,9 +592,10 @@ static bool output_right(ak_outcome *out, double *max_error, const unsigned char
 {
     ak_compare_result result;
     char text[200];
-    ak_compare_output(&result, output, ak_stage_dtype(stage, i), stage->reference[i],
-                      stage->shape.elements[i], stage->slack * stage->shape.relative,
-                      stage->slack * stage->shape.rms);
+    const ak_compare_with with = {
+        ak_stage_dtype(stage, i), stage->reference[i], stage->shape.elements[i],
+        stage->slack * stage->shape.own_relative[i], stage->slack * stage->shape.own_rms[i]};
+    ak_compare_output(&result, output, &with);
     *max_error = result.max_error > *max_error ? result.max_error : *max_error;
     if (!result.ok) {
         ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);

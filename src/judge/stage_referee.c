@@ -256,10 +256,12 @@ static ak_status selftest_one(const ak_stage *stage, size_t argument, ak_error *
         }
     }
     AK_TRY(ops_of(stage)->values(right, stage->referee, argument, 0, count, err));
-    AK_TRY(ak_compare_selftest(problem->name, problem->arguments[argument].name,
-                               ak_stage_dtype(stage, argument), right, count, stage->shape.relative,
-                               stage->shape.rms, (const double *const *)copies, counts, inputs,
-                               err));
+    const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
+                                  stage->shape.own_relative[argument],
+                                  stage->shape.own_rms[argument]};
+    const ak_compare_inputs given = {(const double *const *)copies, counts, inputs};
+    AK_TRY(
+        ak_compare_selftest(problem->name, problem->arguments[argument].name, &with, &given, err));
 out:
     for (size_t i = 0; i < inputs; i++) {
         ak_free(copies[i]);
@@ -361,8 +363,8 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
             continue;
         }
         AK_DO(ops->compare(&result, &intact, stage->referee, i,
-                           stage->slack * stage->shape.relative, stage->slack * stage->shape.rms,
-                           err));
+                           stage->slack * stage->shape.own_relative[i],
+                           stage->slack * stage->shape.own_rms[i], err));
         if (!intact) {
             ak_stage_spoilt(stage->memory);
             ak_stage_wrong(out, stage, "it writes to memory outside of its arguments");

@@ -79,9 +79,9 @@ ak_status ak_workers_read(size_t *least, size_t *most, const char *text, ak_erro
 ak_status ak_words_add(ak_words *words, const char *word, ak_error *err);
 ak_status ak_words_split(ak_words *words, const char *text, ak_error *err);
 void ak_words_free(ak_words *words);
-/* Adds a seat. The seats of a host share its devices: the devices of a list
-   ("cuda:0,cuda:1") are given out in turn; with a single numbered device ("cuda:0") the host's seat
-   `nth`, counted from 0, gets the device whose number is larger by `nth`. */
+/* Adds a seat, number `nth` of its host, from 0. It gets entry `nth` of a list of devices
+   ("cuda:0,cuda:1"), round and round; of a single numbered device ("cuda:0") the one `nth` further
+   ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
 /* Returns an environment variable as a whole number from 1 on, or the fallback. */

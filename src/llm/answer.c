@@ -130,7 +130,8 @@ static ak_status find_elements(ak_llm_answer *out, const ak_llm_chat *chat, ak_e
         }
         ak_extract found;
         AK_DO(ak_extract_read(&found, places[i], strlen(places[i]), chat->array, err));
-        /* The reasoning counts only if the content holds nothing. */
+        /* The reasoning counts only if the content has no value, or no elements where the reasoning
+           has some. */
         bool better = out->elements == NULL || (out->value == NULL && found.value != NULL) ||
                       (json_array_size(out->elements) == 0 && json_array_size(found.elements) > 0);
         if (better) {

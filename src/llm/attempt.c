@@ -380,31 +380,31 @@ static bool may_have_cost(int status)
     return status == 408 || (status >= 500 && status != 503 && status != 529);
 }
 
-static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply *http,
-                               ak_error *err)
+static ak_status judge_complaint(ak_attempt *out, exchange *x, const ak_http_reply *http,
+                                 ak_error *err)
 {
     json_t *body = NULL;
-    ak_verdict verdict;
+    ak_complaint complaint;
     ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
                                 or_null(http->should_retry), or_null(http->request_id),
                                 or_null(http->content_type)};
     AK_DO(read_body(&body, &x->whole, err));
-    x->provider->classify(&verdict, http->status, &headers, body, utc_seconds(x->call->llm));
+    x->provider->classify(&complaint, http->status, &headers, body, utc_seconds(x->call->llm));
     json_decref(body);
     if (http->status >= 300 && http->status <= 399) {
-        (void)snprintf(verdict.text, sizeof verdict.text,
+        (void)snprintf(complaint.text, sizeof complaint.text,
                        "it redirects to %.160s; give that address with --llm-url", http->location);
     }
-    ak_key_redact(verdict.text, x->call->llm->key);
-    out->end = verdict.action == AK_VERDICT_RETRY        ? AK_ATTEMPT_RETRY
-               : verdict.action == AK_VERDICT_CAPABILITY ? AK_ATTEMPT_CORRECT
-                                                         : AK_ATTEMPT_FATAL;
-    out->fault = verdict.fault;
+    ak_key_redact(complaint.text, x->call->llm->key);
+    out->end = complaint.action == AK_COMPLAINT_RETRY        ? AK_ATTEMPT_RETRY
+               : complaint.action == AK_COMPLAINT_CAPABILITY ? AK_ATTEMPT_CORRECT
+                                                             : AK_ATTEMPT_FATAL;
+    out->fault = complaint.fault;
     out->uncertain = may_have_cost(http->status);
-    out->ability = verdict.ability;
-    out->output_tokens_max = verdict.output_tokens_max;
-    out->wait_ms = verdict.wait_ms;
-    (void)snprintf(out->text, sizeof out->text, "%s", verdict.text);
+    out->ability = complaint.ability;
+    out->output_tokens_max = complaint.output_tokens_max;
+    out->wait_ms = complaint.wait_ms;
+    (void)snprintf(out->text, sizeof out->text, "%s", complaint.text);
     return AK_OK;
 }
 
@@ -460,7 +460,7 @@ ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_requ
     } else if (http.status >= 200 && http.status <= 299) {
         status = judge_success(out, &x, &http, err);
     } else {
-        status = judge_refusal(out, &x, &http, err);
+        status = judge_complaint(out, &x, &http, err);
     }
     if (x.kind != UNDECIDED) {
         ak_stream_free(&x.stream);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/device_name.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "measure/placement.h"
@@ -196,9 +197,7 @@ static ak_status add_hardware(ak_brief *brief, const ak_task *task, const ak_cei
 
 static double constant(const ak_task *task, const char *name)
 {
-    ak_value value;
-    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
-    return known ? (double)value.as.integer : 0;
+    return (double)ak_task_fact(task, name);
 }
 
 static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *err)
@@ -394,7 +393,7 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
    the file, which says nothing to a model. */
 static const char *shown_device(const char *device)
 {
-    const char *name = strncmp(device, "sim:", 4) == 0 ? device + 4 : device;
+    const char *name = ak_device_is_recorded(device) ? device + strlen(AK_DEVICE_RECORDED) : device;
     return name != device && strstr(name, ".json") != NULL ? "unnamed device" : name;
 }
 

@@ -93,10 +93,11 @@ typedef struct ak_filling {
     double waves;                         /* blocks / at_once */
     double occupancy;                     /* resident threads, as a share of those that fit */
     const char *limit;                    /* what limits `resident` */
+    const char *over; /* what a single block is over the limit of; NULL: it fits */
 } ak_filling;
 /* Computes it from the space file's "Launch" and the device's facts. `registers` of a thread is 0
    if unknown; then `resident` is an upper bound. Returns false if the launch or a fact is not
-   known. */
+   known, or if no block fits. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

@@ -92,6 +92,7 @@ bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *c
         out->waves = out->resident > 0 ? out->blocks / (out->resident * sms) : 0;
         out->at_once = out->resident * sms;
     }
+    out->over = good && out->resident < 1 ? out->limit : NULL;
     ak_scope_free(scope);
     return good && out->resident > 0;
 }

@@ -217,7 +217,7 @@ static const char *located(const json_t *body)
 }
 
 /* Finds the parameter or limit that a reply with status 400 or 422 complains about. */
-static void read_complaint(ak_verdict *out, const json_t *body, const char *message)
+static void read_complaint(ak_complaint *out, const json_t *body, const char *message)
 {
     const json_t *error = json_object_get(body, "error");
     const char *param = ak_json_text_at(json_is_object(error) ? error : body, "param");
@@ -241,11 +241,11 @@ static void read_complaint(ak_verdict *out, const json_t *body, const char *mess
         out->ability = abilities_in(message);
     }
     if (out->ability != 0 || out->output_tokens_max > 0) {
-        out->action = AK_VERDICT_CAPABILITY;
+        out->action = AK_COMPLAINT_CAPABILITY;
     }
 }
 
-/* ---- the verdict ----------------------------------------------------------------------------- */
+/* ---- the complaint --------------------------------------------------------------------------- */
 
 static ak_llm_fault fault_of_status(int status)
 {
@@ -265,12 +265,12 @@ static ak_llm_fault fault_of_status(int status)
     return status >= 500 ? AK_LLM_FAULT_SERVER : AK_LLM_FAULT_REQUEST;
 }
 
-void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, const json_t *body,
+void ak_classify(ak_complaint *out, int status, const ak_reply_headers *headers, const json_t *body,
                  int64_t now)
 {
     const char *code, *message;
     ak_error_words(&code, &message, body);
-    *out = (ak_verdict){.action = AK_VERDICT_FATAL, .wait_ms = wait_of(headers, now)};
+    *out = (ak_complaint){.action = AK_COMPLAINT_FATAL, .wait_ms = wait_of(headers, now)};
     (void)snprintf(out->text, sizeof out->text, "%.239s", message[0] == 0 ? code : message);
     out->fault = fault_of_status(status);
     ak_llm_fault words = ak_classify_words(code, message);
@@ -284,14 +284,14 @@ void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, c
         out->fault = words;
     }
     if (!ak_llm_fault_lasting(out->fault)) {
-        out->action = AK_VERDICT_RETRY;
+        out->action = AK_COMPLAINT_RETRY;
     } else if ((status == 400 || status == 422) && out->fault == AK_LLM_FAULT_REQUEST) {
         read_complaint(out, body, message);
     }
-    if (headers->should_retry != NULL && out->action != AK_VERDICT_CAPABILITY &&
+    if (headers->should_retry != NULL && out->action != AK_COMPLAINT_CAPABILITY &&
         out->fault != AK_LLM_FAULT_QUOTA && out->fault != AK_LLM_FAULT_KEY) {
-        out->action = ak_ascii_equal(headers->should_retry, "true")    ? AK_VERDICT_RETRY
-                      : ak_ascii_equal(headers->should_retry, "false") ? AK_VERDICT_FATAL
+        out->action = ak_ascii_equal(headers->should_retry, "true")    ? AK_COMPLAINT_RETRY
+                      : ak_ascii_equal(headers->should_retry, "false") ? AK_COMPLAINT_FATAL
                                                                        : out->action;
     }
 }

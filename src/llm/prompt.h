@@ -114,10 +114,6 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max);
 void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *from,
                           const ak_config *config);
 
-/* Appends a time in ms or, with another objective, the value that the cost stands for: "8.25 ms",
-   "2.5 J", or the number alone if the value has no unit. */
-void ak_prompt_merit(ak_buf *out, const ak_brief *brief, double cost);
-
 /* Appends a line that says how the configuration fills a GPU; nothing if that is not known. */
 void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *config, int registers);
 

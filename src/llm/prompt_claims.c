@@ -1,13 +1,14 @@
 /* prompt_claims.c: writes what came of a model's predictions, and which of its proposals were not
    tried as it made them. */
-#include <string.h>
+#include <math.h>
 
 #include "llm/prompt_view.h"
 
 /* A prediction came true if the gain differs from the expected gain by at most this share of the
-   expected gain, or by at most TRUE_LEAST. */
-#define TRUE_SHARE 0.5
-#define TRUE_LEAST 0.02
+   expected gain, or by at most TRUE_LEAST. A gain or loss below TRUE_LEAST is no difference. */
+#define TRUE_SHARE    0.25
+#define TRUE_LEAST    0.02
+#define TRUE_ROUNDING 1e-9 /* a gain at the edge came true, however it is rounded */
 
 /* Returns the trial that a prediction refers to, or NULL if this trial has no time. */
 static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experience *t)
@@ -18,17 +19,46 @@ static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experien
     return parent != NULL && parent->status == AK_TRIAL_OK ? parent : NULL;
 }
 
-/* Says in words how a measured gain compares with the expected one. */
+/* What was expected or measured: -1 slower, 0 little difference, 1 faster. */
+static int direction(double gain)
+{
+    return gain >= TRUE_LEAST ? 1 : gain <= -TRUE_LEAST ? -1 : 0;
+}
+
+/* Returns whether a gain is as expected. */
+static bool came_true(double gain, double expected)
+{
+    double off = fabs(gain - expected), allowed = fabs(expected) * TRUE_SHARE;
+    bool alike = direction(gain) == direction(expected);
+    return (alike && direction(gain) == 0) ||
+           (alike && off <= fmax(allowed, TRUE_LEAST) + TRUE_ROUNDING);
+}
+
+/* Says in words what came of a prediction: first what was measured, then how that compares with
+   what was expected, so that neither a loss that was foreseen nor a gain that was not reads as a
+   success or failure that it was not. */
 static const char *verdict_of(double gain, double expected)
 {
-    double off = gain - expected, size = expected < 0 ? -expected : expected;
-    double allowed = size * TRUE_SHARE > TRUE_LEAST ? size * TRUE_SHARE : TRUE_LEAST;
-    bool equal = gain > -TRUE_LEAST && gain < TRUE_LEAST && size < TRUE_LEAST;
-    return equal                               ? "came true: little difference"
-           : off >= -allowed && off <= allowed ? "came true"
-           : off > 0                           ? "better than expected"
-           : gain > 0                          ? "faster, but by less"
-                                               : "not faster";
+    static const char *const words[3][3] = {
+        /* measured slower, little difference, faster */
+        {NULL, "little difference, where a loss was expected", "faster, where a loss was expected"},
+        {"slower, where little difference was expected", NULL,
+         "faster, where little difference was expected"},
+        {"slower, where a gain was expected", "little difference, where a gain was expected",
+         NULL}};
+    const char *different = words[direction(expected) + 1][direction(gain) + 1];
+    if (different != NULL) {
+        return different;
+    }
+    if (came_true(gain, expected)) {
+        return direction(gain) == 0  ? "little difference, as expected"
+               : direction(gain) > 0 ? "faster, as expected"
+                                     : "slower, as expected";
+    }
+    return direction(gain) > 0 ? gain > expected ? "faster, and by more than expected"
+                                                 : "faster, but by less than expected"
+           : gain > expected   ? "slower, but by less than expected"
+                               : "slower, and by more than expected";
 }
 
 bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t)
@@ -38,7 +68,7 @@ bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t)
         return false;
     }
     double gain = parent->ms / t->ms - 1;
-    return strncmp(verdict_of(gain, t->expected), "came true", 9) != 0;
+    return !came_true(gain, t->expected);
 }
 
 static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
@@ -54,7 +84,7 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
     if (t->status != AK_TRIAL_OK) {
         ak_buf_print(out, "failed (%s)", ak_trial_status_text(t->status));
     } else if (parent == NULL) {
-        ak_prompt_merit(out, v->brief, t->ms);
+        ak_objective_print(out, v->brief->objective, t->ms);
         ak_buf_print(out, "; its parent has no %s", ak_prompt_timed(v) ? "time" : "result");
     } else {
         double gain = parent->ms / t->ms - 1;
@@ -74,7 +104,7 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
 
 static void put_claims(ak_buf *out, const ak_prompt_view *v)
 {
-    size_t made = 0, faster = 0, judged = 0, shown = 0;
+    size_t made = 0, hoped = 0, faster = 0, judged = 0, shown = 0;
     double error = 0;
     for (size_t i = 0; i < v->history->count; i++) {
         const ak_experience *t = &v->history->trials[i], *parent = parent_of(v, t);
@@ -85,7 +115,8 @@ static void put_claims(ak_buf *out, const ak_prompt_view *v)
         if (t->status == AK_TRIAL_OK && parent != NULL) {
             double gain = parent->ms / t->ms - 1;
             judged++;
-            faster += gain > 0 && !ak_prompt_overlap(parent, t);
+            hoped += t->expected > 0;
+            faster += t->expected > 0 && gain > 0 && !ak_prompt_overlap(parent, t);
             error += gain > t->expected ? gain - t->expected : t->expected - gain;
         }
     }
@@ -96,9 +127,9 @@ static void put_claims(ak_buf *out, const ak_prompt_view *v)
                  judged);
     if (judged > 0) {
         ak_buf_print(out,
-                     ": %zu were %s than their parent; you were off by %.3g percentage "
-                     "points on average",
-                     faster, ak_prompt_timed(v) ? "faster" : "better",
+                     ": of %zu that you expected to be %s than their parent, %zu were; you were "
+                     "off by %.3g percentage points on average",
+                     hoped, ak_prompt_timed(v) ? "faster" : "better", faster,
                      error / (double)judged * 100);
     }
     ak_buf_puts(out, ". The latest:\n\n");

@@ -13,6 +13,11 @@
 #define KINDS_MAX     16
 #define SWITCHES_MAX  4
 #define SWITCH_VALUES 4
+/* A kind with fewer trials than OPEN_TRIALS is open. How far the trials of a kind lie apart is
+   taken from those with SPREAD_LEAST trials, and written if it is a factor of SPREAD_SHOWN. */
+#define OPEN_TRIALS  2
+#define SPREAD_LEAST 3
+#define SPREAD_SHOWN 1.2
 /* Shares of a larger space are estimated from so many samples, drawn with a seed of their own, so
    that the same input gives the same text. */
 #define SHARE_SAMPLES 4096
@@ -29,21 +34,27 @@ static void put_value(ak_buf *out, const ak_space *space, size_t p, size_t value
 
 /* What is known of the trials with a value, or of a kind. */
 typedef struct known {
-    size_t trials;
-    size_t best; /* number of the fastest trial; 0 if all failed */
+    size_t trials, ok;
+    size_t best, worst; /* numbers of the fastest and the slowest trial; 0 if all failed */
 } known;
+
+static void learn(known *k, const ak_prompt_view *v, size_t number)
+{
+    const ak_experience *t = ak_prompt_trial(v, number);
+    k->trials++;
+    if (t->status == AK_TRIAL_OK) {
+        k->ok++;
+        k->best = k->best == 0 || t->ms < ak_prompt_trial(v, k->best)->ms ? number : k->best;
+        k->worst = k->worst == 0 || t->ms > ak_prompt_trial(v, k->worst)->ms ? number : k->worst;
+    }
+}
 
 static known known_of(const ak_prompt_view *v, size_t p, size_t value)
 {
     known k = {0};
     for (size_t i = 0; i < v->history->count; i++) {
-        const ak_experience *t = &v->history->trials[i];
-        if (t->config.at[p] == value) {
-            k.trials++;
-            if (t->status == AK_TRIAL_OK &&
-                (k.best == 0 || t->ms < ak_prompt_trial(v, k.best)->ms)) {
-                k.best = i + 1;
-            }
+        if (v->history->trials[i].config.at[p] == value) {
+            learn(&k, v, i + 1);
         }
     }
     return k;
@@ -98,7 +109,7 @@ static void put_parameter(ak_buf *out, const ak_prompt_view *v, size_t p)
                 ak_buf_puts(out, " failed");
             } else {
                 ak_buf_putc(out, ' ');
-                ak_prompt_merit(out, v->brief, ak_prompt_trial(v, k.best)->ms);
+                ak_objective_print(out, v->brief->objective, ak_prompt_trial(v, k.best)->ms);
             }
         } else if (inside) {
             ak_buf_puts(out, "; ...");
@@ -173,12 +184,7 @@ static void take_trials(kinds *k, const ak_prompt_view *v)
 {
     for (size_t i = 0; i < v->history->count; i++) {
         const ak_experience *t = &v->history->trials[i];
-        known *of = &k->of[kind_of(k, v->brief->space, &t->config)];
-        of->trials++;
-        if (t->status == AK_TRIAL_OK &&
-            (of->best == 0 || t->ms < ak_prompt_trial(v, of->best)->ms)) {
-            of->best = i + 1;
-        }
+        learn(&k->of[kind_of(k, v->brief->space, &t->config)], v, i + 1);
     }
 }
 
@@ -196,18 +202,6 @@ static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_
     return value;
 }
 
-/* Returns whether each value of the kind was tried, though perhaps in other kinds. A value that
-   never was is listed as that. */
-static bool values_tried(const kinds *k, const ak_prompt_view *v, size_t kind)
-{
-    bool tried = true;
-    for (size_t s = 0; s < k->switch_count && tried; s++) {
-        size_t value = value_of(k, v->brief->space, kind, s);
-        tried = known_of(v, k->switches[s], value).trials > 0;
-    }
-    return tried;
-}
-
 /* Returns the next kind to show: the fastest first, then those that failed, then the untried, each
    of these from the largest. SIZE_MAX if all are shown. */
 static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool shown[KINDS_MAX])
@@ -219,7 +213,7 @@ static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool show
         double rank = of->best != 0     ? ak_prompt_trial(v, of->best)->ms
                       : of->trials != 0 ? 1e300
                                         : 1e301 * (2 - k->share[i]);
-        bool exists = of->trials > 0 || (k->share[i] > 0 && values_tried(k, v, i));
+        bool exists = of->trials > 0 || k->share[i] > 0;
         if (exists && !shown[i] && (next == SIZE_MAX || rank < least)) {
             next = i;
             least = rank;
@@ -237,7 +231,71 @@ static void put_kind_values(ak_buf *out, const kinds *k, const ak_space *space, 
     }
 }
 
-static void put_kinds(ak_buf *out, const ak_prompt_view *v)
+/* Writes "x8 1.475 ms .. 3.343 ms (#11)": the trials of a kind and their times. */
+static void put_known(ak_buf *out, const ak_prompt_view *v, const known *of)
+{
+    ak_buf_print(out, ", x%zu ", of->trials);
+    if (of->best == 0) {
+        ak_buf_puts(out, "failed");
+        return;
+    }
+    ak_objective_print(out, v->brief->objective, ak_prompt_trial(v, of->best)->ms);
+    if (of->worst != of->best) {
+        ak_buf_puts(out, " .. ");
+        ak_objective_print(out, v->brief->objective, ak_prompt_trial(v, of->worst)->ms);
+    }
+    ak_buf_print(out, " (#%zu)", of->best);
+}
+
+/* Returns how many times as slow as its fastest trial the slowest of a kind is: the median of the
+   kinds that have SPREAD_LEAST trials or more; 0 if none has. */
+static double spread_of(const kinds *k, const ak_prompt_view *v)
+{
+    double sorted[KINDS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        if (k->of[i].ok >= SPREAD_LEAST) {
+            double factor =
+                ak_prompt_trial(v, k->of[i].worst)->ms / ak_prompt_trial(v, k->of[i].best)->ms;
+            size_t at = count++;
+            for (; at > 0 && sorted[at - 1] > factor; at--) {
+                sorted[at] = sorted[at - 1];
+            }
+            sorted[at] = factor;
+        }
+    }
+    return count == 0 ? 0 : sorted[count / 2];
+}
+
+static void put_kinds_title(ak_buf *out, const kinds *k, const ak_prompt_view *v)
+{
+    ak_buf_puts(out, "\n## Kinds: combinations of ");
+    for (size_t s = 0; s < k->switch_count; s++) {
+        ak_buf_print(out, "%s%s",
+                     s == 0                    ? ""
+                     : s + 1 < k->switch_count ? ", "
+                                               : " and ",
+                     ak_space_parameter(v->brief->space, k->switches[s])->name);
+    }
+    ak_buf_puts(out, "\n\n");
+}
+
+/* Says in a line that every combination occurs, if that is so; a list would only repeat it. */
+static bool put_all_kinds(ak_buf *out, const kinds *k)
+{
+    double least = 1, most = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        least = k->share[i] < least ? k->share[i] : least;
+        most = k->share[i] > most ? k->share[i] : most;
+    }
+    if (least > 0) {
+        ak_buf_print(out, "All %zu occur, each in %.2g to %.2g %% of the space.\n", k->count,
+                     least * 100, most * 100);
+    }
+    return least > 0;
+}
+
+static void put_kinds(ak_buf *out, ak_prompt_view *v)
 {
     kinds k = {0};
     bool shown[KINDS_MAX] = {false};
@@ -247,38 +305,46 @@ static void put_kinds(ak_buf *out, const ak_prompt_view *v)
     }
     take_shares(&k, v->brief->space);
     take_trials(&k, v);
-    ak_buf_puts(
-        out,
-        "\n## Kinds: combinations of tried values of the parameters with the fewest values\n\n");
+    put_kinds_title(out, &k, v);
+    if (v->history->count < COVERAGE_LEAST && put_all_kinds(out, &k)) {
+        v->kinds = k.count;
+        return;
+    }
     for (size_t kind; (kind = next_kind(&k, v, shown)) != SIZE_MAX; shown[kind] = true) {
         const known *of = &k.of[kind];
         ak_buf_puts(out, "- ");
         put_kind_values(out, &k, v->brief->space, kind);
-        ak_buf_print(out, ": %.2g %% of the space, ", k.share[kind] * 100);
-        if (of->trials == 0) {
-            ak_buf_puts(out, "never tried\n");
-        } else if (of->best == 0) {
-            ak_buf_print(out, "x%zu failed\n", of->trials);
-        } else {
-            ak_buf_print(out, "x%zu ", of->trials);
-            ak_prompt_merit(out, v->brief, ak_prompt_trial(v, of->best)->ms);
-            ak_buf_print(out, " (#%zu)\n", of->best);
+        ak_buf_print(out, ": %.2g %%%s", k.share[kind] * 100, v->kinds == 0 ? " of the space" : "");
+        if (of->trials > 0) {
+            put_known(out, v, of);
+        } else if (v->history->count > 0) {
+            ak_buf_puts(out, ", never tried");
         }
+        ak_buf_putc(out, '\n');
+        v->kinds++;
+        v->kinds_open += of->trials < OPEN_TRIALS;
+        v->open_share += of->trials < OPEN_TRIALS ? k.share[kind] : 0;
+    }
+    double spread = spread_of(&k, v);
+    if (spread >= SPREAD_SHOWN && v->kinds_open > 0) {
+        ak_buf_print(out,
+                     "Within a kind that has several trials they lie a factor of %.2g apart, so "
+                     "the first trial of a kind says little about its best.\n",
+                     spread);
     }
 }
 
-void ak_prompt_coverage(ak_buf *out, const ak_prompt_view *v)
+void ak_prompt_coverage(ak_buf *out, ak_prompt_view *v)
 {
     const ak_space *space = v->brief->space;
-    if (v->history->count < COVERAGE_LEAST) {
-        return;
-    }
-    ak_buf_puts(out, "\n## Values, with the number of their trials and their best time\n\n");
-    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
-        if (ak_space_occurring(space, p) > 1) {
-            put_parameter(out, v, p);
+    if (v->history->count >= COVERAGE_LEAST) {
+        ak_buf_puts(out, "\n## Values, with the number of their trials and their best time\n\n");
+        for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+            if (ak_space_occurring(space, p) > 1) {
+                put_parameter(out, v, p);
+            }
         }
+        ak_buf_puts(out, "That a value was not tried is no reason to try it.\n");
     }
-    ak_buf_puts(out, "That a value was not tried is no reason to try it.\n");
     put_kinds(out, v);
 }

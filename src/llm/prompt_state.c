@@ -32,6 +32,30 @@ static void rank_trials(ak_prompt_view *v)
     qsort(v->order, v->ok, sizeof *v->order, compare_times);
 }
 
+/* Says what the times are worth: whether they have intervals (a recording has none), and whether
+   the machine was busy. */
+static void put_precision(ak_buf *out, const ak_prompt_view *v)
+{
+    size_t known = 0, wide = 0;
+    for (size_t i = 0; i < v->ok; i++) {
+        const ak_experience *t = ak_prompt_trial(v, v->order[i].number);
+        known += t->low_ms > 0 && t->high_ms > t->low_ms;
+        wide += t->low_ms > 0 && t->high_ms >= t->low_ms * WIDE;
+    }
+    if (known > 0) {
+        ak_buf_puts(out,
+                    "In parentheses: 95 % intervals; where two overlap, nothing is decided.\n");
+    } else if (v->ok > 1) {
+        ak_buf_puts(out, "No intervals are known: differences of a percent may be noise.\n");
+    }
+    if (wide > 0) {
+        ak_buf_print(out,
+                     "%zu trial%s an interval from one time to twice that or more: the machine was "
+                     "busy, so what is slow there may not be the configuration.\n",
+                     wide, wide == 1 ? " has" : "s have");
+    }
+}
+
 static void put_summary(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;
@@ -60,7 +84,7 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
         const ak_experience *start = ak_prompt_trial(v, v->start);
         ak_buf_print(out, ", %.3g times %s the default (#%zu, ", start->ms / best->ms, merit,
                      v->start);
-        ak_prompt_merit(out, v->brief, start->ms);
+        ak_objective_print(out, v->brief->objective, start->ms);
         ak_buf_puts(out,
                     ak_prompt_overlap(start, best) ? ": not decided, the intervals overlap)" : ")");
     }
@@ -68,21 +92,11 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
         ak_buf_print(out, ", %.3g times %s the library ", h->library_ms / best->ms, merit);
         ak_prompt_quote(out, h->library, 60);
         ak_buf_puts(out, " (");
-        ak_prompt_merit(out, v->brief, h->library_ms);
+        ak_objective_print(out, v->brief->objective, h->library_ms);
         ak_buf_putc(out, ')');
     }
     ak_buf_puts(out, ".\n");
-    size_t wide = 0;
-    for (size_t i = 0; i < v->ok; i++) {
-        const ak_experience *t = ak_prompt_trial(v, v->order[i].number);
-        wide += t->low_ms > 0 && t->high_ms >= t->low_ms * WIDE;
-    }
-    if (wide > 0) {
-        ak_buf_print(out,
-                     "%zu trial%s an interval from one time to twice that or more: the machine was "
-                     "busy, so what is slow there may not be the configuration.\n",
-                     wide, wide == 1 ? " has" : "s have");
-    }
+    put_precision(out, v);
 }
 
 static int compare_numbers(const void *a, const void *b)

@@ -9,7 +9,7 @@
 
 void ak_prompt_trial_merit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
 {
-    ak_prompt_merit(out, v->brief, t->ms);
+    ak_objective_print(out, v->brief->objective, t->ms);
     if (t->high_ms > t->low_ms && t->low_ms > 0) {
         double low = ak_objective_value(v->brief->objective, t->low_ms);
         double high = ak_objective_value(v->brief->objective, t->high_ms);
@@ -117,7 +117,11 @@ void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
         return;
     }
     size_t second = ak_prompt_second(v);
-    ak_buf_puts(out, "\n## Anchors\n\n");
+    ak_buf_print(out, "\n## Anchors%s\n\n",
+                 second == 0 ? ""
+                 : ak_prompt_timed(v)
+                     ? ": A is the fastest, B differs most from it among the dozen fastest"
+                     : ": A is the best, B differs most from it among the dozen best");
     put_anchor(out, v, 'A', v->order[0].number);
     if (second != 0) {
         put_anchor(out, v, 'B', second);
@@ -158,40 +162,47 @@ void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Says whether a trial is as slow as that even at the lower end of its interval, so that a busy
-   machine does not explain it. */
-static bool has_collapsed(const ak_prompt_view *v, size_t rank)
+/* Returns whether a trial took AK_PROMPT_COLLAPSED times as long as the best even at the lower end
+   of its interval, so that a busy machine does not explain it. */
+static bool has_collapsed(const ak_prompt_view *v, const ak_experience *t)
 {
-    const ak_experience *t = ak_prompt_trial(v, v->order[rank].number);
     return ak_prompt_least(t) >= v->order[0].ms * AK_PROMPT_COLLAPSED;
 }
 
-/* Writes the values that all collapsed trials have and at most a third of the others. */
-static void put_collapses(ak_buf *out, const ak_prompt_view *v)
+/* Says whether a trial is of a group: those that ended with this status or, for OK, those that
+   collapsed. */
+static bool is_of(const ak_prompt_view *v, const ak_experience *t, ak_trial_status kind)
+{
+    return t->status == kind && (kind != AK_TRIAL_OK || has_collapsed(v, t));
+}
+
+/* Says whether a group is compared with a trial. A failure says nothing about what is slow. */
+static bool is_beside(const ak_prompt_view *v, const ak_experience *t, ak_trial_status kind)
+{
+    return !is_of(v, t, kind) && (kind != AK_TRIAL_OK || t->status == AK_TRIAL_OK);
+}
+
+/* Writes the values that all trials of a group have and at most a third of the others. Returns how
+   many there are. */
+static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     const ak_space *space = v->brief->space;
-    size_t collapsed = 0, shown = 0, last = 0;
-    for (size_t i = 0; i < v->ok; i++) {
-        collapsed += has_collapsed(v, i);
-        last = has_collapsed(v, i) ? i : last;
+    const ak_history *h = v->history;
+    size_t members = 0, rest = 0, shown = 0, last = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        bool member = is_of(v, &h->trials[i], kind);
+        members += member;
+        rest += is_beside(v, &h->trials[i], kind);
+        last = member ? i : last;
     }
-    size_t rest = v->ok - collapsed;
-    if (collapsed < 2) {
-        return;
-    }
-    ak_buf_print(out,
-                 "\n## Collapses\n\n%zu of %zu trials %s at least %.3g times as %s as the best",
-                 collapsed, v->ok, ak_prompt_timed(v) ? "took" : "were", AK_PROMPT_COLLAPSED,
-                 ak_prompt_timed(v) ? "long" : "bad");
-    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
-        size_t value = ak_prompt_trial(v, v->order[last].number)->config.at[p];
-        size_t with = 0, others = 0;
-        for (size_t i = 0; i < v->ok; i++) {
-            bool has = ak_prompt_trial(v, v->order[i].number)->config.at[p] == value;
-            with += has && has_collapsed(v, i);
-            others += has && !has_collapsed(v, i);
+    for (size_t p = 0; members > 1 && p < ak_space_parameter_count(space); p++) {
+        size_t value = h->trials[last].config.at[p], with = 0, others = 0;
+        for (size_t i = 0; i < h->count; i++) {
+            bool has = h->trials[i].config.at[p] == value;
+            with += has && is_of(v, &h->trials[i], kind);
+            others += has && is_beside(v, &h->trials[i], kind);
         }
-        if (with == collapsed && others * 3 <= rest) {
+        if (with == members && rest > 0 && others * 3 <= rest) {
             char text[AK_PROMPT_VALUE_BYTES];
             (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
             ak_buf_print(out, "%s %s=%s (%zu of the %zu others)",
@@ -199,7 +210,37 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                          ak_space_parameter(space, p)->name, text, others, rest);
         }
     }
+    return shown;
+}
+
+static void put_collapses(ak_buf *out, const ak_prompt_view *v)
+{
+    size_t collapsed = 0;
+    for (size_t i = 0; i < v->ok; i++) {
+        collapsed += has_collapsed(v, ak_prompt_trial(v, v->order[i].number));
+    }
+    if (collapsed < 2) {
+        return;
+    }
+    ak_buf_print(out,
+                 "\n## Collapses\n\n%zu of %zu trials %s at least %.3g times as %s as the best",
+                 collapsed, v->ok, ak_prompt_timed(v) ? "took" : "were", AK_PROMPT_COLLAPSED,
+                 ak_prompt_timed(v) ? "long" : "bad");
+    size_t shown = put_shared_values(out, v, AK_TRIAL_OK);
     ak_buf_puts(out, shown == 0 ? "; no single value explains them.\n" : ".\n");
+}
+
+/* Says which limit of a multiprocessor a block is over, as far as its launch tells. */
+static void put_over_limit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
+{
+    ak_filling f;
+    if (v->brief->share <= AK_SHARE_FACTS &&
+        !ak_brief_filling(&f, v->brief, &t->config, t->registers) && f.over != NULL) {
+        ak_buf_print(out,
+                     "; no multiprocessor holds its block of %.6g threads and %.6g bytes of shared "
+                     "memory (limit: %s)",
+                     f.threads, f.shared_bytes, f.over);
+    }
 }
 
 static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
@@ -222,6 +263,7 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
     if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
         ak_buf_print(out, "; spills %d bytes", t->spill_bytes);
     }
+    put_over_limit(out, v, t);
     /* A compiler quotes the source. */
     bool source = t->status == AK_TRIAL_COMPILE_ERROR;
     if (t->reason != NULL && v->brief->share <= (source ? AK_SHARE_SOURCE : AK_SHARE_FACTS)) {
@@ -230,6 +272,20 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
     }
     ak_buf_putc(out, '\n');
 }
+
+/* What a status says of the cause. It is all that a recording knows. */
+static const char *const causes[AK_TRIAL_STATUS_COUNT] = {
+    [AK_TRIAL_INVALID] = "over a limit of the device, or against a constraint that is not listed",
+    [AK_TRIAL_COMPILE_ERROR] = "it did not compile",
+    [AK_TRIAL_LAUNCH_ERROR] =
+        ("it compiled, but could not be launched or failed in the launch; often "
+         "it needs too many threads, registers or bytes of shared memory"),
+    [AK_TRIAL_WRONG_RESULT] = "it ran, but its results were wrong",
+    [AK_TRIAL_CRASHED] = "it crashed while it ran",
+    [AK_TRIAL_TIMED_OUT] = "it did not end in time",
+    [AK_TRIAL_OUT_OF_MEMORY] = "memory ran out",
+    [AK_TRIAL_REJECTED] = "it was refused after it was compiled",
+};
 
 /* Writes the number of failures of each kind, with the latest ones. */
 static void put_kinds_of_failure(ak_buf *out, const ak_prompt_view *v)
@@ -246,7 +302,10 @@ static void put_kinds_of_failure(ak_buf *out, const ak_prompt_view *v)
         if (kind == AK_TRIAL_OK || count == 0) {
             continue;
         }
-        ak_buf_print(out, "- %s: %zu\n", ak_trial_status_text((ak_trial_status)kind), count);
+        ak_buf_print(out, "- %zu %s: %s", count, ak_trial_status_text((ak_trial_status)kind),
+                     causes[kind]);
+        (void)put_shared_values(out, v, (ak_trial_status)kind);
+        ak_buf_putc(out, '\n');
         for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_SAMPLES; number--) {
             if (ak_prompt_trial(v, number)->status == (ak_trial_status)kind) {
                 put_failure(out, v, number);

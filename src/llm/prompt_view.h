@@ -20,6 +20,10 @@ typedef struct ak_prompt_view {
     ak_placed *order; /* trials that are ok, the best first */
     size_t ok;
     size_t start; /* number of the default's trial; 0 if it was not tried */
+    /* Kinds of configurations (prompt_coverage.c): their number, and of those with fewer than two
+       trials the number and their share of the space. */
+    size_t kinds, kinds_open;
+    double open_share;
 } ak_prompt_view;
 
 static inline const ak_experience *ak_prompt_trial(const ak_prompt_view *v, size_t number)
@@ -69,8 +73,9 @@ bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t);
 /* The parts of the state. Each writes nothing if there is nothing to say. */
 void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v);   /* anchors, all trials by speed */
 void ak_prompt_failures(ak_buf *out, const ak_prompt_view *v); /* collapses and failures */
-void ak_prompt_coverage(ak_buf *out, const ak_prompt_view *v); /* values and kinds, tried or not */
-void ak_prompt_claims(ak_buf *out, const ak_prompt_view *v);   /* predictions and refusals */
-void ak_prompt_wish(ak_buf *out, const ak_prompt_view *v);     /* the request of this generation */
+/* Writes values and kinds, tried or not, and notes in the view how many kinds there are. */
+void ak_prompt_coverage(ak_buf *out, ak_prompt_view *v);
+void ak_prompt_claims(ak_buf *out, const ak_prompt_view *v); /* predictions and refusals */
+void ak_prompt_wish(ak_buf *out, const ak_prompt_view *v);   /* the request of this generation */
 
 #endif

@@ -54,7 +54,7 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
     if (fitted > bound && fitted < best) {
         ak_buf_print(out, "How far the %s trials lie apart suggests that about ",
                      timed ? "fastest" : "best");
-        ak_prompt_merit(out, v->brief, fitted);
+        ak_objective_print(out, v->brief->objective, fitted);
         ak_buf_puts(out, " can be reached without a new idea.\n");
     }
 }
@@ -92,6 +92,12 @@ static void put_phase(ak_buf *out, const ak_prompt_view *v)
                      "reason, and each a configuration that you would bet on. If all that have one "
                      "value also have another, the results cannot tell the two apart.\n",
                      h->hidden ? "Spread out" : "Little was measured yet, so spread out");
+        if (v->kinds > 1) {
+            ak_buf_puts(out, "Which kind wins is open: give each kind that could win its own best "
+                             "guess, with all other parameters chosen for that kind rather than "
+                             "copied from the guess for another. Tie no switch to another: the "
+                             "kind with only one of the two changed may be the better one.\n");
+        }
     } else if (still >= STILL_TRIALS) {
         ak_buf_print(out,
                      "The last %zu trials were all less than %g %% faster than what was known "
@@ -101,13 +107,25 @@ static void put_phase(ak_buf *out, const ak_prompt_view *v)
                      "settles a question.\n",
                      still, STILL_GAIN * 100);
     } else {
-        ak_buf_puts(out, "Build on A and B: combine what helped apart, settle what is undecided, "
-                         "and follow the best hypothesis further.");
+        ak_buf_print(
+            out,
+            "Build on A%s: combine what helped apart, settle what is undecided, and follow "
+            "the best hypothesis further.",
+            ak_prompt_second(v) == 0 ? "" : " and B");
         ak_buf_puts(out, is_early(h) ? " There is budget left to look elsewhere: let one or more "
                                        "be of a kind, or have values, that few trials or none "
                                        "have, where you see a reason why it could win, and change "
                                        "nothing there without a reason.\n"
                                      : " Look elsewhere only where you can say why it wins.\n");
+    }
+    if (h->generation == 2 && v->kinds_open > 0 && h->count > 1) {
+        ak_buf_print(out,
+                     "%zu of the %zu kinds, %.2g %% of the space, have no trial or one. For those "
+                     "that no reason rules out, propose your best guess, with up to half of your "
+                     "proposals: choose all other parameters for that kind. What is copied from "
+                     "the best of another kind, or differs from it in two switches, shows neither "
+                     "what the kind can do nor which switch made the difference.\n",
+                     v->kinds_open, v->kinds, v->open_share * 100);
     }
     if (h->searched && h->count > 1) {
         ak_buf_puts(out, "A search without you goes on meanwhile and takes the single steps from "

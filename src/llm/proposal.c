@@ -11,14 +11,14 @@
 /* A value of a proposal that is longer than this is not shown. */
 #define WISH_BYTES_MAX 4096
 
-const char *ak_verdict_text(ak_verdict verdict)
+const char *ak_suggestion_status_text(ak_suggestion_status status)
 {
     static const char *const texts[] = {
-#define AK_VERDICT_TEXT(name, text) text,
-        AK_VERDICT_MAP(AK_VERDICT_TEXT)
-#undef AK_VERDICT_TEXT
+#define AK_SUGGESTION_TEXT(name, text) text,
+        AK_SUGGESTION_MAP(AK_SUGGESTION_TEXT)
+#undef AK_SUGGESTION_TEXT
     };
-    return texts[verdict];
+    return texts[status];
 }
 
 /* Copies foreign text as ak_prompt_quote cleans it, without its quotes. */
@@ -31,16 +31,16 @@ static void copy_clean(char *out, size_t bytes, const char *text, size_t max)
     ak_buf_free(&clean);
 }
 
-static void refuse(ak_suggestion *out, ak_verdict verdict, const char *format, ...)
+static void refuse(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void refuse(ak_suggestion *out, ak_verdict verdict, const char *format, ...)
+static void refuse(ak_suggestion *out, ak_suggestion_status status, const char *format, ...)
 {
     char text[1024];
     va_list args;
     va_start(args, format);
     (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
-    out->verdict = verdict;
+    out->status = status;
     copy_clean(out->note, sizeof out->note, text, sizeof out->note - 4);
 }
 
@@ -139,10 +139,13 @@ static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const
     while (v < parameter->value_count && !same(wish, &parameter->values[v])) {
         v++;
     }
+    if (ak_space_occurring(space, p) == 1) {
+        return true; /* the parent has the only value there is, whatever was written */
+    }
     if (v == parameter->value_count) {
         wish_text(asked, wish);
         if (!wished_number(&number, wish) || !snap(&v, parameter, number)) {
-            refuse(out, AK_VERDICT_OFF_GRID, "%s has no value %s", parameter->name, asked);
+            refuse(out, AK_SUGGESTION_OFF_GRID, "%s has no value %s", parameter->name, asked);
             return false;
         }
         size_t length = strlen(out->note);
@@ -150,7 +153,7 @@ static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const
         (void)snprintf(out->note + length, sizeof out->note - length,
                        "%s%s=%.60s was taken as %.60s", length == 0 ? "" : ", ", parameter->name,
                        asked, taken);
-        out->verdict = AK_VERDICT_SNAPPED;
+        out->status = AK_SUGGESTION_SNAPPED;
     }
     out->config.at[p] = (uint16_t)v;
     return true;
@@ -179,8 +182,8 @@ static void read_parent(ak_suggestion *out, const json_t *element, const ak_spac
     }
     if (!known || number < 0 || (uint64_t)number > trial_count) {
         wish_text(text, parent);
-        refuse(out, AK_VERDICT_SNAPPED, "the parent %s is no trial and was taken for the default",
-               text);
+        refuse(out, AK_SUGGESTION_SNAPPED,
+               "the parent %s is no trial and was taken for the default", text);
         return;
     }
     out->parent = (size_t)number;
@@ -200,7 +203,7 @@ static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_spa
             continue;
         }
         if (!ak_space_parameter_find(&p, space, name)) {
-            refuse(out, AK_VERDICT_UNKNOWN, "there is no parameter %.80s", name);
+            refuse(out, AK_SUGGESTION_UNKNOWN, "there is no parameter %.80s", name);
             return false;
         }
         if (!set_value(out, space, p, wish)) {
@@ -231,7 +234,7 @@ static void describe(ak_suggestion *out, const json_t *changes)
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count)
 {
-    *out = (ak_suggestion){.verdict = AK_VERDICT_ACCEPTED};
+    *out = (ak_suggestion){.status = AK_SUGGESTION_ACCEPTED};
     const json_t *changes = json_object_get(element, "changes");
     const json_t *gain = json_object_get(element, "expected_gain_pct");
     const char *hypothesis = json_string_value(json_object_get(element, "hypothesis"));
@@ -239,7 +242,8 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
         char text[VALUE_BYTES];
         wish_text(text, element);
         copy_clean(out->text, sizeof out->text, text, AK_PROMPT_TEXT_MAX);
-        refuse(out, AK_VERDICT_MALFORMED, "a proposal is an object whose \"changes\" is an object");
+        refuse(out, AK_SUGGESTION_MALFORMED,
+               "a proposal is an object whose \"changes\" is an object");
         return;
     }
     describe(out, changes);
@@ -256,7 +260,7 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     ak_error why = AK_ERROR_INIT;
     if (ak_config_explain(space, &out->config, &why) != AK_OK) {
         /* A recording lists its configurations and has no conditions that could be named. */
-        refuse(out, AK_VERDICT_CONDITION, "%s",
+        refuse(out, AK_SUGGESTION_CONDITION, "%s",
                why.status == AK_INVALID ? why.text : "is not among the valid configurations");
     }
 }

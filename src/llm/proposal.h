@@ -21,8 +21,8 @@
 /* Proposals read from one answer; further ones are ignored. */
 #define AK_PROPOSALS_MAX 256
 
-/* Verdicts on a proposal. X(NAME, text in archives and messages) */
-#define AK_VERDICT_MAP(X)                                                                          \
+/* Statuses of a proposal. X(NAME, text in archives and messages) */
+#define AK_SUGGESTION_MAP(X)                                                                       \
     X(ACCEPTED, "accepted")                                                                        \
     X(SNAPPED, "snapped")     /* accepted after moving a value or the parent to a legal one */     \
     X(MALFORMED, "malformed") /* not in the requested form */                                      \
@@ -32,16 +32,16 @@
     X(REPEATED, "repeated")   /* tried before, or twice in this answer */                          \
     X(SURPLUS, "surplus")     /* more than were asked for */
 
-typedef enum ak_verdict {
-#define AK_VERDICT_ENUM(name, text) AK_VERDICT_##name,
-    AK_VERDICT_MAP(AK_VERDICT_ENUM)
-#undef AK_VERDICT_ENUM
-        AK_VERDICT_COUNT
-} ak_verdict;
-const char *ak_verdict_text(ak_verdict verdict);
+typedef enum ak_suggestion_status {
+#define AK_SUGGESTION_ENUM(name, text) AK_SUGGESTION_##name,
+    AK_SUGGESTION_MAP(AK_SUGGESTION_ENUM)
+#undef AK_SUGGESTION_ENUM
+        AK_SUGGESTION_COUNT
+} ak_suggestion_status;
+const char *ak_suggestion_status_text(ak_suggestion_status status);
 
 typedef struct ak_suggestion {
-    ak_verdict verdict;
+    ak_suggestion_status status;
     ak_config config; /* valid if accepted or snapped */
     size_t parent;    /* number of a trial; 0 is the default */
     /* expected gain of speed over the parent: 0.1 is 10 % */
@@ -57,7 +57,7 @@ typedef struct ak_suggestion {
 #define AK_EXPECTED_HIGH 100.0
 
 /* Checks one element. `trials` are those that the model was shown; parents refer to them. Never
-   fails: any `element` gets a verdict. The verdicts REPEATED and SURPLUS are the caller's, because
+   fails: any `element` gets a status. The statuses REPEATED and SURPLUS are the caller's, because
    they depend on what was tried. */
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count);

@@ -84,19 +84,19 @@ void ak_reply_free(ak_reply *reply);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-typedef enum ak_verdict_action {
-    AK_VERDICT_RETRY,
-    AK_VERDICT_FATAL,
-    AK_VERDICT_CAPABILITY /* drop `ability` or lower the output limit, then send again */
-} ak_verdict_action;
+typedef enum ak_complaint_action {
+    AK_COMPLAINT_RETRY,
+    AK_COMPLAINT_FATAL,
+    AK_COMPLAINT_CAPABILITY /* drop `ability` or lower the output limit, then send again */
+} ak_complaint_action;
 
 /* Header fields that matter; NULL if the server did not send them. */
 typedef struct ak_reply_headers {
     const char *retry_after, *retry_after_ms, *should_retry, *request_id, *content_type;
 } ak_reply_headers;
 
-typedef struct ak_verdict {
-    ak_verdict_action action;
+typedef struct ak_complaint {
+    ak_complaint_action action;
     ak_llm_fault fault;
     /* bits of AK_ABILITY_...; the first one that was sent is dropped, and COMPLETION_TOKENS is
        toggled; 0 for none */
@@ -104,11 +104,11 @@ typedef struct ak_verdict {
     int output_tokens_max; /* limit that the server named; 0 if none */
     int64_t wait_ms;       /* wait that the server asks for; -1 if it asks for none */
     char text[240];        /* the server's own words, one line */
-} ak_verdict;
+} ak_complaint;
 
 /* Classifies an error reply by its status and by the words of all dialects. Every provider so far
    uses it. */
-void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, const json_t *body,
+void ak_classify(ak_complaint *out, int status, const ak_reply_headers *headers, const json_t *body,
                  int64_t now);
 /* Classifies an error inside a stream by its type or code and its message. */
 ak_llm_fault ak_classify_words(const char *code, const char *message);
@@ -150,7 +150,7 @@ typedef struct ak_provider {
     ak_status (*delta)(ak_reply *out, const char *event, const json_t *data, ak_error *err);
     /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in
        headers. */
-    void (*classify)(ak_verdict *out, int status, const ak_reply_headers *headers,
+    void (*classify)(ak_complaint *out, int status, const ak_reply_headers *headers,
                      const json_t *body, int64_t now);
     /* Passes the question to the model and waits for its reply. A provider with this function has
        none of the four above and no address. It is asked only once: if no reply comes, `ask` says

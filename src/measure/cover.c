@@ -76,8 +76,8 @@ static void try_all(chooser *x, size_t depth, size_t from)
     }
 }
 
-/* Computes two figures of the losses `low`: the number of sizes that are not served, and the sum of
-   the losses of the other sizes. */
+/* Counts the sizes that nothing serves (their loss in `low` is infinite), and adds up the losses of
+   the others. */
 static void measure(size_t *unserved, double *sum, const chooser *x, const double *low)
 {
     *unserved = 0;

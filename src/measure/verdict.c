@@ -157,7 +157,9 @@ static bool decides(double low, double high)
     return low > 0 && high <= AK_VERDICT_WIDEST * low;
 }
 
-ak_speed_verdict ak_verdict_between(double low, double high, double deviation, bool clean)
+/* Decides by the ends of an interval; `deviation` says how far the ratio of identical code was from
+   1. */
+static ak_speed_verdict decide(double low, double high, double deviation, bool clean)
 {
     double least = 1 + deviation > AK_VERDICT_LEAST ? 1 + deviation : AK_VERDICT_LEAST;
     if (!decides(low, high)) {
@@ -175,7 +177,7 @@ ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, b
         return AK_SPEED_UNDECIDED;
     }
     double same = control == NULL ? 0 : ak_verdict_deviation(control->median);
-    ak_speed_verdict verdict = ak_verdict_between(ratio->low, ratio->high, same, clean);
+    ak_speed_verdict verdict = decide(ratio->low, ratio->high, same, clean);
     if (control != NULL && (verdict == AK_SPEED_FASTER || verdict == AK_SPEED_SLOWER)) {
         double most = control->high > 1 / control->low ? control->high : 1 / control->low;
         verdict = ratio->low > most || ratio->high < 1 / most ? verdict : AK_SPEED_UNDECIDED;

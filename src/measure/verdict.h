@@ -44,16 +44,13 @@
 bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *denominator,
                       const bool *disturbed, size_t count, size_t group);
 
-/* Decides by the ratio of two candidates and by the ratio of the control to itself; `control` is
-   NULL if there was no control. A difference that is beyond the control's ratio, but not beyond
-   its interval, is undecided: identical code may differ by as much. If the rounds were not
-   `clean` (ak_verdict_ratio returned false), the result is a tie or undecided: a scheduler can
-   favour one of two processes with the same code for all their lives (docs/BENCHMARKS.md, "A/A
-   study"). */
+/* Decides by the interval of the ratio of two candidates and by the ratio of the control to itself;
+   `control` is NULL if there was no control. Every verdict comes from here. A difference that is
+   beyond the control's ratio, but not beyond its interval, is undecided: identical code may differ
+   by as much. If the rounds were not `clean` (ak_verdict_ratio returned false), the result is a tie
+   or undecided: a scheduler can favour one of two processes with the same code for all their lives
+   (docs/BENCHMARKS.md, "A/A study"). */
 ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean);
-/* Decides in the same way by the ends of an interval; `deviation` says how far the ratio of
-   identical code was from 1. */
-ak_speed_verdict ak_verdict_between(double low, double high, double deviation, bool clean);
 /* Returns true if the machine was busy (AK_VERDICT_BUSY). */
 bool ak_verdict_busy(const ak_noise *noise);
 /* Returns how far a ratio is from 1 in either direction: 0.02 for 1.02 and for 1/1.02. */

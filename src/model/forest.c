@@ -1,10 +1,8 @@
 /*
  * forest.c: see forest.h.
  *
- * The nodes of all trees lie in one array, each tree in preorder: the child of the rows that
- * satisfy a split follows its parent, and `other` is the index of the other child. Since rows hold
- * levels, a split is found from one count and one sum per level, in time proportional to rows +
- * levels.
+ * Since rows hold levels, a split is found from one count and one sum per level, in time
+ * proportional to rows + levels.
  */
 #include "model/forest.h"
 
@@ -12,34 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "model/forest_tree.h"
 
-enum {
-    NOWHERE = UINT16_MAX,
-    DEPTH_MAX = 64 /* a tree this deep has split off one row at a time */
-};
-
-typedef struct node {
-    double mean, variance; /* of y over the rows of the node */
-    double share;          /* share of the levels that reach this node which satisfy the split */
-    uint32_t other;        /* index of the child of rows that do not satisfy the split */
-    uint16_t column;       /* NOWHERE: the node is a leaf */
-    uint16_t level;
-} node;
-
-struct ak_forest {
-    size_t columns;
-    uint16_t levels[AK_PARAMETERS_MAX];
-    bool ordered[AK_PARAMETERS_MAX];
-    node *nodes;
-    size_t node_count, node_capacity;
-    size_t trees;
-    uint32_t *root;
-    double *total;     /* variance of each tree's prediction over the product of all levels */
-    double out_of_bag; /* the R2 of ak_forest_out_of_bag */
-};
-
-/* The levels of a column that reach a node: low..high if it is ordered; else only their number,
-   high - low + 1, is kept. */
+/* The levels of an ordered column that reach a node. */
 typedef struct range {
     uint16_t low, high;
 } range;
@@ -84,16 +57,9 @@ static uint16_t level_at(const builder *b, size_t row, size_t column)
     return b->data->rows[row * b->forest->columns + column];
 }
 
-/* Returns true if a value satisfies a split: at most the level, or equal to it if the column has no
-   order. */
-static bool satisfies(const ak_forest *forest, uint16_t column, uint16_t level, uint16_t value)
-{
-    return forest->ordered[column] ? value <= level : value == level;
-}
-
 /* Puts the best split of the rows by one column into *best if it is better. The gain of a split
-   is the fall of the sum of squares, plus a constant of the node. */
-static void try_column(split *best, builder *b, const task *t, size_t column)
+   is the fall of the sum of squares, plus a constant of the node. `all` is the sum of y. */
+static void try_column(split *best, builder *b, const task *t, size_t column, double all)
 {
     range reach = t->reach[column];
     size_t levels = b->forest->levels[column];
@@ -101,13 +67,10 @@ static void try_column(split *best, builder *b, const task *t, size_t column)
         b->sum[v] = 0.0;
         b->hits[v] = 0;
     }
-    double all = 0.0;
     for (size_t i = t->first; i < t->first + t->count; i++) {
         uint16_t v = level_at(b, b->order[i], column);
-        double y = b->data->y[b->order[i]];
-        b->sum[v] += y;
+        b->sum[v] += b->data->y[b->order[i]];
         b->hits[v]++;
-        all += y;
     }
     bool ordered = b->forest->ordered[column];
     size_t last = ordered ? reach.high : levels - 1;
@@ -146,25 +109,29 @@ static uint16_t draw_threshold(builder *b, const task *t, const split *s)
    effect of two columns together may show only after a split by the first of them. */
 static split find_split(builder *b, const task *t)
 {
-    split best = {.gain = -1.0, .column = NOWHERE};
+    split best = {.gain = -1.0, .column = AK_FOREST_LEAF};
     size_t columns = b->forest->columns;
     size_t wanted = (size_t)ceil(b->options->share * (double)columns);
+    double all = 0.0;
+    for (size_t i = t->first; i < t->first + t->count; i++) {
+        all += b->data->y[b->order[i]];
+    }
     uint16_t pick[AK_PARAMETERS_MAX];
     for (size_t c = 0; c < columns; c++) {
         pick[c] = (uint16_t)c;
     }
     for (size_t tried = 0; tried < columns; tried++) {
         /* If none of the columns that were drawn splits the rows, more are drawn. */
-        if (tried >= wanted && best.column != NOWHERE) {
+        if (tried >= wanted && best.column != AK_FOREST_LEAF) {
             break;
         }
         size_t j = tried + (size_t)ak_rng_below(&b->rng, columns - tried);
         uint16_t column = pick[j];
         pick[j] = pick[tried];
         pick[tried] = column;
-        try_column(&best, b, t, column);
+        try_column(&best, b, t, column, all);
     }
-    if (best.column != NOWHERE && b->forest->ordered[best.column]) {
+    if (best.column != AK_FOREST_LEAF && b->forest->ordered[best.column]) {
         best.level = draw_threshold(b, t, &best);
     }
     return best;
@@ -176,7 +143,7 @@ static size_t partition(builder *b, const task *t, const split *s)
     size_t front = t->first;
     for (size_t i = t->first; i < t->first + t->count; i++) {
         uint32_t row = b->order[i];
-        if (satisfies(b->forest, s->column, s->level, level_at(b, row, s->column))) {
+        if (ak_forest_satisfies(b->forest, s->column, s->level, level_at(b, row, s->column))) {
             b->order[i] = b->order[front];
             b->order[front++] = row;
         }
@@ -199,14 +166,6 @@ static void describe(double *mean, double *variance, const builder *b, const tas
     *variance = squares / (double)t->count;
 }
 
-/* Returns the share of the levels reaching the node that satisfies its split. */
-static double level_share(const ak_forest *forest, const task *t, const split *s)
-{
-    range reach = t->reach[s->column];
-    double levels = (double)(reach.high - reach.low + 1);
-    return forest->ordered[s->column] ? (double)(s->level - reach.low + 1) / levels : 1.0 / levels;
-}
-
 /* Takes a task from the stack and makes its node. If the node splits, pushes a task for each
    child. */
 static ak_status grow_node(builder *b, ak_error *err)
@@ -219,20 +178,19 @@ static ak_status grow_node(builder *b, ak_error *err)
     if (t.parent != SIZE_MAX) {
         forest->nodes[t.parent].other = (uint32_t)index;
     }
-    node made = {.column = NOWHERE};
+    ak_forest_node made = {.column = AK_FOREST_LEAF};
     describe(&made.mean, &made.variance, b, &t);
-    split s = {.column = NOWHERE};
+    split s = {.column = AK_FOREST_LEAF};
     bool pure = made.variance <= 1e-18 * square(made.mean); /* all y are equal but for rounding */
-    if (!pure && t.count >= 2 * b->options->leaf_min && t.depth + 1 < DEPTH_MAX) {
+    if (!pure && t.count >= 2 * b->options->leaf_min && t.depth + 1 < AK_FOREST_DEPTH_MAX) {
         s = find_split(b, &t);
     }
     made.column = s.column;
     made.level = s.level;
-    if (s.column == NOWHERE) {
+    if (s.column == AK_FOREST_LEAF) {
         forest->nodes[index] = made;
         return AK_OK;
     }
-    made.share = level_share(forest, &t, &s);
     forest->nodes[index] = made;
     size_t front = partition(b, &t, &s);
     task *second = &b->tasks[b->task_count++];
@@ -249,20 +207,17 @@ static ak_status grow_node(builder *b, ak_error *err)
     if (forest->ordered[s.column]) {
         first->reach[s.column].high = s.level;
         second->reach[s.column].low = (uint16_t)(s.level + 1);
-    } else {
-        first->reach[s.column] = (range){0, 0};
-        second->reach[s.column].high--;
     }
     return AK_OK;
 }
 
 /* Returns the leaf of a tree that a row falls into. */
-static const node *leaf_of(const ak_forest *forest, size_t tree, const uint16_t *row)
+static const ak_forest_node *leaf_of(const ak_forest *forest, size_t tree, const uint16_t *row)
 {
     size_t at = forest->root[tree];
-    while (forest->nodes[at].column != NOWHERE) {
-        const node *n = &forest->nodes[at];
-        at = satisfies(forest, n->column, n->level, row[n->column]) ? at + 1 : n->other;
+    while (forest->nodes[at].column != AK_FOREST_LEAF) {
+        const ak_forest_node *n = &forest->nodes[at];
+        at = ak_forest_satisfies(forest, n->column, n->level, row[n->column]) ? at + 1 : n->other;
     }
     return &forest->nodes[at];
 }
@@ -317,64 +272,6 @@ static ak_status grow_tree(builder *b, ak_error *err)
     return AK_OK;
 }
 
-/* A node that is reached, and the share of all configurations that reach it. */
-typedef struct step {
-    uint32_t node;
-    double share;
-} step;
-
-/* Returns the mean prediction of a tree if some columns are fixed and all levels of the others
-   are equally likely. value[c] is the level of a fixed column, or negative. *square_mean gets
-   the mean of the squared prediction; it may be NULL. */
-static double average(double *square_mean, const ak_forest *forest, size_t tree,
-                      const int32_t *value)
-{
-    step stack[DEPTH_MAX + 1];
-    size_t count = 0;
-    stack[count++] = (step){forest->root[tree], 1.0};
-    double sum = 0.0;
-    double squares = 0.0;
-    while (count > 0) {
-        step at = stack[--count];
-        const node *n = &forest->nodes[at.node];
-        if (n->column == NOWHERE) {
-            sum += at.share * n->mean;
-            squares += at.share * square(n->mean);
-            continue;
-        }
-        int32_t v = value[n->column];
-        double share =
-            v < 0 ? n->share : (double)satisfies(forest, n->column, n->level, (uint16_t)v);
-        if (share < 1.0) {
-            stack[count++] = (step){n->other, at.share * (1.0 - share)};
-        }
-        if (share > 0.0) {
-            stack[count++] = (step){at.node + 1, at.share * share};
-        }
-    }
-    if (square_mean != NULL) {
-        *square_mean = squares;
-    }
-    return sum;
-}
-
-static void free_all(int32_t *value)
-{
-    for (size_t c = 0; c < AK_PARAMETERS_MAX; c++) {
-        value[c] = -1;
-    }
-}
-
-static double total_variance(const ak_forest *forest, size_t tree)
-{
-    int32_t value[AK_PARAMETERS_MAX];
-    free_all(value);
-    double squares;
-    double mean = average(&squares, forest, tree, value);
-    double variance = squares - square(mean);
-    return variance > 1e-12 * squares ? variance : 0.0;
-}
-
 static ak_status check(const ak_forest_data *data, const ak_forest_options *options, ak_error *err)
 {
     if (data->count == 0 || data->count > AK_FOREST_ROWS_MAX) {
@@ -408,17 +305,16 @@ static ak_status open_builder(builder *b, ak_error *err)
         widest = features->column[c].levels > widest ? features->column[c].levels : widest;
     }
     forest->root = ak_alloc(b->options->trees, sizeof *forest->root);
-    forest->total = ak_alloc(b->options->trees, sizeof *forest->total);
     b->order = ak_alloc(b->data->count, sizeof *b->order);
     b->sum = ak_alloc(widest, sizeof *b->sum);
     b->hits = ak_alloc(widest, sizeof *b->hits);
-    b->tasks = ak_alloc(DEPTH_MAX + 1, sizeof *b->tasks);
+    b->tasks = ak_alloc(AK_FOREST_DEPTH_MAX + 1, sizeof *b->tasks);
     b->seen = ak_alloc(b->data->count, sizeof *b->seen);
     b->opinions = ak_alloc(b->data->count, sizeof *b->opinions);
     b->asked = ak_alloc(b->data->count, sizeof *b->asked);
     bool complete = b->seen != NULL && b->opinions != NULL && b->asked != NULL &&
-                    forest->root != NULL && forest->total != NULL && b->order != NULL &&
-                    b->sum != NULL && b->hits != NULL && b->tasks != NULL;
+                    forest->root != NULL && b->order != NULL && b->sum != NULL && b->hits != NULL &&
+                    b->tasks != NULL;
     return complete ? AK_OK : ak_fail_memory(err);
 }
 
@@ -445,12 +341,9 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
         }
     }
     b.forest->out_of_bag = status == AK_OK ? out_of_bag(&b) : (double)NAN;
-    for (size_t tree = 0; status == AK_OK && tree < b.forest->trees; tree++) {
-        b.forest->total[tree] = total_variance(b.forest, tree);
-    }
     double floor_variance = square(options->leaf_spread);
     for (size_t i = 0; i < b.forest->node_count; i++) {
-        node *n = &b.forest->nodes[i];
+        ak_forest_node *n = &b.forest->nodes[i];
         n->variance = n->variance > floor_variance ? n->variance : floor_variance;
     }
     ak_free(b.order);
@@ -473,7 +366,6 @@ void ak_forest_free(ak_forest *forest)
     if (forest != NULL) {
         ak_free(forest->nodes);
         ak_free(forest->root);
-        ak_free(forest->total);
         ak_free(forest);
     }
 }
@@ -492,7 +384,7 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
     /* subtracted before squaring: the means are close and their squares large */
     double first = 0.0;
     for (size_t tree = 0; tree < forest->trees; tree++) {
-        const node *leaf = leaf_of(forest, tree, row);
+        const ak_forest_node *leaf = leaf_of(forest, tree, row);
         first = tree == 0 ? leaf->mean : first;
         sum += leaf->mean - first;
         squares += square(leaf->mean - first);
@@ -504,57 +396,4 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
         double between = squares / trees - square(centre);
         *variance = within / trees + (between > 0.0 ? between : 0.0);
     }
-}
-
-/* Returns the variance of a tree's prediction over the levels of one column, or of two if b is
-   not SIZE_MAX, averaged over all other columns. */
-static double explained(const ak_forest *forest, size_t tree, size_t a, size_t b)
-{
-    int32_t value[AK_PARAMETERS_MAX];
-    free_all(value);
-    size_t others = b == SIZE_MAX ? 1 : forest->levels[b];
-    double cells = (double)forest->levels[a] * (double)others;
-    double sum = 0.0;
-    double squares = 0.0;
-    double all = average(NULL, forest, tree, value);
-    for (size_t v = 0; v < forest->levels[a]; v++) {
-        value[a] = (int32_t)v;
-        for (size_t w = 0; w < others; w++) {
-            if (b != SIZE_MAX) {
-                value[b] = (int32_t)w;
-            }
-            double difference = average(NULL, forest, tree, value) - all;
-            sum += difference;
-            squares += square(difference);
-        }
-    }
-    return squares / cells - square(sum / cells);
-}
-
-double ak_forest_effect(const ak_forest *forest, size_t column)
-{
-    double sum = 0.0;
-    size_t trees = 0;
-    for (size_t tree = 0; tree < forest->trees; tree++) {
-        if (forest->total[tree] > 0.0) {
-            sum += explained(forest, tree, column, SIZE_MAX) / forest->total[tree];
-            trees++;
-        }
-    }
-    return trees > 0 ? fmax(sum / (double)trees, 0.0) : 0.0;
-}
-
-double ak_forest_interaction(const ak_forest *forest, size_t a, size_t b)
-{
-    double sum = 0.0;
-    size_t trees = 0;
-    for (size_t tree = 0; tree < forest->trees; tree++) {
-        if (forest->total[tree] > 0.0) {
-            double alone =
-                explained(forest, tree, a, SIZE_MAX) + explained(forest, tree, b, SIZE_MAX);
-            sum += (explained(forest, tree, a, b) - alone) / forest->total[tree];
-            trees++;
-        }
-    }
-    return trees > 0 ? fmax(sum / (double)trees, 0.0) : 0.0;
 }

@@ -8,8 +8,8 @@
  *     ak_forest_options options = AK_FOREST_DEFAULT;
  *     status = ak_forest_fit(&forest, &data, &options, err);
  *     ak_forest_predict(&mean, &variance, forest, row);
- *     share = ak_forest_effect(forest, 3);            parameter 3 alone: 0..1 of the variance
- *     share = ak_forest_interaction(forest, 3, 5);    what 3 and 5 do together beyond that
+ *     ak_forest_effects(alone, forest, err);        alone[3]: 0..1 of the variance
+ *     ak_forest_interactions(pairs, forest, 3, err);   pairs[5]: what 3 and 5 do beyond that
  *
  * A number is split by a threshold, a text by one of its values. Thresholds are drawn between the
  * levels that were seen, so that trees disagree where nothing was measured. The trees' predictions
@@ -30,6 +30,9 @@
 
 #define AK_FOREST_ROWS_MAX  1000000
 #define AK_FOREST_TREES_MAX 1000
+/* Largest product of the levels of two columns whose interaction is computed: that of two columns
+   of 64. A column with more levels is usually a counter. */
+#define AK_FOREST_CELLS_MAX 4096
 
 typedef struct ak_forest ak_forest;
 
@@ -76,10 +79,12 @@ double ak_forest_out_of_bag(const ak_forest *forest);
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
                        const uint16_t *row);
 
-/* Both functions return a share of the variance, averaged over the trees. The first returns the
-   share that one column explains alone, the second the share that two different columns explain
-   together beyond their own effects. The share is 0 if all y are equal. */
-double ak_forest_effect(const ak_forest *forest, size_t column);
-double ak_forest_interaction(const ak_forest *forest, size_t a, size_t b);
+/* Both functions write a share of the variance for each column, averaged over the trees. The first
+   writes the share that the column explains alone, the second the share that it explains together
+   with a given column beyond their own effects; that is 0 for the given column itself and for
+   pairs with more than AK_FOREST_CELLS_MAX pairs of levels. All shares are 0 if all y are equal. */
+ak_status ak_forest_effects(double *out, const ak_forest *forest, ak_error *err);
+ak_status ak_forest_interactions(double *out, const ak_forest *forest, size_t column,
+                                 ak_error *err);
 
 #endif

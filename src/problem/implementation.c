@@ -91,15 +91,23 @@ bool ak_implementation_is_triton(const ak_implementation_spec *implementation)
     return implementation->language != NULL && strcmp(implementation->language, TRITON) == 0;
 }
 
+/* A list of texts in a space file. */
+typedef struct text_list {
+    const json_t *object;
+    const char *key;
+    const char *where;
+} text_list;
+
 static ak_status read_strings(const char *const **out, size_t *count, ak_problem *problem,
-                              const json_t *object, const char *key, size_t max, const char *where,
-                              ak_error *err)
+                              const text_list *from, ak_error *err)
 {
+    const char *where = from->where, *key = from->key;
     json_t *array;
-    AK_DO(ak_json_array_or_null(&array, object, key, where, err));
+    AK_DO(ak_json_array_or_null(&array, from->object, key, where, err));
     *count = json_array_size(array);
-    if (*count > max) {
-        return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %zu entries", where, key, max);
+    if (*count > AK_INCLUDES_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %zu entries", where, key,
+                       (size_t)AK_INCLUDES_MAX);
     }
     const char **list = ak_arena_alloc(problem->arena, (*count + 1) * sizeof *list);
     if (list == NULL) {
@@ -138,8 +146,7 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     size_t count = 0;
     ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
-    AK_TRY(
-        read_strings(&includes, &count, problem, kernel, "Include", AK_INCLUDES_MAX, where, err));
+    AK_TRY(read_strings(&includes, &count, problem, &(text_list){kernel, "Include", where}, err));
     AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
     for (size_t i = 0; i < count; i++) {
         AK_TRY(add_source(&source, problem, files, includes[i], err));
@@ -200,8 +207,8 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
     size_t count = 0;
     unsigned dtypes = 0;
     ak_dtype dtype;
-    ak_status status = read_strings(&names, &count, problem, kernel, "Dtypes", AK_INCLUDES_MAX,
-                                    implementation->where, err);
+    const text_list list = {kernel, "Dtypes", implementation->where};
+    ak_status status = read_strings(&names, &count, problem, &list, err);
     for (size_t i = 0; status == AK_OK && i < count; i++) {
         bool known = ak_dtype_parse(&dtype, names[i]), has = false;
         for (size_t d = 0; known && d < problem->dtype_count; d++) {
@@ -328,8 +335,8 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
 {
     const char *where = implementation->where;
     ak_status status = AK_OK;
-    AK_TRY(read_strings(&implementation->options, &implementation->option_count, problem, kernel,
-                        "CompilerOptions", AK_INCLUDES_MAX, where, err));
+    AK_TRY(read_strings(&implementation->options, &implementation->option_count, problem,
+                        &(text_list){kernel, "CompilerOptions", where}, err));
     if (files != NULL) {
         for (size_t i = 0; i < implementation->option_count; i++) {
             AK_TRY(ak_implementation_check_option(implementation, implementation->options[i], err));

@@ -633,8 +633,11 @@ static void make_notes(scanner *s)
              "file");
     } else {
         note(s, "parameters",
-             "none was found (template arguments, #ifndef/#define, -DNAME=16); write them into the "
-             "space file");
+             strcmp(s->backend, "host") == 0
+                 ? "none was found (template arguments, #ifndef/#define, -DNAME=16); write them "
+                   "into the space file"
+                 : "none was found (template arguments, #ifndef/#define, -DNAME=16), so only the "
+                   "launch has one, block_size_x; write others into the space file");
     }
     size_t sizes = count_sizes(s);
     (void)snprintf(what, sizeof what, "shapes of the arrays");
@@ -672,7 +675,7 @@ static void make_notes(scanner *s)
              "__CUDACC_RTC__ and #endif in the copied file");
     }
     note(s, "reference",
-         "candidates are compared with the default configuration; write "
+         "candidates are compared with the default configuration; write the body of "
          "reference.c and name it in problem.json");
 }
 

@@ -139,6 +139,12 @@ double ak_objective_value(const ak_objective *o, double cost)
     return o != NULL && o->maximise && cost > 0 ? 1 / cost : cost;
 }
 
+void ak_objective_print(ak_buf *out, const ak_objective *o, double cost)
+{
+    const char *unit = ak_objective_unit(o);
+    ak_buf_print(out, "%.4g%s%s", ak_objective_value(o, cost), unit[0] == 0 ? "" : " ", unit);
+}
+
 ak_status ak_objective_check(const ak_objective *o,
                              bool (*knows)(const void *context, const char *name),
                              const void *context, ak_error *err)

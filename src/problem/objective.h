@@ -19,6 +19,7 @@
 #ifndef AK_PROBLEM_OBJECTIVE_H
 #define AK_PROBLEM_OBJECTIVE_H
 
+#include "base/buf.h"
 #include "space/space.h"
 
 /* The name of the choice. */
@@ -44,6 +45,9 @@ bool ak_objective_weighs(const ak_objective *objective);
 const char *ak_objective_unit(const ak_objective *objective);
 /* Returns the value that a cost stands for. */
 double ak_objective_value(const ak_objective *objective, double cost);
+/* Appends that value with four digits: "8.25 ms", "2.5 J", or the number alone if it has no unit.
+ */
+void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost);
 /* Refuses names that are neither measured nor known to `knows`. */
 ak_status ak_objective_check(const ak_objective *objective,
                              bool (*knows)(const void *context, const char *name),

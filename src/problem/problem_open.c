@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/asset.h"
 #include "problem/python_kernel.h"
 
@@ -111,7 +112,38 @@ out:
     return status;
 }
 
-/* Refuses a source, of which a kernel is to be made first. */
+static ak_status refuse_file(const char *name, ak_error *err)
+{
+    return ak_fail(err, AK_INVALID,
+                   "%.200s: is no kernel; a kernel is a folder with problem.json and a "
+                   "space file, which 'autokernel new kernel NAME' begins "
+                   "(docs/howto-kernel.md), a T1 file (.json), a Triton file (.py) or, with "
+                   "--device sim, a recording",
+                   name);
+}
+
+/* Returns whether a file can be neither a T1 file nor a recording, so that what is wrong with its
+   JSON would mislead. */
+static bool is_foreign(const char *name)
+{
+    if (ak_fs_has_suffix(name, ".json")) {
+        return false;
+    }
+    FILE *file = fopen(name, "re");
+    int first = file == NULL ? EOF : fgetc(file);
+    while (first > 0 && first < 0x7f && ak_ascii_is_blank((char)first)) {
+        first = fgetc(file);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    /* packed files and the marks of UTF-8 and UTF-16 may be either */
+    bool foreign =
+        first != EOF && (first == 0 || strchr("{[\x1f\xef\xff\xfe", (char)first) == NULL);
+    return foreign && !ak_fs_begins(name, "SQLite", 6);
+}
+
+/* Refuses a source, of which a kernel is to be made first, and what is no text of ours. */
 static ak_status refuse_source(const char *name, ak_error *err)
 {
     static const char *const scanned[] = {".c", ".cpp", ".cc", ".cxx", ".cu", ".cl"};
@@ -120,21 +152,17 @@ static ak_status refuse_source(const char *name, ak_error *err)
         if (ak_fs_has_suffix(name, scanned[i])) {
             return ak_fail(
                 err, AK_INVALID,
-                "%.200s: is a source; `autokernel new kernel NAME --from %.200s` makes a "
+                "%.200s: is a source; 'autokernel new kernel NAME --from %.200s' makes a "
                 "kernel of it",
                 name, name);
         }
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (ak_fs_has_suffix(name, others[i])) {
-            return ak_fail(err, AK_INVALID,
-                           "%.200s: is no kernel; a kernel is a folder with problem.json and a "
-                           "space file, which `autokernel new kernel NAME` begins "
-                           "(docs/howto-kernel.md), a T1 file (.json) or a Triton file (.py)",
-                           name);
+            return refuse_file(name, err);
         }
     }
-    return AK_OK;
+    return is_foreign(name) ? refuse_file(name, err) : AK_OK;
 }
 
 static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak_error *err)

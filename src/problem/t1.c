@@ -10,6 +10,14 @@
 #include "base/fs.h"
 #include "problem/t1_kernel.h"
 
+/* Returns what our export (format_t1.c) notes of a kernel of the host, which T1 has no word for and
+   whose options the members of T1 cannot hold; NULL: the file is another. */
+static const json_t *exported_host(const json_t *document)
+{
+    const json_t *own = json_object_get(document, "autokernel");
+    return strcmp(ak_json_text_at(own, "backend"), "host") == 0 ? own : NULL;
+}
+
 ak_status ak_t1_backend(const char **out, const json_t *document, const char *where, ak_error *err)
 {
     static const struct {
@@ -19,6 +27,10 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
     json_t *kernel = NULL;
     const char *language = NULL;
     *out = "none";
+    if (exported_host(document) != NULL) {
+        *out = "host";
+        return AK_OK;
+    }
     ak_status status = AK_OK;
     AK_TRY(ak_json_object_or_null(&kernel, document, "KernelSpecification", where, err));
     if (kernel != NULL) {
@@ -120,6 +132,12 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     ak_kernel_files *files = ak_alloc(1, sizeof *files);
     ak_status status = files == NULL ? ak_fail_memory(err) : AK_OK;
     AK_TRY(status);
+    const json_t *own = exported_host(document);
+    AK_TRY(own == NULL ? AK_OK
+                       : ak_fail(err, AK_INVALID,
+                                 "%s: this is the space of the kernel %.60s, written for other "
+                                 "tuners; tune the kernel itself",
+                                 path, ak_json_text_at(own, "kernel")));
     AK_TRY(ak_t1_backend(&backend, document, path, err));
     AK_TRY(json_object_get(kernel, "Arguments") != NULL
                ? AK_OK

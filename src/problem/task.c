@@ -99,6 +99,13 @@ const char *ak_task_size(const ak_task *task)
     return task->size_text;
 }
 
+int64_t ak_task_fact(const ak_task *task, const char *name)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
+    return known ? value.as.integer : 0;
+}
+
 ak_dtype ak_task_operands(const ak_task *task)
 {
     for (size_t i = 0; i < task->problem->argument_count; i++) {

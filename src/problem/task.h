@@ -28,7 +28,9 @@ typedef struct ak_shape {
     size_t bytes[AK_ARGUMENTS_MAX];
     double fill[AK_ARGUMENTS_MAX][2]; /* numbers of the fill of each argument (ak_fill_kind) */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
-    double relative, rms;             /* tolerance; see check/compare.h */
+    double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
+    /* tolerance of each argument: that of its own dtype if the problem has one, else the task's */
+    double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
 } ak_shape;
 
 struct ak_task {
@@ -119,6 +121,8 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
+/* Returns a whole number that is known of the device ("l2_bytes"); 0 if it is not. */
+int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype whose rate of arithmetic limits the task: that of its 8-bit arguments, if it
    has any, else the task's. */
 ak_dtype ak_task_operands(const ak_task *task);

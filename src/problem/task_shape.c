@@ -86,6 +86,27 @@ out:
     return status;
 }
 
+/* Evaluates the tolerance of a dtype. A dtype without one leaves the numbers as they are. */
+static ak_status measure_tolerance(double *relative, double *rms, const ak_task *task,
+                                   ak_dtype dtype, ak_scope *scope, const char *where,
+                                   ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < problem->tolerance_count; i++) {
+        const ak_tolerance_spec *tolerance = &problem->tolerances[i];
+        if (tolerance->dtype != dtype) {
+            continue;
+        }
+        AK_TRY(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(dtype), err));
+        AK_TRY(measure_number(relative, tolerance->relative, "the relative tolerance", scope, where,
+                              err));
+        AK_TRY(measure_number(rms, tolerance->rms, "the rms tolerance", scope, where, err));
+    }
+out:
+    return status;
+}
+
 static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scope,
                               const char *where, ak_error *err)
 {
@@ -93,15 +114,15 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
     ak_status status = AK_OK;
     AK_TRY(measure_number(&out->flops, problem->flops, "flops", scope, where, err));
     AK_TRY(measure_number(&out->traffic, problem->bytes, "bytes", scope, where, err));
-    AK_TRY(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(task->dtype), err));
-    for (size_t i = 0; i < problem->tolerance_count; i++) {
-        const ak_tolerance_spec *tolerance = &problem->tolerances[i];
-        if (tolerance->dtype != task->dtype) {
-            continue;
+    AK_TRY(measure_tolerance(&out->relative, &out->rms, task, task->dtype, scope, where, err));
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        out->own_relative[i] = out->relative;
+        out->own_rms[i] = out->rms;
+        if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
+            AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task, argument->dtype,
+                                     scope, where, err));
         }
-        AK_TRY(measure_number(&out->relative, tolerance->relative, "the relative tolerance", scope,
-                              where, err));
-        AK_TRY(measure_number(&out->rms, tolerance->rms, "the rms tolerance", scope, where, err));
     }
 out:
     return status;

@@ -20,8 +20,6 @@
 /* Pairs are searched among the parameters with the greatest effects. A pair whose members have no
    effect alone is found if one of them is in this set. */
 #define PARTNERS_MAX 12
-/* Cells of the table of a pair, 64 * 64. Parameters with more values are not tuned but counted. */
-#define CELLS_MAX 4096
 /* A weaker interaction is not reported. */
 #define PAIR_MIN 0.005
 
@@ -342,25 +340,23 @@ static void keep_pair(ak_importance *importance, const ak_importance_pair *pair)
     }
 }
 
-static void weigh(ak_importance *importance, const table *t, const ak_forest *forest)
+static ak_status weigh(ak_importance *importance, const table *t, const ak_forest *forest,
+                       ak_error *err)
 {
-    double effect[AK_PARAMETERS_MAX];
+    double effect[AK_PARAMETERS_MAX], together[AK_PARAMETERS_MAX];
     size_t order[AK_PARAMETERS_MAX], count = t->features.count;
+    AK_DO(ak_forest_effects(effect, forest, err));
     for (size_t f = 0; f < count; f++) {
-        effect[f] = ak_forest_effect(forest, f);
         importance->parameters[t->features.column[f].parameter].share = effect[f];
         importance->parameters[t->features.column[f].parameter].shared = effect[f];
     }
     by_effect(order, effect, count);
     for (size_t i = 0; i < count && i < PARTNERS_MAX; i++) {
+        AK_DO(ak_forest_interactions(together, forest, order[i], err));
         for (size_t j = i + 1; j < count; j++) {
-            const ak_column *a = &t->features.column[order[i]];
-            const ak_column *b = &t->features.column[order[j]];
-            if (a->levels * b->levels > CELLS_MAX) {
-                continue;
-            }
-            ak_importance_pair pair = {.a = a->parameter, .b = b->parameter};
-            pair.share = ak_forest_interaction(forest, order[i], order[j]);
+            ak_importance_pair pair = {.a = t->features.column[order[i]].parameter,
+                                       .b = t->features.column[order[j]].parameter,
+                                       .share = together[order[j]]};
             importance->parameters[pair.a].shared += pair.share;
             importance->parameters[pair.b].shared += pair.share;
             if (pair.share >= PAIR_MIN) {
@@ -368,6 +364,7 @@ static void weigh(ak_importance *importance, const table *t, const ak_forest *fo
             }
         }
     }
+    return AK_OK;
 }
 
 /* Sorts the parameters, most important first, and renumbers the pairs. */
@@ -426,8 +423,8 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";
     } else {
-        weigh(importance, t, forest);
-        status = find_regions(importance, t, err);
+        status = weigh(importance, t, forest, err);
+        status = status == AK_OK ? find_regions(importance, t, err) : status;
         status = status == AK_OK ? sort_parameters(importance, err) : status;
     }
     ak_forest_free(forest);

@@ -39,7 +39,7 @@ static bool same(const line *a, const line *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* The part of both texts that differs: lines [from, old_to) and [from, new_to). */
+/* The comparison of two texts, of which lines [from, old_to) and [from, new_to) differ; from 0. */
 typedef struct diff {
     lines before, after;
     size_t from, old_to, new_to;

@@ -6,7 +6,7 @@
 
 typedef struct ak_line_change {
     char kind;        /* '-' a line of the old text, '+' of the new one */
-    size_t line;      /* its number there, from 1 */
+    size_t line;      /* number of the line in that text, from 1 */
     const char *text; /* borrowed from the text, without the line break */
     size_t length;
 } ak_line_change;

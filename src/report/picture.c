@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "report/headline.h"
 
@@ -30,12 +31,12 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
     size_t columns = model->count < SPARK_COLUMNS ? model->count : SPARK_COLUMNS;
     double first = model->steps[0].trial->median_ms;
     double last = model->steps[model->step_count - 1].trial->median_ms;
-    double range = log(first / last);
+    double range = log(first) - log(last); /* their ratio may exceed a double */
     ak_headline_ms(out, first);
     ak_buf_putc(out, ' ');
     for (size_t c = 0; c < columns; c++) {
         double ms = best_after(model, (c + 1) * model->count / columns);
-        double height = ms <= 0 ? -1 : range > 0 ? log(first / ms) / range : 1;
+        double height = ms <= 0 ? -1 : range > 0 ? (log(first) - log(ms)) / range : 1;
         ak_buf_puts(out, height < 0 ? " " : blocks[(size_t)(height * 7 + 0.5)]);
     }
     ak_buf_putc(out, ' ');
@@ -56,10 +57,18 @@ typedef struct plane {
     char cell[ROWS][COLUMNS];
 } plane;
 
+/* Returns the cell of a value, which is the first or the last one for all that lie outside, and for
+   what is no number. */
 static size_t place(double value, double low, double high, size_t cells)
 {
-    double at = log(value / low) / log(high / low) * (double)(cells - 1);
-    return at <= 0 ? 0 : at >= (double)(cells - 1) ? cells - 1 : (size_t)(at + 0.5);
+    double at = (log(value) - log(low)) / (log(high) - log(low)) * (double)(cells - 1);
+    return !(at > 0) ? 0 : at >= (double)(cells - 1) ? cells - 1 : (size_t)(at + 0.5);
+}
+
+/* Figures of a device beyond these are of no device. A record may hold any number. */
+static bool is_sane(double value)
+{
+    return value > 1e-12 && value < 1e12;
 }
 
 static void put(plane *p, double x, double y, char sign)
@@ -68,6 +77,18 @@ static void put(plane *p, double x, double y, char sign)
         size_t row = ROWS - 1 - place(y, p->y_low, p->y_high, ROWS);
         p->cell[row][place(x, p->x_low, p->x_high, COLUMNS)] = sign;
     }
+}
+
+/* Puts a sign beside those that stand at its place already. */
+static void put_beside(plane *p, double x, double y, char sign)
+{
+    size_t row = ROWS - 1 - place(y, p->y_low, p->y_high, ROWS);
+    size_t column = place(x, p->x_low, p->x_high, COLUMNS);
+    while (column + 1 < COLUMNS &&
+           (p->cell[row][column] == '*' || ak_ascii_is_letter(p->cell[row][column]))) {
+        column++;
+    }
+    p->cell[row][column] = sign;
 }
 
 static void draw_roof(plane *p, const ak_placement *roof)
@@ -123,8 +144,11 @@ static void print_plane(ak_buf *out, const plane *p, double intensity)
     for (size_t r = 0; r < ROWS; r++) {
         double share = (double)(ROWS - 1 - r) / (ROWS - 1);
         bool labelled = r % 4 == 0;
-        (void)ak_number_print(text, sizeof text, "%.3g",
-                              p->y_low * pow(p->y_high / p->y_low, share));
+        double tflops = p->y_low * pow(p->y_high / p->y_low, share);
+        (void)ak_number_print(text, sizeof text, "%.3g", tflops);
+        if (strlen(text) > LABEL - 2) { /* such as 0.000527 */
+            (void)ak_number_print(text, sizeof text, "%.1e", tflops);
+        }
         size_t width = COLUMNS;
         while (width > 0 && p->cell[r][width - 1] == ' ') {
             width--;
@@ -148,7 +172,7 @@ static void draw_bar(ak_buf *out, const char *name, double share)
 {
     static const char full[] = "##################################################";
     double shown = share > 1 ? 1 : share;
-    if (share > 0) {
+    if (is_sane(share)) {
         ak_buf_print(out, "%-10s |%-*.*s| %.1f %%\n", name, (int)sizeof full - 1,
                      (int)((double)(sizeof full - 1) * shown + 0.5), full, share * 100);
     }
@@ -160,8 +184,8 @@ void ak_picture_roofline(ak_buf *out, const ak_report_model *model)
     if (!model->best.found) {
         return;
     }
-    if (!(roof->intensity > 0 && roof->peak_tflops > 0 && roof->bandwidth_gbs > 0) ||
-        !(model->best.tflops > 0)) {
+    if (!is_sane(roof->intensity) || !is_sane(roof->peak_tflops) || !is_sane(roof->bandwidth_gbs) ||
+        !is_sane(model->best.tflops)) {
         draw_bar(out, "arithmetic", roof->compute_utilisation);
         draw_bar(out, roof->cache ? "cache" : "memory", roof->bandwidth_utilisation);
         return;
@@ -182,15 +206,15 @@ void ak_picture_roofline(ak_buf *out, const ak_report_model *model)
     for (size_t i = 0; i < model->ok_count; i++) {
         put(&p, roof->intensity, model->ranking[i]->tflops, '.');
     }
+    put(&p, roof->intensity, model->best.tflops, '*');
     size_t i, library = 0;
     const json_t *one;
     json_array_foreach(json_object_get(model->result, "contestants"), i, one)
     {
         if (is_library(one)) {
-            put(&p, roof->intensity, ak_json_number_at(one, "tflops"), sign_of(library++));
+            put_beside(&p, roof->intensity, ak_json_number_at(one, "tflops"), sign_of(library++));
         }
     }
-    put(&p, roof->intensity, model->best.tflops, '*');
     print_plane(out, &p, roof->intensity);
     print_legend(out, model);
 }

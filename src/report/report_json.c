@@ -186,10 +186,24 @@ static json_t *llm_of(const ak_report_model *model)
     return json_is_object(llm) ? json_deep_copy(llm) : json_null();
 }
 
+/* Returns the members of a list of the result that are of a type: readers rely on it, but a record
+   may hold any JSON. */
+static json_t *list_of(const ak_report_model *model, const char *key, json_type type)
+{
+    json_t *list = json_array(), *one;
+    size_t i;
+    json_array_foreach(json_object_get(model->result, key), i, one)
+    {
+        if (json_typeof(one) == type && json_array_append_new(list, json_deep_copy(one)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 json_t *ak_report_object(const ak_report_model *model)
 {
-    const json_t *finish = json_object_get(model->result, "contestants");
-    const json_t *warnings = json_object_get(model->result, "warnings");
     size_t top = model->ok_count < AK_REPORT_ROWS_MAX ? model->ok_count : AK_REPORT_ROWS_MAX;
     json_t *report = json_object();
     bool good =
@@ -202,9 +216,8 @@ json_t *ak_report_object(const ak_report_model *model)
                     model->best.found ? ak_placement_json(&model->best.placement) : json_null()) &&
         ak_json_set(report, "baseline", baseline_of(model)) &&
         ak_json_set(report, "llm", llm_of(model)) &&
-        ak_json_set(report, "finish", finish == NULL ? json_array() : json_deep_copy(finish)) &&
-        ak_json_set(report, "warnings",
-                    warnings == NULL ? json_array() : json_deep_copy(warnings)) &&
+        ak_json_set(report, "finish", list_of(model, "contestants", JSON_OBJECT)) &&
+        ak_json_set(report, "warnings", list_of(model, "warnings", JSON_STRING)) &&
         (json_object_get(model->result, "sanitizers") == NULL ||
          ak_json_set(report, "sanitizers",
                      json_deep_copy(json_object_get(model->result, "sanitizers")))) &&

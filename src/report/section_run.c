@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/device_name.h"
 #include "base/number.h"
 #include "base/alloc.h"
 #include "measure/overlap.h"
+#include "report/candidate_name.h"
 #include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
@@ -55,7 +57,7 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
     ak_section_pair(b, "strategy", run->strategy);
-    const bool recorded = run->device != NULL && strncmp(run->device, "sim:", 4) == 0;
+    const bool recorded = ak_device_is_recorded(run->device);
     ak_section_pairf(b, "started", "%s%s", run->started,
                      recorded ? " (the clock of a recording begins in 1970)" : "");
     ak_section_pair(b, "ended",
@@ -225,7 +227,7 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
         double its = json_number_value(json_object_get(other, "ms"));
         rank += json_is_string(json_object_get(other, "config")) && its > 0 && its < ms ? 1 : 0;
     }
-    bool ranked = strstr(name, "finalist") != NULL || strncmp(name, "candidate ", 10) == 0;
+    bool ranked = ak_candidate_is_ranked(name);
     ak_section_cellf(b, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : name);
 }
 

@@ -174,8 +174,8 @@ static void add_verdict(ak_section_builder *b, double ratio, double low, double 
         ak_section_cell(b, "-");
         return;
     }
-    ak_speed_verdict verdict =
-        low > 0 ? ak_verdict_between(low, high, 0, true) : AK_SPEED_UNDECIDED;
+    const ak_stats speed = {.low = low, .high = high};
+    ak_speed_verdict verdict = ak_verdict_of(&speed, NULL, true);
     ak_section_ratio(b, ratio,
                      verdict == AK_SPEED_TIE         ? "x (tie)"
                      : verdict == AK_SPEED_UNDECIDED ? "x (not decided)"
@@ -186,11 +186,11 @@ static void add_versions(ak_section_builder *b, const ak_versions *v)
 {
     ak_section_begin(b, "Versions of the kernel", 8);
     ak_section_notef(b,
-                     "All runs of %s %s %s %s on %s, oldest version first; run %s is of version "
+                     "All runs of %s %s %s%s%s on %s, oldest version first; run %s is of version "
                      "%zu. Speed is that of a version's best over the best of the version before. "
                      "They were not measured beside each other.",
-                     v->run.kernel, v->run.size, v->run.dtype, v->run.choices, v->run.device,
-                     v->run.id, v->at + 1);
+                     v->run.kernel, v->run.size, v->run.dtype, v->run.choices[0] == 0 ? "" : " ",
+                     v->run.choices, v->run.device, v->run.id, v->at + 1);
     static const char *const headers[] = {"version", "since",    "runs",  "trials",
                                           "best ms", "interval", "speed", "best configuration"};
     for (size_t c = 0; c < 8; c++) {

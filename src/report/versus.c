@@ -177,7 +177,8 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     char ratio[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *x = &v->a.best, *y = &v->b.best;
     begin(b, "What each found", "", true);
-    ak_speed_verdict verdict = ak_verdict_between(v->low, v->high, 0, true);
+    const ak_stats speed = {.low = v->low, .high = v->high};
+    ak_speed_verdict verdict = ak_verdict_of(&speed, NULL, true);
     if (!same_task(v)) {
         ak_section_notef(b, "The runs solve different tasks (%s): their times do not compare.",
                          difference(v));
@@ -327,9 +328,9 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
     ak_section_begin(b, "Configurations that both tried", 4);
     char median[AK_REAL_BYTES];
     ak_section_notef(b,
-                     "%zu, of which %zu were faster in B; the median is %s times as fast in B. "
+                     "%zu, of which %zu %s faster in B; the median is %s times as fast in B. "
                      "Shown are those that differ most.",
-                     v->common_count, faster,
+                     v->common_count, faster, faster == 1 ? "was" : "were",
                      ak_number_ratio(median, v->common[v->common_count / 2].ratio));
     ak_section_column(b, 0, "A, ms", true);
     ak_section_column(b, 1, "B, ms", true);

@@ -61,7 +61,10 @@ json_t *ak_shown_workers(const json_t *said)
         json_t *one = json_object();
         const json_t *seat = json_object_get(worker, "seat");
         json_int_t number = json_is_integer(seat) ? json_integer_value(seat) : (json_int_t)i;
-        bool good = ak_json_set(one, "seat", json_integer(number));
+        const json_t *share = json_object_get(worker, "compile_workers");
+        json_int_t compilers = json_is_integer(share) ? json_integer_value(share) : 0;
+        bool good = ak_json_set(one, "seat", json_integer(number)) &&
+                    ak_json_set(one, "compile_workers", json_integer(compilers));
         for (size_t k = 0; good && k < sizeof texts / sizeof texts[0]; k++) {
             good = ak_json_set_text(one, texts[k], ak_json_text_at(worker, texts[k]));
         }

@@ -177,7 +177,7 @@ ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak
     return AK_OK;
 }
 
-ak_verdict ak_atom_decide(const ak_atom *atom, const ak_binding *binding)
+ak_truth ak_atom_decide(const ak_atom *atom, const ak_binding *binding)
 {
     if (atom->code == NULL) {
         return AK_MAYBE;

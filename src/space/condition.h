@@ -48,8 +48,8 @@ void ak_atoms_clear(ak_atoms *atoms);
  *work, in units of about one short typed condition. */
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                         const ak_binding *binding, ak_arena *scratch, ak_error *err);
-typedef enum ak_verdict { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_verdict;
+typedef enum ak_truth { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_truth;
 /* Says what is true of an atom for all values of the parameters that are not bound. */
-ak_verdict ak_atom_decide(const ak_atom *atom, const ak_binding *binding);
+ak_truth ak_atom_decide(const ak_atom *atom, const ak_binding *binding);
 
 #endif

@@ -128,9 +128,9 @@ static ak_status rule_build(uint32_t *out, ak_rules *r, size_t level, const uint
     ak_status status = AK_OK;
     if (combinations_left(r, level, DECIDE_FROM) >= DECIDE_FROM) {
         status = spend(r, (uint64_t)DECIDE_FROM * atom->cost);
-        ak_verdict verdict = ak_atom_decide(atom, &r->binding);
-        if (status != AK_OK || verdict != AK_MAYBE) {
-            *out = verdict == AK_ALWAYS ? AK_RULE_ALWAYS : AK_RULE_NEVER;
+        ak_truth truth = ak_atom_decide(atom, &r->binding);
+        if (status != AK_OK || truth != AK_MAYBE) {
+            *out = truth == AK_ALWAYS ? AK_RULE_ALWAYS : AK_RULE_NEVER;
             return status;
         }
     }

@@ -55,8 +55,6 @@ void ak_space_set_default(ak_space *space, const ak_config *config);
    AK_SPACE_STARTS_MAX in all. The array belongs to the space. */
 #define AK_SPACE_STARTS_MAX 8
 size_t ak_space_starts(const ak_config **out, const ak_space *space);
-/* Returns true if some valid configuration has this value of the parameter. */
-bool ak_space_occurs(const ak_space *space, size_t parameter, size_t value);
 /* Returns the number of values of the parameter that occur in valid configurations. If there is
    only one, the conditions fix the parameter. */
 size_t ak_space_occurring(const ak_space *space, size_t parameter);

@@ -355,13 +355,13 @@ static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
 static json_t *record(const ak_advisor *a, const ak_suggestion *s)
 {
     char text[4096] = "";
-    bool valid = s->verdict == AK_VERDICT_ACCEPTED || s->verdict == AK_VERDICT_SNAPPED ||
-                 s->verdict == AK_VERDICT_REPEATED || s->verdict == AK_VERDICT_SURPLUS;
+    bool valid = s->status == AK_SUGGESTION_ACCEPTED || s->status == AK_SUGGESTION_SNAPPED ||
+                 s->status == AK_SUGGESTION_REPEATED || s->status == AK_SUGGESTION_SURPLUS;
     if (valid) {
         valid = ak_config_format(text, sizeof text, a->space, &s->config) < sizeof text;
     }
     json_t *object = json_object();
-    bool good = ak_json_set_text(object, "verdict", ak_verdict_text(s->verdict)) &&
+    bool good = ak_json_set_text(object, "verdict", ak_suggestion_status_text(s->status)) &&
                 ak_json_set_text(object, "hypothesis", s->hypothesis) &&
                 ak_json_set_real(object, "expected_gain", s->expected) &&
                 ak_json_set(object, "parent", json_integer((json_int_t)s->parent)) &&
@@ -378,19 +378,19 @@ static json_t *record(const ak_advisor *a, const ak_suggestion *s)
 static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t first)
 {
     ak_suggestion_read(s, element, a->space, a->trials, a->shown);
-    if (s->verdict != AK_VERDICT_ACCEPTED && s->verdict != AK_VERDICT_SNAPPED) {
+    if (s->status != AK_SUGGESTION_ACCEPTED && s->status != AK_SUGGESTION_SNAPPED) {
         return;
     }
     if (repeated(a, &s->config, first)) {
         size_t number = number_of(a, &s->config);
-        s->verdict = AK_VERDICT_REPEATED;
+        s->status = AK_SUGGESTION_REPEATED;
         if (number > 0 && !a->plan.no_history) {
             (void)snprintf(s->note, sizeof s->note, "is #%zu, which was tried before", number);
         } else {
             (void)snprintf(s->note, sizeof s->note, "was tried or proposed before");
         }
     } else if (a->advice_count - first >= a->plan.batch) {
-        s->verdict = AK_VERDICT_SURPLUS;
+        s->status = AK_SUGGESTION_SURPLUS;
         (void)snprintf(s->note, sizeof s->note, "more than the %zu that were asked for",
                        a->plan.batch);
     }
@@ -408,11 +408,11 @@ static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **o
     for (size_t i = 0; status == AK_OK && i < total && i < AK_PROPOSALS_MAX; i++) {
         ak_suggestion s;
         judge(a, &s, json_array_get(elements, i), first);
-        bool taken = s.verdict == AK_VERDICT_ACCEPTED || s.verdict == AK_VERDICT_SNAPPED;
+        bool taken = s.status == AK_SUGGESTION_ACCEPTED || s.status == AK_SUGGESTION_SNAPPED;
         if (taken) {
             status = keep(a, &s, err);
         }
-        if (s.note[0] != 0 && s.verdict != AK_VERDICT_SURPLUS &&
+        if (s.note[0] != 0 && s.status != AK_SUGGESTION_SURPLUS &&
             a->refused_count < AK_PROMPT_REFUSALS) {
             a->refused[a->refused_count++] = s;
         }
@@ -630,6 +630,12 @@ static void correct(ak_advisor *a, const ak_observation *observation)
     }
 }
 
+static bool was_not_judged(const ak_trial *trial)
+{
+    return trial != NULL && trial->reason != NULL &&
+           strncmp(trial->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
+}
+
 ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, ak_error *err)
 {
     if (observation->again) {
@@ -637,6 +643,9 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
         return AK_OK;
     }
     const ak_trial *trial = observation->trial;
+    if (was_not_judged(trial)) {
+        return AK_OK; /* the machine's fault: it must not teach the model anything */
+    }
     ak_status status =
         ak_grow((void **)&a->trials, &a->capacity, a->count + 1, sizeof *a->trials, err);
     if (status != AK_OK) {

@@ -32,8 +32,8 @@
 /* The best result of one implementation at one size in the archive. */
 typedef struct known {
     char size[256];
-    double distance, ms; /* ms is 0 if only a failure of the default is known there */
-    size_t trials;       /* number of trials that were ok */
+    double distance, cost; /* cost is 0 if only a failure of the default is known there */
+    size_t trials;         /* number of trials that were ok */
     char why[160];
 } known;
 
@@ -43,7 +43,7 @@ typedef struct candidate {
     char *environment_json;
     known sizes[SIZES_MAX];
     size_t count;
-    double ms; /* time that decides; 0 if there is none */
+    double cost; /* what decides: that of the objective; 0 if there is none */
     size_t trials;
     char why[160]; /* reason for which the default failed */
 } candidate;
@@ -94,7 +94,7 @@ static bool learn(void *context, const ak_trial *trial)
         c->count++;
     }
     if (ok) {
-        k->ms = k->ms <= 0 || ak_trial_cost(trial) < k->ms ? ak_trial_cost(trial) : k->ms;
+        k->cost = k->cost <= 0 || ak_trial_cost(trial) < k->cost ? ak_trial_cost(trial) : k->cost;
         k->trials++;
     } else {
         tell_why(k->why, trial);
@@ -137,7 +137,7 @@ static const known *nearest(const chooser *ch, size_t needed)
             for (size_t j = 0; j < ch->count; j++) {
                 const known *other = known_at(&ch->list[j], size->size);
                 have += other != NULL ? 1 : 0;
-                any = any || (other != NULL && other->ms > 0);
+                any = any || (other != NULL && other->cost > 0);
             }
             if (any && have >= needed && (best == NULL || size->distance < best->distance)) {
                 best = size;
@@ -172,12 +172,12 @@ static ak_status try_default(candidate *c, ak_session *session, const chooser *c
     ak_space_default(&job.config, c->task->space);
     AK_TRY(ak_pool_submit(session->pool, &job, err));
     AK_TRY(ak_pool_wait(&result, session->pool, RACE_WAIT_NS, err));
-    AK_TRY(ak_session_complete(trial, session, &job.config, NULL, err));
+    AK_TRY(ak_session_complete_trial(trial, session, &job.config, NULL, err));
     trial->strategy = ak_strdup(PROPOSED_BY);
     AK_TRY(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
     if (trial->status == AK_TRIAL_OK) {
-        c->ms = ak_trial_cost(trial);
+        c->cost = ak_trial_cost(trial);
     } else {
         tell_why(c->why, trial);
     }
@@ -193,7 +193,7 @@ static ak_status run_default(candidate *c, const chooser *ch, ak_archive *archiv
     ak_session session = {0};
     const ak_session_options options = {.compile_workers = 1, .cancel = ch->cancel};
     ak_status status = ak_session_open(&session, c->task, &options, err);
-    for (int i = 0; status == AK_OK && i < 2 && c->ms <= 0; i++) {
+    for (int i = 0; status == AK_OK && i < 2 && c->cost <= 0; i++) {
         status = try_default(c, &session, ch, archive, err);
     }
     ak_session_close(&session);
@@ -206,8 +206,8 @@ static size_t fastest(const chooser *ch)
 {
     size_t best = 0;
     for (size_t i = 1; i < ch->count; i++) {
-        double ms = ch->list[i].ms;
-        if (ms > 0 && (ch->list[best].ms <= 0 || ms < ch->list[best].ms)) {
+        double ms = ch->list[i].cost;
+        if (ms > 0 && (ch->list[best].cost <= 0 || ms < ch->list[best].cost)) {
             best = i;
         }
     }
@@ -219,6 +219,12 @@ static const char *name_of(const candidate *c)
     return c->task->implementation->name;
 }
 
+/* Prints what decides in the unit of the objective. */
+static void put_cost(ak_buf *out, const candidate *c)
+{
+    ak_objective_print(out, c->task->objective, c->cost);
+}
+
 /* Appends the results of the candidates other than the winner. */
 static void put_others(ak_buf *out, const chooser *ch, size_t winner, bool raced)
 {
@@ -227,37 +233,38 @@ static void put_others(ak_buf *out, const chooser *ch, size_t winner, bool raced
         if (i == winner) {
             continue;
         }
-        if (c->ms <= 0 && c->why[0] == 0) {
+        if (c->cost <= 0 && c->why[0] == 0) {
             ak_buf_print(out, ", nothing is known of %s", name_of(c));
-        } else if (c->ms <= 0) {
+        } else if (c->cost <= 0) {
             ak_buf_print(out, ", %s %s failed (%s)", raced ? "that of" : "the default of",
                          name_of(c), c->why);
         } else if (raced) {
-            ak_buf_print(out, ", that of %s %.4g ms", name_of(c), c->ms);
+            ak_buf_print(out, ", that of %s ", name_of(c));
+            put_cost(out, c);
         } else {
-            ak_buf_print(out, ", %s %.4g ms (of %zu)", name_of(c), c->ms, c->trials);
+            ak_buf_print(out, ", %s ", name_of(c));
+            put_cost(out, c);
+            ak_buf_print(out, " (of %zu)", c->trials);
         }
     }
 }
 
 static void choose_by_archive(size_t *out, ak_buf *reason, chooser *ch, const known *at)
 {
-    char size[sizeof at->size];
-    bool here = at->distance == 0;
-    (void)snprintf(size, sizeof size, "%s", at->size);
     for (size_t i = 0; i < ch->count; i++) {
-        const known *k = known_at(&ch->list[i], size);
-        ch->list[i].ms = k == NULL ? 0 : k->ms;
+        const known *k = known_at(&ch->list[i], at->size);
+        ch->list[i].cost = k == NULL ? 0 : k->cost;
         ch->list[i].trials = k == NULL ? 0 : k->trials;
         (void)snprintf(ch->list[i].why, sizeof ch->list[i].why, "%s", k == NULL ? "" : k->why);
     }
     *out = fastest(ch);
     const candidate *won = &ch->list[*out];
-    ak_buf_print(reason, "by the archive: %s took %.4g ms (best of %zu trial%s)", name_of(won),
-                 won->ms, won->trials, won->trials == 1 ? "" : "s");
+    ak_buf_print(reason, "by the archive: %s has ", name_of(won));
+    put_cost(reason, won);
+    ak_buf_print(reason, " (best of %zu trial%s)", won->trials, won->trials == 1 ? "" : "s");
     put_others(reason, ch, *out, false);
-    if (!here) {
-        ak_buf_print(reason, ", at the near size %s", size);
+    if (at->distance > 0) {
+        ak_buf_print(reason, ", at the near size %s", at->size);
     }
 }
 
@@ -269,9 +276,9 @@ static ak_status choose_by_race(size_t *out, ak_buf *reason, chooser *ch, ak_arc
     }
     *out = fastest(ch);
     const candidate *won = &ch->list[*out];
-    if (won->ms > 0) {
-        ak_buf_print(reason, "by measuring the defaults: that of %s took %.4g ms", name_of(won),
-                     won->ms);
+    if (won->cost > 0) {
+        ak_buf_print(reason, "by measuring the defaults: that of %s has ", name_of(won));
+        put_cost(reason, won);
     } else {
         ak_buf_print(reason, "the first of the kernel's folder: the default of %s failed (%s)",
                      name_of(won), won->why);
@@ -283,11 +290,10 @@ static ak_status choose_by_race(size_t *out, ak_buf *reason, chooser *ch, ak_arc
 static ak_status choose(size_t *out, ak_buf *reason, chooser *ch, ak_archive *archive, bool race,
                         ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t i = 0; i < ch->count; i++) {
         candidate *c = &ch->list[i];
-        AK_TRY(ak_session_environment(c->environment, &c->environment_json, c->task, err));
-        AK_TRY(archive == NULL ? AK_OK : ask_archive(c, archive, err));
+        AK_DO(ak_session_environment(c->environment, &c->environment_json, c->task, err));
+        AK_DO(archive == NULL ? AK_OK : ask_archive(c, archive, err));
     }
     const known *at = nearest(ch, ch->count);
     if (at == NULL && !race) {
@@ -303,8 +309,7 @@ static ak_status choose(size_t *out, ak_buf *reason, chooser *ch, ak_archive *ar
     *out = 0;
     ak_buf_print(reason,
                  "the first of the kernel's folder that can do it; nothing is measured yet");
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Collects every implementation that can do the task of `first`, which becomes the first candidate.

@@ -9,6 +9,7 @@
 #include "archive/archive.h"
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "strategy/like_read.h"
 #include "tuner/near.h"
 
@@ -45,7 +46,7 @@ static bool same(const char *a, const char *b)
 
 static bool is_recorded(const char *device)
 {
-    return device != NULL && strncmp(device, "sim:", 4) == 0;
+    return ak_device_is_recorded(device);
 }
 
 static void clear_place(place *p)

@@ -5,6 +5,7 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "report/candidate_name.h"
 #include "tuner/run.h"
 #include "tuner/summary.h"
 #include "tuner/warning.h"
@@ -26,8 +27,6 @@ typedef struct lineup {
 
 static void line_up(lineup *l, const ak_tuning *r)
 {
-    static const char *const ranks[] = {"first finalist", "second finalist", "third finalist",
-                                        "further finalist"};
     const ak_candidates *chosen = &l->chosen;
     ak_config fallback;
     ak_space_default(&fallback, r->task->space);
@@ -36,7 +35,7 @@ static void line_up(lineup *l, const ak_tuning *r)
         const ak_config *config = &chosen->list[i].config;
         bool is_default = memcmp(config, &fallback, sizeof fallback) == 0;
         l->candidates[i] = (ak_comparison_candidate){.config = config};
-        l->names[i] = is_default ? "default" : ranks[i < 3 ? i : 3];
+        l->names[i] = is_default ? "default" : ak_candidate_name(i);
         at = is_default ? i : at;
     }
     l->all = count + ak_tuning_libraries(l->candidates + count, l->names + count, r);
@@ -150,7 +149,7 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
         best->cost_low = measured == NULL ? 0 : measured->cost_low;
         best->cost_high = measured == NULL ? 0 : measured->cost_high;
     }
-    ak_status status = ak_session_complete(best, &r->session, &winner->config, r->id, err);
+    ak_status status = ak_session_complete_trial(best, &r->session, &winner->config, r->id, err);
     r->result->found = status == AK_OK;
     ak_session_place(&r->result->placement, &r->session, best->median_ms);
     return status;
@@ -206,6 +205,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     }
     ak_free(measured->name);
     measured->name = tuned;
+    measured->ranked = false;
     return set_best(r, &l->chosen.list[winner], measured, err);
 }
 

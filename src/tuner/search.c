@@ -220,7 +220,7 @@ static ak_status complete(ak_trial *trial, const ak_tuning *r, const ak_flight *
         (p->hypothesis != NULL && trial->hypothesis == NULL)) {
         return ak_fail_memory(err);
     }
-    ak_status status = ak_session_complete(trial, &r->session, &p->config, r->id, err);
+    ak_status status = ak_session_complete_trial(trial, &r->session, &p->config, r->id, err);
     const ak_seen *parent = p->has_parent ? ak_tuning_find(r, &p->parent) : NULL;
     if (parent != NULL) {
         trial->parent = parent->trial;
@@ -347,7 +347,6 @@ static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *
         AK_TRY(take_next_or_fault(&fault, r, err));
         if (fault) {
             ak_pool_withdraw(r->session.pool);
-            ak_tuning_warn(r, r->fault.text);
             *why = "fault";
             break;
         }
@@ -379,7 +378,7 @@ static ak_status drain(ak_tuning *r, bool late, ak_error *err)
     return AK_OK;
 }
 
-/* Warns that the worker of a device could not be kept alive while other devices continue. */
+/* Warns if devices were given up, because their workers could not be kept alive. */
 static void warn_of_lost_devices(ak_tuning *r)
 {
     size_t lost = ak_pool_given_up(r->session.pool);
@@ -388,9 +387,9 @@ static void warn_of_lost_devices(ak_tuning *r)
         const char *why = ak_pool_given_up_why(r->session.pool);
         (void)snprintf(
             text, sizeof text,
-            "%zu of the %zu devices of this run kept failing and are no longer used; the "
-            "others continue%s%s",
-            lost, r->devices, *why == 0 ? "" : ": ", why);
+            "%zu of the %zu device%s of this run kept failing and %s no longer used%s%s%s", lost,
+            r->devices, r->devices == 1 ? "" : "s", lost == 1 ? "is" : "are",
+            lost < r->devices ? "; the others continue" : "", *why == 0 ? "" : ": ", why);
         ak_tuning_warn(r, text);
         r->lost = lost;
     }

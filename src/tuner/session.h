@@ -2,6 +2,12 @@
  * session.h: what tuning, testing and comparing share: a pool of workers for one task, the
  * ceilings and baselines of its device, the environment, and the completion of raw results to
  * trials.
+ *
+ *   session.c           opens and closes a session; its environment, ceilings and baselines
+ *   session_run.c       the clock and the id of a run
+ *   session_place.c     places times on the roofline; what is too fast to be true
+ *   session_trial.c     completes trials, checks configurations
+ *   sanitize.c          runs configurations with sanitizers
  */
 #ifndef AK_TUNER_SESSION_H
 #define AK_TUNER_SESSION_H
@@ -40,8 +46,8 @@ typedef struct ak_session {
 typedef struct ak_session_options {
     int compile_workers;
     bool every_device; /* use all of the task's devices for trials, not only the first */
-    const char *artifact, *symbol; /* as in ak_pool_options */
-    int64_t deadline_ns;           /* likewise */
+    const char *artifact, *symbol;                               /* as in ak_pool_options */
+    int64_t deadline_ns;                                         /* likewise */
     void (*workers_changed)(void *context, const ak_pool *pool); /* likewise */
     void *workers_context;
     const volatile int *cancel;
@@ -86,8 +92,8 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 
 /* Fills in what the pool does not know: task, environment, time stamp, roofline. `run` may be
    NULL. */
-ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,
-                              const char *run, ak_error *err);
+ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
+                                    const ak_config *config, const char *run, ak_error *err);
 
 /* Checks configurations on every edge-case size and the task's own; all are compiled at once.
    out[i] belongs to configs[i]. After AK_CANCELLED the unchecked ones are zero, after another

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "measure/verdict.h"
+#include "report/candidate_name.h"
 
 double ak_compared_cost(const ak_compared *c)
 {
@@ -70,6 +71,7 @@ static ak_status name_candidate(ak_compared *c, const ak_session *session, const
         return ak_fail_memory(err);
     }
     (void)ak_config_format(c->config, length + 1, space, config);
+    c->ranked = ak_candidate_is_ranked(name);
     return copy_text(&c->name, name, err);
 }
 

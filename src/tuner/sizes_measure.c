@@ -211,7 +211,7 @@ static ak_status keep_winner(const ak_many *m, size_t size, const ak_session *se
     ak_status status = trial.strategy == NULL ? ak_fail_memory(err) : AK_OK;
     AK_TRY(status);
     AK_TRY(ak_config_parse(&config, m->tasks[size]->space, text, err));
-    AK_TRY(ak_session_complete(&trial, session, &config, NULL, err));
+    AK_TRY(ak_session_complete_trial(&trial, session, &config, NULL, err));
     AK_TRY(ak_archive_add_trial(m->archive, &trial, err));
 out:
     ak_trial_clear(&trial);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/mix.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "tuner/summary.h"
@@ -12,6 +13,8 @@
 #define SECONDS_EACH 1.0
 
 #define WAIT_NS (2 * AK_SECOND_NS)
+
+#define CODE_BYTES_MAX 4096 /* of a line about compiled code */
 
 struct ak_tester {
     ak_session session;
@@ -96,7 +99,7 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
     AK_TRY(ak_pool_submit(session->pool, &job, err));
     AK_TRY(await_result(&result, tester, err));
     AK_TRY(kind == AK_JOB_CHECK ? ak_session_sanitize(&result.trial, session, config, err) : AK_OK);
-    AK_TRY(ak_session_complete(&result.trial, session, config, NULL, err));
+    AK_TRY(ak_session_complete_trial(&result.trial, session, config, NULL, err));
     *out = result.trial;
     result.trial = (ak_trial){0};
 out:
@@ -119,6 +122,21 @@ out:
 ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
 {
     return run_job(out, tester, config, AK_JOB_CHECK, err);
+}
+
+bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester, const ak_config *config)
+{
+    char path[AK_PATH_MAX];
+    ak_mix mix;
+    ak_buf text = AK_BUF(CODE_BYTES_MAX);
+    bool known = ak_pool_artifact(path, tester->session.pool, config) && ak_mix_of(&mix, path);
+    if (known) {
+        ak_mix_print(&text, &mix);
+        known = ak_buf_status(&text, NULL) == AK_OK;
+    }
+    (void)snprintf(out, bytes, "%s", known ? text.data : "");
+    ak_buf_free(&text);
+    return known;
 }
 
 /* ---- comparisons ----------------------------------------------------------------------------- */

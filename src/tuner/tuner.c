@@ -123,6 +123,9 @@ static ak_status conclude(ak_tuning *r, ak_error *err)
     if (!r->result->found && r->fault.status != AK_OK) {
         return ak_fail(err, r->fault.status, "%s", r->fault.text);
     }
+    if (r->fault.status != AK_OK) {
+        ak_tuning_warn(r, r->fault.text);
+    }
     close_strategy(r); /* closing may abandon a call, which still costs and is reported */
     AK_TRY(ak_run_advisor_status(&r->advisor, err));
     AK_TRY(ak_run_advisor_total(r->result, &r->advisor, err));

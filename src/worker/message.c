@@ -1,21 +1,14 @@
-/* message.c: see message.h. A message may come from a worker that a candidate has damaged.
-   Therefore every number is checked against a range and every list against a limit. The file is
-   long because each kind of message has its writer and its reader here. */
+/* message.c: see message.h. Each kind of message has its writer and its reader here. */
 #include "worker/message.h"
 
-#include <float.h>
 #include <string.h>
 
+#include "archive/field.h"
 #include "base/alloc.h"
-#include "base/clock.h"
-#include "base/utf8.h"
+#include "worker/message_part.h"
 
-#define WHERE       "wire protocol"
-#define SAMPLES_MAX 65536 /* what the archive keeps of a trial */
-#define TEXTS_MAX   4096
-#define TEXT_MAX    4096 /* bytes of a text but for a log; the rest is cut off */
-#define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
-#define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
+#define WHERE     AK_PART_WHERE
+#define TEXTS_MAX 4096
 
 json_t *ak_message_failure(int64_t id, ak_status status, const char *text)
 {
@@ -48,208 +41,66 @@ ak_status ak_message_fault(const json_t *reply, ak_error *err)
     return ak_fail(err, (ak_status)status, "%s", text);
 }
 
-static json_t *whole(json_t *object, bool good)
-{
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
-}
+#define SAID (AK_FIELD_BY_JUDGE | AK_FIELD_BY_CLOCK)
 
-static bool set_numbers(json_t *object, const char *key, const double *samples, size_t count)
+static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
 {
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(array, json_real(samples[i])) == 0;
+    switch (field->kind) {
+    case AK_FIELD_STATUS:
+        return ak_json_set_text(object, "outcome", ak_trial_status_text(trial->status));
+    case AK_FIELD_SAMPLES:
+        return ak_part_set_samples(object, trial->samples_ms, trial->sample_count);
+    case AK_FIELD_TEXT:
+    case AK_FIELD_NULLABLE:
+    case AK_FIELD_FOREIGN:
+        return ak_json_set_text(object, field->member, *ak_field_text(trial, field));
+    case AK_FIELD_INT:
+        return ak_json_set(object, field->member, json_integer(*ak_field_int(trial, field)));
+    case AK_FIELD_LONG:
+    case AK_FIELD_LINK:
+        return ak_json_set(object, field->member, json_integer(*ak_field_long(trial, field)));
+    case AK_FIELD_REAL:
+    case AK_FIELD_MEASURED:
+    case AK_FIELD_UNBOUNDED:
+        return ak_json_set_real(object, field->member, *ak_field_real(trial, field));
     }
-    if (!good) {
-        json_decref(array);
-        return false;
-    }
-    return ak_json_set(object, key, array);
-}
-
-static bool set_samples(json_t *object, const double *samples, size_t count)
-{
-    return set_numbers(object, "samples_ms", samples, count);
-}
-
-static ak_status get_numbers(double **out, size_t *count, const json_t *object, const char *key,
-                             double least, ak_error *err)
-{
-    json_t *array;
-    ak_status status = ak_json_array_or_null(&array, object, key, WHERE, err);
-    size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
-    if (status != AK_OK || length == 0) {
-        return status;
-    }
-    if (length > SAMPLES_MAX) {
-        return ak_fail(err, AK_LIMIT, WHERE ": %zu samples are too many", length);
-    }
-    double *samples = ak_alloc(length, sizeof *samples);
-    if (samples == NULL) {
-        return ak_fail_memory(err);
-    }
-    for (size_t i = 0; i < length; i++) {
-        const json_t *item = json_array_get(array, i);
-        samples[i] = json_number_value(item);
-        if (!json_is_number(item) || samples[i] < least || samples[i] > NUMBER_MAX) {
-            ak_free(samples);
-            return ak_fail(err, AK_INVALID, WHERE ": \"%s\" holds something that is not a time",
-                           key);
-        }
-    }
-    *out = samples;
-    *count = length;
-    return AK_OK;
-}
-
-static ak_status get_samples(double **out, size_t *count, const json_t *object, ak_error *err)
-{
-    return get_numbers(out, count, object, "samples_ms", DBL_MIN, err);
-}
-
-static ak_status get_status(ak_trial_status *out, const json_t *object, ak_error *err)
-{
-    const char *text;
-    AK_DO(ak_json_string(&text, object, "outcome", WHERE, err));
-    if (!ak_trial_status_parse(out, text)) {
-        return ak_fail(err, AK_INVALID, WHERE ": unknown outcome \"%.40s\"", text);
-    }
-    return AK_OK;
-}
-
-/* Replaces control characters, which must reach neither a terminal nor a prompt; with `lines`, line
-   breaks and tabs stay. */
-static void clean(char *text, bool lines)
-{
-    for (char *c = text; *c != 0; c++) {
-        bool layout = *c == '\n' || *c == '\t';
-        *c = ((unsigned char)*c < 0x20 || *c == 0x7f) && !(lines && layout) ? ' ' : *c;
-    }
-}
-
-/* Copies a text that may be missing or null; *out is then left unchanged. Only a log has several
-   lines. */
-static ak_status get_text(char **out, const json_t *object, const char *key, ak_error *err)
-{
-    const bool log = strcmp(key, "log") == 0;
-    const json_t *value = json_object_get(object, key);
-    if (value == NULL || json_is_null(value)) {
-        return AK_OK;
-    }
-    if (!json_is_string(value)) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"%s\" must be a string", key);
-    }
-    char *copy = ak_strdup(json_string_value(value));
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
-    if (!log && strlen(copy) > TEXT_MAX) {
-        copy[TEXT_MAX] = 0;
-    }
-    clean(copy, log);
-    *out = ak_utf8_valid(copy) ? copy : ak_utf8_clean(copy);
-    if (*out != copy) {
-        ak_free(copy);
-    }
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
-}
-
-/* Reads a number, or 0 where null stands for a number that JSON cannot hold. */
-static ak_status get_real(double *out, const json_t *object, const char *key, ak_error *err)
-{
-    if (json_is_null(json_object_get(object, key))) {
-        *out = 0.0;
-        return AK_OK;
-    }
-    return ak_json_real_or(out, object, key, 0.0, WHERE, err);
-}
-
-static bool set_conditions(json_t *object, const ak_conditions *c)
-{
-    if (c->samples == 0) {
-        return true;
-    }
-    json_t *inner = json_object();
-    bool good =
-        inner != NULL && (ak_json_set(inner, "samples", json_integer(c->samples)) &&
-                          ak_json_set_real(inner, "sm_clock_mhz", c->sm_clock_mhz) &&
-                          ak_json_set_real(inner, "memory_clock_mhz", c->memory_clock_mhz) &&
-                          ak_json_set_real(inner, "power_watts", c->power_watts) &&
-                          ak_json_set_real(inner, "temperature_celsius", c->temperature_celsius) &&
-                          ak_json_set(inner, "throttle", json_integer(c->throttle)));
-    if (!good) {
-        json_decref(inner);
-        return false;
-    }
-    return ak_json_set(object, "conditions", inner);
-}
-
-/* Reads a measured number, which is finite (JSON has no others) and not negative. */
-static ak_status get_amount(double *out, const json_t *object, const char *key, ak_error *err)
-{
-    ak_status status = get_real(out, object, key, err);
-    return status == AK_OK && *out < 0.0
-               ? ak_fail(err, AK_INVALID, WHERE ": \"%s\" is negative", key)
-               : status;
-}
-
-static ak_status get_conditions(ak_conditions *out, const json_t *object, ak_error *err)
-{
-    ak_conditions c = {0};
-    int64_t samples = 0, throttle = 0;
-    json_t *inner;
-    AK_DO(ak_json_object_or_null(&inner, object, "conditions", WHERE, err));
-    if (inner == NULL) {
-        return AK_OK;
-    }
-    AK_DO(ak_json_int_or(&samples, inner, "samples", 0, WHERE, err));
-    AK_DO(get_amount(&c.sm_clock_mhz, inner, "sm_clock_mhz", err));
-    AK_DO(get_amount(&c.memory_clock_mhz, inner, "memory_clock_mhz", err));
-    AK_DO(get_amount(&c.power_watts, inner, "power_watts", err));
-    AK_DO(get_amount(&c.temperature_celsius, inner, "temperature_celsius", err));
-    AK_DO(ak_json_int_or(&throttle, inner, "throttle", 0, WHERE, err));
-    if (samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"conditions\" is out of range");
-    }
-    c.samples = (uint32_t)samples;
-    c.throttle = (uint32_t)throttle;
-    *out = c;
-    return AK_OK;
-}
-
-static ak_status get_time(int64_t *out, const json_t *object, const char *key, ak_error *err)
-{
-    ak_status status = ak_json_int_or(out, object, key, 0, WHERE, err);
-    return status == AK_OK && (*out < 0 || *out > TIME_MAX_NS)
-               ? ak_fail(err, AK_INVALID, WHERE ": \"%s\" is negative or longer than a year", key)
-               : status;
+    return false;
 }
 
 json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions)
 {
     json_t *object = json_object();
     bool good = object != NULL;
-    good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(trial->status));
-    good = good && ak_json_set_text(object, "reason", trial->reason);
-    good = good && ak_json_set(object, "check_ns", json_integer(trial->check_ns));
-    good = good && ak_json_set(object, "measure_ns", json_integer(trial->measure_ns));
-    good = good && ak_json_set(object, "overhead_ns", json_integer(trial->overhead_ns));
-    good = good && set_samples(object, trial->samples_ms, trial->sample_count);
-    good = good && ak_json_set_real(object, "median_ms", trial->median_ms);
-    good = good && ak_json_set_real(object, "ci_low_ms", trial->ci_low_ms);
-    good = good && ak_json_set_real(object, "ci_high_ms", trial->ci_high_ms);
-    good = good && ak_json_set_real(object, "max_error", trial->max_error);
-    if (trial->joules > 0) {
-        good = good && ak_json_set_real(object, "joules", trial->joules) &&
-               ak_json_set_real(object, "joules_low", trial->joules_low) &&
-               ak_json_set_real(object, "joules_high", trial->joules_high);
+    for (size_t i = 0; i < AK_FIELD_COUNT && good; i++) {
+        good = (ak_fields[i].by & SAID) == 0 || set_field(object, trial, &ak_fields[i]);
     }
-    good = good && set_conditions(object, conditions);
-    return whole(object, good);
+    good = good && ak_part_set_conditions(object, conditions);
+    return ak_part_whole(object, good);
+}
+
+static ak_status get_field(ak_trial *out, const json_t *object, const ak_field *field,
+                           ak_error *err)
+{
+    switch (field->kind) {
+    case AK_FIELD_STATUS:
+        return ak_part_get_status(&out->status, object, err);
+    case AK_FIELD_SAMPLES:
+        return ak_part_get_samples(&out->samples_ms, &out->sample_count, object, err);
+    case AK_FIELD_TEXT:
+    case AK_FIELD_NULLABLE:
+    case AK_FIELD_FOREIGN:
+        return ak_part_get_text(ak_field_text(out, field), object, field->member, err);
+    case AK_FIELD_LONG:
+        return ak_part_get_time(ak_field_long(out, field), object, field->member, err);
+    case AK_FIELD_REAL:
+    case AK_FIELD_MEASURED:
+    case AK_FIELD_UNBOUNDED:
+        return ak_part_get_amount(ak_field_real(out, field), object, field->member, err);
+    case AK_FIELD_INT:
+    case AK_FIELD_LINK: /* a device worker says none */
+        break;
+    }
+    return ak_fail(err, AK_INTERNAL, WHERE ": \"%s\" is no field of a reply", field->member);
 }
 
 /* The median is that of the samples, whatever the worker says. A trial that failed has neither. */
@@ -275,20 +126,12 @@ ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const js
     ak_trial trial = {0};
     *conditions = (ak_conditions){0};
     ak_status status = AK_OK;
-    AK_TRY(get_status(&trial.status, object, err));
-    AK_TRY(get_text(&trial.reason, object, "reason", err));
-    AK_TRY(get_time(&trial.check_ns, object, "check_ns", err));
-    AK_TRY(get_time(&trial.measure_ns, object, "measure_ns", err));
-    AK_TRY(get_time(&trial.overhead_ns, object, "overhead_ns", err));
-    AK_TRY(get_amount(&trial.median_ms, object, "median_ms", err));
-    AK_TRY(get_amount(&trial.ci_low_ms, object, "ci_low_ms", err));
-    AK_TRY(get_amount(&trial.ci_high_ms, object, "ci_high_ms", err));
-    AK_TRY(get_amount(&trial.max_error, object, "max_error", err));
-    AK_TRY(get_amount(&trial.joules, object, "joules", err));
-    AK_TRY(get_amount(&trial.joules_low, object, "joules_low", err));
-    AK_TRY(get_amount(&trial.joules_high, object, "joules_high", err));
-    AK_TRY(get_conditions(conditions, object, err));
-    AK_TRY(get_samples(&trial.samples_ms, &trial.sample_count, object, err));
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        if ((ak_fields[i].by & SAID) != 0) {
+            AK_TRY(get_field(&trial, object, &ak_fields[i], err));
+        }
+    }
+    AK_TRY(ak_part_get_conditions(conditions, object, err));
     set_times(&trial);
     *out = trial;
 out:
@@ -321,7 +164,7 @@ json_t *ak_message_from_plan(const ak_timer_plan *plan)
     good = good && ak_json_set(object, "samples_min", json_integer((json_int_t)plan->samples_min));
     good = good && ak_json_set(object, "samples_max", json_integer((json_int_t)plan->samples_max));
     good = good && ak_json_set_real(object, "give_up_ms", plan->give_up_ms);
-    return whole(object, good);
+    return ak_part_whole(object, good);
 }
 
 ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error *err)
@@ -334,12 +177,12 @@ ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error 
     if (inner == NULL) {
         return AK_OK;
     }
-    AK_DO(get_time(&plan.batch_ns, inner, "batch_ns", err));
-    AK_DO(get_time(&plan.budget_ns, inner, "budget_ns", err));
-    AK_DO(get_real(&plan.precision, inner, "precision", err));
-    AK_DO(get_time(&least, inner, "samples_min", err));
-    AK_DO(get_time(&most, inner, "samples_max", err));
-    AK_DO(get_real(&plan.give_up_ms, inner, "give_up_ms", err));
+    AK_DO(ak_part_get_time(&plan.batch_ns, inner, "batch_ns", err));
+    AK_DO(ak_part_get_time(&plan.budget_ns, inner, "budget_ns", err));
+    AK_DO(ak_part_get_real(&plan.precision, inner, "precision", err));
+    AK_DO(ak_part_get_time(&least, inner, "samples_min", err));
+    AK_DO(ak_part_get_time(&most, inner, "samples_max", err));
+    AK_DO(ak_part_get_real(&plan.give_up_ms, inner, "give_up_ms", err));
     plan.samples_min = (size_t)least;
     plan.samples_max = (size_t)most;
     *out = plan;
@@ -362,18 +205,7 @@ json_t *ak_message_from_compile(const ak_compile_result *result)
     good = good && ak_json_set(object, "spill_bytes", json_integer(result->spill_bytes));
     good = good && ak_json_set(object, "code_bytes", json_integer(result->code_bytes));
     good = good && ak_json_set_text(object, "artifact_hash", result->artifact_hash);
-    return whole(object, good);
-}
-
-static ak_status get_int(int *out, const json_t *object, const char *key, ak_error *err)
-{
-    int64_t value;
-    ak_status status = ak_json_int_or(&value, object, key, 0, WHERE, err);
-    if (status == AK_OK && (value < 0 || value > INT32_MAX)) {
-        return ak_fail(err, AK_INVALID, WHERE ": \"%s\" is out of range", key);
-    }
-    *out = status == AK_OK ? (int)value : 0;
-    return status;
+    return ak_part_whole(object, good);
 }
 
 ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
@@ -381,14 +213,14 @@ ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak
     ak_compile_result result = {0};
     const char *hash = NULL;
     ak_status status = AK_OK;
-    AK_TRY(get_status(&result.status, object, err));
-    AK_TRY(get_text(&result.reason, object, "reason", err));
-    AK_TRY(get_text(&result.log, object, "log", err));
-    AK_TRY(get_time(&result.compile_ns, object, "compile_ns", err));
-    AK_TRY(get_int(&result.registers, object, "registers", err));
-    AK_TRY(get_int(&result.shared_bytes, object, "shared_bytes", err));
-    AK_TRY(get_int(&result.spill_bytes, object, "spill_bytes", err));
-    AK_TRY(get_int(&result.code_bytes, object, "code_bytes", err));
+    AK_TRY(ak_part_get_status(&result.status, object, err));
+    AK_TRY(ak_part_get_text(&result.reason, object, "reason", err));
+    AK_TRY(ak_part_get_text(&result.log, object, "log", err));
+    AK_TRY(ak_part_get_time(&result.compile_ns, object, "compile_ns", err));
+    AK_TRY(ak_part_get_int(&result.registers, object, "registers", err));
+    AK_TRY(ak_part_get_int(&result.shared_bytes, object, "shared_bytes", err));
+    AK_TRY(ak_part_get_int(&result.spill_bytes, object, "spill_bytes", err));
+    AK_TRY(ak_part_get_int(&result.code_bytes, object, "code_bytes", err));
     AK_TRY(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
     if (strlen(hash) >= sizeof result.artifact_hash) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" is too long"));
@@ -410,14 +242,14 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
     good = good && ak_json_set_text(object, "reason", entry->reason);
     good = good && (!entry->culprit || ak_json_set(object, "culprit", json_true()));
     good = good && ak_json_set_text(object, "version", entry->version);
-    good = good && set_samples(object, entry->samples_ms, entry->sample_count);
+    good = good && ak_part_set_samples(object, entry->samples_ms, entry->sample_count);
     good = good && (entry->waited == NULL ||
-                    set_numbers(object, "waited", entry->waited, entry->sample_count));
+                    ak_part_set_numbers(object, "waited", entry->waited, entry->sample_count));
     good = good && (entry->joules == NULL ||
-                    set_numbers(object, "joules", entry->joules, entry->sample_count));
-    good = good && set_conditions(object, &entry->conditions);
+                    ak_part_set_numbers(object, "joules", entry->joules, entry->sample_count));
+    good = good && ak_part_set_conditions(object, &entry->conditions);
     good = good && ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
-    return whole(object, good);
+    return ak_part_whole(object, good);
 }
 
 /* Reads how much batches overlapped. *out is left unchanged if that is missing or null: not
@@ -436,20 +268,20 @@ ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *objec
 {
     ak_comparison_entry entry = {0};
     ak_status status = AK_OK;
-    AK_TRY(get_status(&entry.status, object, err));
-    AK_TRY(get_text(&entry.reason, object, "reason", err));
+    AK_TRY(ak_part_get_status(&entry.status, object, err));
+    AK_TRY(ak_part_get_text(&entry.reason, object, "reason", err));
     AK_TRY(ak_json_bool_or(&entry.culprit, object, "culprit", false, WHERE, err));
-    AK_TRY(get_text(&entry.version, object, "version", err));
-    AK_TRY(get_conditions(&entry.conditions, object, err));
+    AK_TRY(ak_part_get_text(&entry.version, object, "version", err));
+    AK_TRY(ak_part_get_conditions(&entry.conditions, object, err));
     AK_TRY(get_overlap(&entry.overlap, object, err));
     size_t waits = 0, weighed = 0;
-    AK_TRY(get_samples(&entry.samples_ms, &entry.sample_count, object, err));
-    AK_TRY(get_numbers(&entry.waited, &waits, object, "waited", 0, err));
+    AK_TRY(ak_part_get_samples(&entry.samples_ms, &entry.sample_count, object, err));
+    AK_TRY(ak_part_get_numbers(&entry.waited, &waits, object, "waited", 0, err));
     if (waits != 0 && waits != entry.sample_count) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
                        entry.sample_count));
     }
-    AK_TRY(get_numbers(&entry.joules, &weighed, object, "joules", 0, err));
+    AK_TRY(ak_part_get_numbers(&entry.joules, &weighed, object, "joules", 0, err));
     if (weighed != 0 && weighed != entry.sample_count) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
                        entry.sample_count));
@@ -503,7 +335,7 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
     AK_DO(ak_json_int_or(&group, reply, "group", 1, WHERE, err));
     AK_DO(ak_json_bool_or(&course.extended, reply, "extended", false, WHERE, err));
     AK_DO(ak_json_array_or_null(&list, reply, "pressure", WHERE, err));
-    if (group < 1 || group > SAMPLES_MAX) {
+    if (group < 1 || group > AK_PART_SAMPLES_MAX) {
         return ak_fail(err, AK_INVALID, WHERE ": \"group\" is %lld rounds, out of range",
                        (long long)group);
     }
@@ -531,18 +363,18 @@ json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
     good = good && ak_json_set_real(object, "l1_gbs", ceilings->l1_gbs);
     good = good && ak_json_set_real(object, "cache_gbs", ceilings->cache_gbs);
     good = good && ak_json_set(object, "measured", json_boolean(ceilings->measured));
-    return whole(object, good);
+    return ak_part_whole(object, good);
 }
 
 ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_error *err)
 {
     ak_ceilings c = {0};
-    AK_DO(get_real(&c.peak_tflops, object, "peak_tflops", err));
-    AK_DO(get_real(&c.copy_gbs, object, "copy_gbs", err));
-    AK_DO(get_real(&c.triad_gbs, object, "triad_gbs", err));
-    AK_DO(get_real(&c.read_gbs, object, "read_gbs", err));
-    AK_DO(get_real(&c.l1_gbs, object, "l1_gbs", err));
-    AK_DO(get_real(&c.cache_gbs, object, "cache_gbs", err));
+    AK_DO(ak_part_get_real(&c.peak_tflops, object, "peak_tflops", err));
+    AK_DO(ak_part_get_real(&c.copy_gbs, object, "copy_gbs", err));
+    AK_DO(ak_part_get_real(&c.triad_gbs, object, "triad_gbs", err));
+    AK_DO(ak_part_get_real(&c.read_gbs, object, "read_gbs", err));
+    AK_DO(ak_part_get_real(&c.l1_gbs, object, "l1_gbs", err));
+    AK_DO(ak_part_get_real(&c.cache_gbs, object, "cache_gbs", err));
     AK_DO(ak_json_bool_or(&c.measured, object, "measured", false, WHERE, err));
     *out = c;
     return AK_OK;
@@ -557,17 +389,17 @@ json_t *ak_message_from_baseline(const ak_baseline_info *info)
     good = good && ak_json_set_text(object, "version", info->version);
     good = good && ak_json_set(object, "installed", json_boolean(info->installed));
     good = good && ak_json_set_text(object, "note", info->note);
-    return whole(object, good);
+    return ak_part_whole(object, good);
 }
 
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)
 {
     ak_baseline_info info = {0};
     ak_status status = AK_OK;
-    AK_TRY(get_text(&info.name, object, "name", err));
-    AK_TRY(get_text(&info.title, object, "title", err));
-    AK_TRY(get_text(&info.version, object, "version", err));
-    AK_TRY(get_text(&info.note, object, "note", err));
+    AK_TRY(ak_part_get_text(&info.name, object, "name", err));
+    AK_TRY(ak_part_get_text(&info.title, object, "title", err));
+    AK_TRY(ak_part_get_text(&info.version, object, "version", err));
+    AK_TRY(ak_part_get_text(&info.note, object, "note", err));
     AK_TRY(ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err));
     if (info.name == NULL) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": a baseline has no name"));

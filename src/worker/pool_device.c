@@ -8,9 +8,10 @@
 
 #include "judge/evaluate.h"
 
+#include "archive/field.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 
 /* job_limit explains these limits. */
 #define LATE_TIMES  4
@@ -116,7 +117,7 @@ static ak_status remember(ak_pool *pool, const ak_pool_unit *u, const ak_trial *
     }
     ak_pool_outcome *made = &pool->outcomes[pool->outcome_count];
     *made = (ak_pool_outcome){0};
-    status = ak_pool_copy_outcome(&made->trial, trial, err);
+    status = ak_trial_copy_fields(&made->trial, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
     status = status == AK_OK ? ak_map_put(pool->outcome_of, key, pool->outcome_count, err) : status;
     if (status != AK_OK) {
         ak_trial_clear(&made->trial);
@@ -179,12 +180,9 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
                          "%.200s: %s; the folder for temporary files can no longer be used: "
                          "set TMPDIR to one that stays",
                          u->artifact, strerror(errno));
-        ak_free(measured.reason);
-        ak_free(measured.samples_ms);
     }
     if (status == AK_OK) {
-        result.trial.status = measured.status;
-        result.trial.reason = measured.reason;
+        ak_trial_move_fields(&result.trial, &measured, AK_FIELD_BY_JUDGE);
         /* The overhead is the rest of the time: other work of the device worker, and the messages
            to and from it. No part is longer than the whole. */
         int64_t all = ak_clock_ns() - j->begin_ns;
@@ -194,15 +192,6 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
         result.trial.check_ns = check_ns;
         result.trial.measure_ns = measure_ns;
         result.trial.overhead_ns = all - check_ns - measure_ns;
-        result.trial.samples_ms = measured.samples_ms;
-        result.trial.sample_count = measured.sample_count;
-        result.trial.median_ms = measured.median_ms;
-        result.trial.ci_low_ms = measured.ci_low_ms;
-        result.trial.ci_high_ms = measured.ci_high_ms;
-        result.trial.max_error = measured.max_error;
-        result.trial.joules = measured.joules;
-        result.trial.joules_low = measured.joules_low;
-        result.trial.joules_high = measured.joules_high;
         status = set_conditions(&result.trial, &conditions, err);
         bool judged = !json_is_true(json_object_get(reply, "unjudged"));
         if (status == AK_OK && j->kind == AK_JOB_TRIAL && judged) {
@@ -210,6 +199,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
             status = remember(pool, u, &result.trial, err);
         }
     }
+    ak_trial_clear(&measured);
     if (status == AK_OK) {
         tidy_artifacts(pool, u, result.trial.status != AK_TRIAL_OK);
         status = ak_pool_give(pool, &result, err);
@@ -267,7 +257,7 @@ static void opened(ak_pool *pool, ak_pool_device *d, json_t *reply)
     const char *uuid = json_string_value(json_object_get(reply, "uuid"));
     d->opened = true;
     (void)snprintf(d->uuid, sizeof d->uuid, "%s", uuid == NULL ? "" : uuid);
-    ak_utf8_tame(d->uuid, strlen(d->uuid));
+    ak_plain_line(d->uuid);
     json_decref(d->prepared);
     d->prepared = json_incref(reply);
     d->failures = 0;
@@ -416,7 +406,8 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
     if (status == AK_OK && repeated) {
         result.repeated = true;
-        status = ak_pool_copy_outcome(&result.trial, &pool->outcomes[known].trial, err);
+        status = ak_trial_copy_fields(&result.trial, &pool->outcomes[known].trial,
+                                      AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
         pool->units[j->units[0]].median_ms = result.trial.median_ms;
     }
     if (status == AK_OK) {

@@ -36,45 +36,6 @@ ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err)
     return AK_OK;
 }
 
-static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err)
-{
-    if (from->sample_count == 0) {
-        return AK_OK;
-    }
-    out->samples_ms = ak_alloc(from->sample_count, sizeof(double));
-    if (out->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
-    memcpy(out->samples_ms, from->samples_ms, from->sample_count * sizeof(double));
-    out->sample_count = from->sample_count;
-    return AK_OK;
-}
-
-ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *err)
-{
-    out->status = from->status;
-    out->median_ms = from->median_ms;
-    out->ci_low_ms = from->ci_low_ms;
-    out->ci_high_ms = from->ci_high_ms;
-    out->max_error = from->max_error;
-    out->joules = from->joules;
-    out->joules_low = from->joules_low;
-    out->joules_high = from->joules_high;
-    out->sm_clock_mhz = from->sm_clock_mhz;
-    out->memory_clock_mhz = from->memory_clock_mhz;
-    out->power_watts = from->power_watts;
-    out->temperature_celsius = from->temperature_celsius;
-    out->reason = ak_strdup(from->reason);
-    out->throttle = ak_strdup(from->throttle);
-    out->measured_on = ak_strdup(from->measured_on);
-    out->device_uuid = ak_strdup(from->device_uuid);
-    bool lost = (from->reason != NULL && out->reason == NULL) ||
-                (from->throttle != NULL && out->throttle == NULL) ||
-                (from->measured_on != NULL && out->measured_on == NULL) ||
-                (from->device_uuid != NULL && out->device_uuid == NULL);
-    return lost ? ak_fail_memory(err) : copy_samples(out, from, err);
-}
-
 /* ---- jobs ---------------------------------------------------------------------------------- */
 
 void ak_pool_job_free(ak_pool_job *j)
@@ -128,19 +89,28 @@ static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
     return status;
 }
 
+/* Writes the key of a unit: 'o' for code of the own size only or 'e' for every size, and the
+   configuration. Returns false if the configuration is too long. */
+static bool unit_key(char out[CONFIG_TEXT_MAX + 1], const ak_pool *pool, const ak_config *config,
+                     bool own_size)
+{
+    out[0] = own_size ? 'o' : 'e';
+    return ak_config_format(out + 1, CONFIG_TEXT_MAX, pool->task->space, config) < CONFIG_TEXT_MAX;
+}
+
 /* Finds the unit of a configuration, or adds it. A unit whose artifact was deleted waits to be
    compiled again. */
 static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, bool own_size,
                           ak_error *err)
 {
     char key[CONFIG_TEXT_MAX + 1], name[64], path[AK_PATH_MAX];
-    char *const text = key + 1;
-    key[0] = own_size ? 'o' : 'e'; /* 'o': own size only; 'e': every size */
-    if (ak_config_format(text, CONFIG_TEXT_MAX, pool->task->space, config) >= CONFIG_TEXT_MAX) {
+    const char *const text = key + 1;
+    if (!unit_key(key, pool, config, own_size)) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     }
     if (ak_map_get(out, pool->unit_of, key)) {
         ak_pool_unit *known = &pool->units[*out];
+        known->users++; /* also if this fails: whoever asks then gives it back */
         if (known->state == AK_UNIT_COMPILED && known->deleted) {
             ak_compile_result_clear(&known->compiled);
             known->state = AK_UNIT_WAITING;
@@ -150,7 +120,6 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
         if (known->state == AK_UNIT_WAITING && *out < pool->next_unit) {
             pool->next_unit = *out;
         }
-        known->users++;
         return AK_OK;
     }
     void *units = pool->units;
@@ -186,10 +155,8 @@ bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_confi
     for (int own = 0; own < 2; own++) {
         char key[CONFIG_TEXT_MAX + 1];
         size_t at;
-        key[0] = own != 0 ? 'o' : 'e';
-        bool fits =
-            ak_config_format(key + 1, CONFIG_TEXT_MAX, pool->task->space, config) < CONFIG_TEXT_MAX;
-        if (!ak_pool_recalls(pool) && fits && ak_map_get(&at, pool->unit_of, key)) {
+        if (!ak_pool_recalls(pool) && unit_key(key, pool, config, own != 0) &&
+            ak_map_get(&at, pool->unit_of, key)) {
             const ak_pool_unit *u = &pool->units[at];
             if (u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted) {
                 (void)snprintf(out, AK_PATH_MAX, "%s", u->artifact);

@@ -204,8 +204,6 @@ struct ak_pool {
 
 /* Queues a result for ak_pool_wait. Takes its contents, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err);
-/* Copies what was measured, without the times that the job itself took. */
-ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *err);
 /* Returns whether every configuration of the job is compiled, successfully or not. */
 bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j);
 /* Removes a job from the pool and frees it. */
@@ -332,7 +330,8 @@ void ak_pool_tell_workers(ak_pool *pool);
 
 /* pool_travel.c */
 
-/* With a launcher, collects the files of a kernel that is not built in, below the pool's folder. */
+/* With a launcher: reads the files of a kernel that is not built in, and copies them into the
+   pool's folder. */
 ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err);
 /* Sends a worker that has just said hello what it needs before it opens the task. */
 ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err);

@@ -38,8 +38,8 @@ typedef struct far {
 
 static void say_hello(ak_relay_end *near, const char *folder, bool shared)
 {
-    char build[AK_BUILD_BYTES], host[64] = "", place[AK_CORES_PLACE_BYTES];
-    (void)gethostname(host, sizeof host - 1);
+    char build[AK_BUILD_BYTES], host[AK_CORES_HOST_BYTES], place[AK_CORES_PLACE_BYTES];
+    ak_cores_host(host);
     ak_relay_build(build);
     ak_cores_place(place);
     json_t *hello =

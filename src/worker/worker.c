@@ -22,6 +22,7 @@
 #include "backend/backend.h"
 #include "backend/compile.h"
 #include "backend/sandbox.h"
+#include "base/cores.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
@@ -144,7 +145,7 @@ out:
    configuration would give other results here. */
 static ak_status same_environment(const worker *w, const json_t *request, ak_error *err)
 {
-    char what[320], host[64] = "";
+    char what[320], host[AK_CORES_HOST_BYTES];
     json_t *wanted = NULL, *found = NULL;
     ak_status status = ak_json_object_or_null(&wanted, request, "environment", WHERE, err);
     if (status != AK_OK || wanted == NULL) {
@@ -152,7 +153,7 @@ static ak_status same_environment(const worker *w, const json_t *request, ak_err
     }
     status = ak_environment_facts(&found, w->task, err);
     if (status == AK_OK && ak_environment_differs(what, sizeof what, found, wanted)) {
-        (void)gethostname(host, sizeof host - 1);
+        ak_cores_host(host);
         status = ak_fail(err, AK_UNAVAILABLE, "%s is another environment: %s", host, what);
     }
     json_decref(found);
@@ -303,8 +304,8 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
     for (size_t i = 0; i < count; i++) {
         AK_TRY(read_candidate(&candidates[i], w, json_array_get(array, i), err));
     }
-    AK_TRY(ak_evaluate_comparison(entries, &course, w->evaluator, candidates, count, &plan,
-                                  w->launch_timeout_ns, err));
+    const ak_comparison_request compared = {candidates, count, &plan, w->launch_timeout_ns};
+    AK_TRY(ak_evaluate_comparison(entries, &course, w->evaluator, &compared, err));
     if ((*out = json_object()) != NULL && (list = json_array()) != NULL) {
         bool good = true;
         for (size_t i = 0; good && i < count; i++) {

@@ -60,7 +60,7 @@ static void no_attack_is_promoted(void **state)
 static void every_honest_kernel_is_accepted(void **state)
 {
     (void)state;
-    every_one_is_right("opencl_honest", DEVICE, "M=30,N=70,K=33", AK_JOB_TRIAL, VARIANTS);
+    every_one_is_right("opencl_honest", DEVICE, "M=30,N=70,K=33", AK_JOB_TRIAL, VARIANTS, 1);
 }
 
 int main(void)

@@ -230,9 +230,7 @@ static ak_status ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, a
 }
 
 /* There is no library to compare with. */
-static ak_status baselines(ak_device *device, const ak_task *task,
-                           void (*visit)(void *context, const char *name, const char *title,
-                                         const char *version, bool installed, const char *note),
+static ak_status baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                            void *context, ak_error *err)
 {
     (void)device;

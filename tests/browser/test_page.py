@@ -89,6 +89,12 @@ class Pages(unittest.TestCase):
         charts = self.charts()
         for section in ("convergence", "importance", "parallel", "time"):
             self.assertIn(section, charts)
+        # A command breaks between its words only, and is copied as it is.
+        self.assertEqual(self.browser.run(
+            "const words = [...document.querySelectorAll('#again .word')]; return [words.length,"
+            " words.filter((w) => w.getClientRects().length > 1).length,"
+            " document.querySelector('#again code').textContent];"),
+            [len(self.command().split()), 0, self.command()])
         text = self.browser.run("return document.body.innerText")
         for words in ("The best configuration takes", "Its speed is",
                       "configurations were tried", "autokernel tune matmul"):
@@ -134,6 +140,9 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.browser.errors(), [])
         self.by_keyboard()
         self.on_paper()
+
+    def command(self):
+        return json.loads(self.autokernel("report", "--json"))["command"]
 
     def filters(self, rows):
         """Filters know parameters that never change, and say which words they do not apply."""
@@ -307,6 +316,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.charts(), ["section-0"])
         self.assertEqual(self.browser.run("return document.querySelectorAll('#section-0 tbody"
                                           " tr.over').length"), 2)
+        self.assertNotIn("  ", self.browser.run("return document.querySelector('#section-0 .note')"
+                                                ".textContent"))
         went = self.browser.run("return document.querySelector('tr.went').innerText")
         came = self.browser.run("return document.querySelector('tr.came').innerText")
         self.assertIn("c = 2;", went)
@@ -396,6 +407,19 @@ class Pages(unittest.TestCase):
         self.imported(rows, "hostile.db")
         self.page("hostile.html", archive="hostile.db")
         self.charts()
+        # Numbers of compile workers that no machine has: a lane for each worker, not for each number.
+        self.assertEqual(self.browser.run("""
+            const page = JSON.parse(document.getElementById("data").textContent), trials = page.trials;
+            trials.end_s = trials.evaluation.map((_, i) => i + 1);
+            trials.compile_s = trials.measure_s = trials.end_s.map(() => 0.5);
+            trials.compile_worker = trials.end_s.map((i) => i % 2 ? 2147483647 : 3);
+            const host = document.createElement("section");
+            document.body.append(host);
+            ak.draw_run.timeline(host, ak.run_of(page));
+            const lanes = (host.querySelector(".chart").clientHeight - 90) / 34;
+            ak.charts.pop();
+            host.remove();
+            return lanes;"""), 3)
         text = self.browser.run("return document.body.innerText")
         self.assertGreaterEqual(text.count(HOSTILE), 2) # the kernel's name, the compiler's words
         self.assertIn(HOSTILE, self.browser.run("return document.title"))

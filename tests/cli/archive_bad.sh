@@ -31,6 +31,9 @@ done
 [ ! -e nosuch.db ] || echo "nosuch.db was created"
 AUTOKERNEL_ARCHIVE=not/there/yet.db autokernel history
 [ ! -e not ] || echo "a folder was created"
+AUTOKERNEL_ARCHIVE=not/there/yet.db autokernel best
+# A file that cannot be created: the reason is the system's, not SQLite's.
+AUTOKERNEL_ARCHIVE=$(printf %0300d 1).db autokernel history 2>&1 | sed 's/0*1.db/LONG.db/'
 # A run that is not there is refused by every command that may name one.
 for command in history best stats report "export tiny"; do
     AUTOKERNEL_ARCHIVE=good.db autokernel $command --run 0123456789abcdef

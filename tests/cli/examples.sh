@@ -1,8 +1,9 @@
 # Every example that help shows works as written, with less to try and to measure: one configuration,
-# short comparisons, few libraries. Those of the commands that measure what is tuned have a test of
+# small sizes, short comparisons, few libraries. Those of the commands that measure what is tuned have a test of
 # their own: examples_measure.sh.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 commands=${commands:-help list doctor tune history best stats export import report new}
+# Two of them name the size of the earlier run, so that this one runs at that size.
 autokernel tune matmul --size M=512,N=512,K=512 --evals 1 --libraries none --quiet >/dev/null || echo "tune failed"
 autokernel export matmul >/dev/null 2>&1 || echo "export failed"
 cp "$TESTS/../../bench/recordings/matmul.json.gz" gemm.json.gz # what the examples call it
@@ -18,13 +19,17 @@ END
 for command in $commands; do
     while IFS= read -r line; do
         case $line in
-        'autokernel tune '*--sizes*) line="$line --evals 3 --libraries none" ;; # one for each
-        'autokernel tune matmul') line="$line --evals 1" ;;
+        'autokernel tune '*--sizes*) line="${line/256;512;M=64,N=2048/16;M=8,N=64} --evals 2 --libraries none" ;; # one for each
+        'autokernel tune matmul') line="$line --evals 1 --libraries none" ;; # what export takes without --size
         'autokernel tune '*.gz*' sim '*) line="$line --evals 1" ;;
-        'autokernel tune '*) line="$line --evals 1 --libraries none" ;;
-        'autokernel compare '*--config*) line="$line --time 0.3s --libraries none" ;;
-        'autokernel compare '*) line="$line --time 0.3s --libraries openblas" ;;
-        'autokernel bench '*--baselines*) line="$line --time 0.3s" ;;
+        'autokernel tune '*--size*) line="$line --evals 1 --libraries none" ;;
+        'autokernel tune '*) line="$line --evals 1 --size 64 --libraries none" ;;
+        'autokernel check softmax '*) line="$line --size 64" ;;
+        'autokernel check matmul --size 64') line="$line --configs 1" ;;
+        'autokernel compare '*--config*) line="$line --time 0.1s --libraries none" ;;
+        'autokernel compare '*--sizes*) line="${line/64;96;128/64;96} --time 0.1s --libraries openblas" ;;
+        'autokernel compare '*) line="$line --time 0.1s --libraries openblas" ;;
+        'autokernel bench '*--baselines*) line="$line --time 0.1s" ;;
         esac
         echo "$line"
         eval "words=($line)"

@@ -72,5 +72,10 @@ for name, words in writes.items():
           "nothing is left behind," if set(os.listdir("disk")) == before | {"filler"} else f"LEFT {os.listdir('disk')},",
           "one line" if len(lines) == 1 and "No space left" in lines[0] else lines)
     os.unlink("disk/filler")
+for name in os.listdir("disk"):
+    os.unlink(os.path.join("disk", name))
+fill("disk")
+ran = subprocess.run([*TUNE, "--quiet"], capture_output=True, text=True, env=dict(os.environ, AUTOKERNEL_ARCHIVE="disk/new.db"))
+print("an archive on a full disk:", ran.stderr.strip().splitlines()[-1].split("/")[-1])
 PY
 timeout 600 python3 drive.py

@@ -16,7 +16,8 @@ program=$(command -v autokernel)
 env -u PATH "$program" list reduce --size 64 | grep -c "^COMPILER"
 try env PATH=/nowhere "$program" list reduce --size 64
 env PATH=/nowhere AUTOKERNEL_SEAT=1 AUTOKERNEL_LIBOPENCL=none AUTOKERNEL_EVLS=9 "$program" doctor |
-    grep -E 'kernels for this CPU|EVLS|SEAT|OPENCL|^next' | tr -s ' '
+    grep -E 'kernels for this CPU|kernels for OpenCL|EVLS|SEAT|OPENCL|^next' | tr -s ' '
+env PATH=/nowhere AUTOKERNEL_ARCHIVE=none.db "$program" history | tail -n 1 # it is not in PATH, so its path is named
 echo "--- a folder that may not be read"
 mkdir closed
 chmod 000 closed
@@ -43,4 +44,16 @@ void shift(const float *x, float *y, int n)
 }
 C
 autokernel new kernel shift --from shift.c | grep -E '^(the size|edge-case|flops)'
+autokernel list ./shift --impl host | grep -c '^$'
 try autokernel check ./shift --size 1000 --config default --quiet
+echo "--- an array whose shape is too large, so that the reference leaves elements unwritten"
+cat >rowmax.c <<'C'
+void rowmax(int rows, int cols, const float *restrict x, float *restrict y)
+{
+    for (int r = 0; r < rows; r++) {
+        y[r] = x[(long)r * cols];
+    }
+}
+C
+autokernel new kernel rowmax --from rowmax.c >made
+try autokernel check ./rowmax --size 16 --config default --quiet

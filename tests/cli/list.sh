@@ -1,7 +1,7 @@
 # Tests what list prints: everything that the build has, and what can be tuned in a kernel.
 autokernel list
 echo "exit $?"
-autokernel list --json | tr -d ' \n' | grep -o '"kernels":\[{"name":"attention_decode"'
+autokernel list --json | tr -d ' \n' | grep -o '"kernels":\[{"name":"attention"'
 autokernel list matmul --size 64
 echo "exit $?"
 autokernel list matmul --size 64 --json | tr ',' '\n' | grep -E -c '^ *"(cartesian|valid)": *[0-9]+}?$'

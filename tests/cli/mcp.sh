@@ -156,20 +156,25 @@ c.close()
 END
 autokernel new kernel own >/dev/null
 ln -s /etc/passwd own/passwd.json
+sed -i 's/\[1, 2, 4, 8\]/[1, 2, 4, 8, 32]/' own/host.json # UNROLL=32 breaks the condition with any number of threads
 python3 - <<'END'
 from mcp_client import Client
 c = Client("./own")
 print([f["name"] for f in c.request("resources/list")["result"]["resources"] if "kernels" in f["name"]])
 print(len(c.request("resources/read", uri="autokernel://kernels/own/host.c")["result"]["contents"][0]["text"]) > 100)
+print(c.tool("describe_space", kernel="own")["parameters"][0]["values"], "\nUNROLL: 1 2 [4] 8; " in c.text)
 c.close()
 END
 echo "- on the host"
 python3 - <<'END'
+import shutil
 from mcp_client import Client
 c = Client("reduce", "--archive", "host.db", "--threads", "1")
 r = c.tool("measure", kernel="reduce", size="1000", configs=["default"])
 t = r["trials"][0]
-print(c.text.rstrip())
+line, *code = c.text.rstrip().split("\n")
+print(line)
+print(code == ["  " + t["code"]] and t["code"].startswith("hot loop: ") if shutil.which("objdump") else not code)
 print(t["status"], t["strategy"], t["device"], t["ci_ms"][0] <= t["ms"] <= t["ci_ms"][1], t["efficiency"] > 0)
 f = c.tool("facts", kernel="reduce", size="1000", config="#1")["facts"]
 print(f["text"] == t["config"], f["compiler"], "-march=native" in f["options"], f["threads"])

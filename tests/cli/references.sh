@@ -24,7 +24,7 @@ sed -i 's/"fill": "uniform(-1,1)"/"fill": "constant(1)"/g; s/"awkward": .*/"awkw
 sed -i 's/"name": "X", "dtype": "dtype", "shape": \["n"\], "access": "in", "fill": "constant(1)"/"name": "X", "dtype": "dtype", "shape": ["n"], "access": "in", "fill": "file(x.npy)"/' mine/problem.json
 npy() { printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"; }
 { npy '<i2' 64,; for i in $(seq 0 63); do printf "\\x$(printf %02x "$i")\\0"; done; } >mine/x.npy
-{ for i in $(seq 0 63); do printf "$(python3 -c "import struct; print(''.join('\\\\x%02x' % b for b in struct.pack('<f', 2 * $i + 1)))")"; done; } >mine/z.raw
+python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<64f", *range(1, 129, 2)))' >mine/z.raw
 refer '{ "arrays": { "Z": "z.raw" } }'
 check
 { npy '<i4' 64,; for i in $(seq 0 63); do printf "\\x$(printf %02x $((2 * i + 1)))\\0\\0\\0"; done; } >mine/z.npy

@@ -49,3 +49,8 @@ for says in nothing finds late; do
     autokernel check matmul --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 128 --config default --json --sanitize 2>&1 |
         grep -o -E '"(status|reason|sanitizers)": *"[^"]*"' | sed 's/M=[0-9,A-Z=]*/SHAPE/'
 done
+echo "--- a kernel's folder, named by a relative path"
+echo nothing >says
+cp -r "$TESTS/../../kernels/matmul" product
+autokernel check ./product --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 128 --config default --json --sanitize 2>&1 |
+    grep -o -E '"(status|reason|sanitizers)": *"[^"]*"' | sed 's/M=[0-9,A-Z=]*/SHAPE/'

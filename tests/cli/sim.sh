@@ -37,6 +37,8 @@ eval "$(autokernel report --archive 1.db | grep -o 'autokernel tune .*' | head -
 echo "- as a simulation"
 autokernel simulate tiny.json --strategy exhaustive --repeats 1 --evals 36 --time 1h --json | grep -o '"best":[0-9.]*\|"seconds":[0-9.]*'
 autokernel tune tiny.json --device sim --strategy exhaustive --evals 36 --json --quiet | grep -o '"median_ms":[0-9.]*\|"seconds":[0-9.]*' | head -2
+echo "- a resumed run counts on"
+autokernel tune tiny.json --device sim:tiny.json --evals 6 --archive both.db --resume 2>&1 | grep -o '^[0-9]*/[0-9]*'
 echo "- replies take their time"
 cat >answers.jsonl <<'END'
 {"text": {"proposals": [{"hypothesis": "wider", "expected_gain_pct": 9, "parent": null, "changes": {"x": 4, "y": 3}}]}, "elapsed_ms": 60000}
@@ -44,6 +46,9 @@ END
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 1 --evals 4 --llm replay:answers.jsonl 2>&1 | grep 'replay\|configurations in'
 echo "- a kernel that was recorded"
 autokernel tune matmul --device sim:matmul.json.gz --evals 12 --quiet | head -5
+echo "- a result from a recording is not sent to be measured"
+autokernel export matmul --device sim:matmul.json.gz
+autokernel bench matmul --config @best_config.json
 echo "- as a recording again"
 autokernel simulate 1.db --strategy exhaustive --repeats 1 --evals 30 --time 1h | sed -n '2p'
 echo "- what is wrong"

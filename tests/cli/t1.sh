@@ -39,3 +39,8 @@ sed 's/"ReadOnly", "FillValue": 65536/"ReadOnly"/; s/"AccessType": "ReadOnly" }/
 check bad.t1.json
 check vector_add_c.t1.json --size problem_size_x=5
 check convolution_cuda.t1.json --device host
+echo "-- our own space, written for others"
+autokernel export reduce --size 256 --format t1 --output ours.t1.json
+autokernel list ours.t1.json | grep '^implementation '
+autokernel tune ours.t1.json
+echo "exit $?"

@@ -29,11 +29,16 @@ try new module x
 try new kernel
 try help tuen
 try history --status okk
+try history --status bad
 try history --limit 0
 try report --format exel
 try report --format md --json
 try export matmul --format exel
 try import trials.txt
+try check matmul --size M=8,N=8 --config NOSUCH=1 2>&1 | head -n 1 # a size left out is no secret
+echo "neither JSON nor a kernel" >notes.txt
+try tune notes.txt
+try simulate notes.txt
 try best --size 64
 try list --size 64
 try list --dtype f32 --json

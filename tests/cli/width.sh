@@ -62,9 +62,14 @@ import pty_run
 code, text = pty_run.run("autokernel tune recording.json.gz --device sim --evals 2000", 120, resize_to=40)
 late = pty_run.lines_of(text)[-12:]
 print("resized: exit", code, "the last lines fit" if max(map(pty_run.width_of, late)) <= 40 else late)
+print("a rate that is not known:", ", -" in text) # of a recording
 code, text = pty_run.run("COLUMNS=60 autokernel best", 200)
 print("COLUMNS:", max(map(pty_run.width_of, pty_run.lines_of(text))) <= 60)
 PYTHON
 # A pipe: one line a trial, with all of its configuration.
 autokernel best | grep -c 'a_kernel_with_a_rather_long_name .*PARAMETER_ONE=1,.*PARAMETER_FIVE=5$'
 COLUMNS=40 autokernel history --status compile_error | grep -c ' compile_error .*goes on about$'
+# A report is folded there, too, if COLUMNS says how wide.
+COLUMNS=80 autokernel report --format text | PYTHONUTF8=1 python3 -c '
+import sys
+print(sum(len(line) > 81 for line in sys.stdin), "lines are wider than 80")'

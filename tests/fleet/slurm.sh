@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Tunes over four Slurm nodes, all on this machine and on loopback. Usage: slurm.sh EXECUTABLE
+# Tunes over four Slurm nodes, all on this machine and on loopback. Usage: slurm.sh EXECUTABLE FAKE_CUDA
 # Skipped (77) without Slurm (Debian: slurmctld slurmd slurm-client munge) or without root.
 set -u
 executable=$(realpath "$1")
+fake=$(realpath "$2")
 . "$(dirname "$0")/cluster.sh"
 set -- tune softmax --size 64 --device host --finish-time 0.02 --launcher slurm
 
@@ -13,6 +14,13 @@ grep -q '12 configurations in' out.log || fail "not all configurations were trie
 "$executable" history softmax --json | grep -o '"compile_worker":[0-9]*' | sort -u | wc -l | grep -qx '[2-9]\|1[0-2]' ||
     fail "one machine compiled everything"
 nothing_left "a run in an allocation"
+
+# Four devices of four nodes share the trials: none has less than a quarter of its share, on however busy a machine.
+AUTOKERNEL_LIBCUDA=$fake AUTOKERNEL_LIBNVRTC=$fake AUTOKERNEL_LIBNVML=$fake salloc --quiet --nodes=4 --ntasks=4 "$executable" tune \
+    matmul --impl cuda_sm90 --dtype bf16 --size 64 --device cuda:0 --strategy exhaustive --libraries none --evals 48 \
+    --finish-time 0.02 --like none --events events.json --launcher slurm --workers 4 >out.log 2>&1 || fail "tune on devices: $(cat out.log)"
+grep '"event":"trial"' events.json | grep -o '"measured_on":"[^"]*"' | sort | uniq -c | tee split.txt
+awk '$1 >= 3 { good++ } END { exit good != 4 || NR != 4 }' split.txt || fail "a node got hardly any trials"
 
 # Outside: a job for each worker.
 "$executable" "$@" --evals 6 --workers 1-2 >out.log 2>&1 || fail "tune: $(cat out.log)"

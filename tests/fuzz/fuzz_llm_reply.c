@@ -36,10 +36,10 @@ static void classify(const ak_provider *provider, int status, const json_t *body
     ak_reply_headers headers = {.retry_after = line == NULL ? text : line + 1,
                                 .retry_after_ms = line == NULL ? NULL : line,
                                 .should_retry = text};
-    ak_verdict verdict;
-    provider->classify(&verdict, status, &headers, body, 0);
-    if (verdict.fault == AK_LLM_FAULT_NONE || verdict.wait_ms < -1 || verdict.wait_ms > 86400000 ||
-        verdict.output_tokens_max < 0) {
+    ak_complaint complaint;
+    provider->classify(&complaint, status, &headers, body, 0);
+    if (complaint.fault == AK_LLM_FAULT_NONE || complaint.wait_ms < -1 ||
+        complaint.wait_ms > 86400000 || complaint.output_tokens_max < 0) {
         abort();
     }
 }

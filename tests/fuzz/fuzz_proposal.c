@@ -1,4 +1,4 @@
-/* fuzz_proposal.c: reads any text as the proposals of a model. Each proposal gets a verdict, and
+/* fuzz_proposal.c: reads any text as the proposals of a model. Each proposal gets a status, and
    an accepted one is valid. */
 #include <string.h>
 
@@ -29,8 +29,8 @@ static ak_space *build(void)
 
 static void check(const ak_suggestion *s, const ak_space *space)
 {
-    bool taken = s->verdict == AK_VERDICT_ACCEPTED || s->verdict == AK_VERDICT_SNAPPED;
-    if (s->verdict >= AK_VERDICT_COUNT || (taken && !ak_space_has(space, &s->config)) ||
+    bool taken = s->status == AK_SUGGESTION_ACCEPTED || s->status == AK_SUGGESTION_SNAPPED;
+    if (s->status >= AK_SUGGESTION_COUNT || (taken && !ak_space_has(space, &s->config)) ||
         (!taken && s->note[0] == 0) || !(s->expected >= AK_EXPECTED_LOW) ||
         !(s->expected <= AK_EXPECTED_HIGH)) {
         __builtin_trap();

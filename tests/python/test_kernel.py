@@ -49,6 +49,11 @@ def test_every_configuration_is_tried():
     assert run["best_config"]["WRONG"] == 0 and run["failed"]["wrong_result"] == 3
 
 
+def test_that_nothing_works_is_explained():
+    with pytest.raises(ak.TuneError, match=r"wrong_result: .*\[0\]: got"):
+        tuned(tune_params={"UNROLL": [1], "WRONG": [1]})
+
+
 def test_what_is_written_and_how(tmp_path):
     path = tmp_path / "add.c"
     path.write_text('extern "C" ' + ADD.replace("c[j] =", "c[j] +=").lstrip().split("\n", 1)[1])

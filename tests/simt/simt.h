@@ -3,7 +3,7 @@
  * right where there is no GPU.
  *
  * A template is compiled as C after this file. Every thread of a cluster is a coroutine
- * (ucontext); it runs until it must wait for others: at a barrier, a shuffle or a matrix
+ * (simt_context); it runs until it must wait for others: at a barrier, a shuffle or a matrix
  * instruction. Who runs next is drawn at random (seeded), so an order that happens to work is not
  * the only one tried. What is checked on the way:
  *
@@ -30,7 +30,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#if !defined(__x86_64__)
 #include <ucontext.h>
+#endif
 #include <unistd.h>
 
 #define SIMT   1
@@ -64,8 +66,59 @@ typedef struct simt_copy {
     bool done;
 } simt_copy;
 
+/* ---- contexts: what a coroutine goes on with ---- */
+
+#if defined(__x86_64__)
+typedef void *simt_context; /* the top of its stack, where its registers are */
+
+/* gcc must not conclude from what it sees which registers stay as they are. */
+#if defined(__clang__)
+#define SIMT_OPAQUE noinline
+#else
+#define SIMT_OPAQUE noipa
+#endif
+
+/* Saves what a call must keep, goes over to the stack of `to`, and returns there. swapcontext would
+   also save the mask of signals, by a system call each time, which took most of the time. */
+__attribute__((naked, SIMT_OPAQUE, unused)) static void simt_switch(simt_context *from,
+                                                                    const simt_context *to)
+{
+    __asm__("push %rbp\n\tpush %rbx\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
+            "mov %rsp, (%rdi)\n\tmov (%rsi), %rsp\n\t"
+            "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbx\n\tpop %rbp\n\tret");
+}
+
+/* The first switch pops six registers and returns to `entry`, which sees the stack as after a call;
+   it never returns. */
+static inline void simt_begin(simt_context *out, char *stack, void (*entry)(void))
+{
+    void **top = (void **)(void *)(stack + SIMT_STACK) - 8;
+    memset(top, 0, 8 * sizeof *top);
+    top[6] = (void *)(uintptr_t)entry;
+    *out = top;
+}
+#else
+typedef ucontext_t simt_context;
+
+static inline void simt_switch(simt_context *from, const simt_context *to)
+{
+    if (swapcontext(from, to) != 0) {
+        abort();
+    }
+}
+
+static inline void simt_begin(simt_context *out, char *stack, void (*entry)(void))
+{
+    (void)getcontext(out);
+    out->uc_stack.ss_sp = stack;
+    out->uc_stack.ss_size = SIMT_STACK;
+    out->uc_link = NULL;
+    makecontext(out, entry, 0);
+}
+#endif
+
 typedef struct simt_thread {
-    ucontext_t context;
+    simt_context context;
     char *stack;
     bool alive, waiting;
     bool launched; /* has waited for the kernel before */
@@ -97,7 +150,7 @@ static struct simt {
     int threads, cluster, shared_bytes;
     simt_dim grid;
     uint64_t random;
-    ucontext_t scheduler;
+    simt_context scheduler;
     simt_thread *thread; /* [cluster * threads] */
     simt_thread *self;
     unsigned first_block;
@@ -138,9 +191,7 @@ static inline void simt_wait(void)
 {
     simt_thread *self = simt.self;
     self->waiting = true;
-    if (swapcontext(&self->context, &simt.scheduler) != 0) {
-        SIMT_FAIL("swapcontext failed");
-    }
+    simt_switch(&self->context, &simt.scheduler);
 }
 
 static inline void simt_release(simt_meeting *m)
@@ -273,7 +324,7 @@ static void simt_entry(void)
         }
     }
     simt.self->alive = false;
-    (void)swapcontext(&simt.self->context, &simt.scheduler);
+    simt_switch(&simt.self->context, &simt.scheduler);
 }
 
 static inline void simt_run_cluster(unsigned first_block)
@@ -291,11 +342,7 @@ static inline void simt_run_cluster(unsigned first_block)
         t->copies = t->groups = 0;
         t->index = i % simt.threads;
         t->block = i / simt.threads;
-        (void)getcontext(&t->context);
-        t->context.uc_stack.ss_sp = t->stack;
-        t->context.uc_stack.ss_size = SIMT_STACK;
-        t->context.uc_link = NULL;
-        makecontext(&t->context, simt_entry, 0);
+        simt_begin(&t->context, t->stack, simt_entry);
     }
     /* One warp is held back for a while, then another: those that run ahead of it show what lacks
        a barrier. */
@@ -317,7 +364,7 @@ static inline void simt_run_cluster(unsigned first_block)
             threadIdx.x = (unsigned)t->index;
             blockIdx.x = first_block + (unsigned)t->block;
             gridDim = simt.grid;
-            (void)swapcontext(&simt.scheduler, &t->context);
+            simt_switch(&simt.scheduler, &t->context);
             moved = true;
             left -= !t->alive;
         }
@@ -619,7 +666,7 @@ static inline void arrival_wait(void *at, uint32_t parity)
         if (simt_random() % 4 == 0) {
             simt_arrive_now(a);
         } else {
-            (void)swapcontext(&simt.self->context, &simt.scheduler); /* and is asked again */
+            simt_switch(&simt.self->context, &simt.scheduler); /* and is asked again */
         }
     }
 }
@@ -935,7 +982,7 @@ static inline void wait_a_little(void)
     if (turns++ > 10000000) {
         SIMT_FAIL("waits for ever for another block");
     }
-    (void)swapcontext(&simt.self->context, &simt.scheduler);
+    simt_switch(&simt.self->context, &simt.scheduler);
 }
 
 static inline void store_pair(void *to, uint32_t low, uint32_t high)

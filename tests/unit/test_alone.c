@@ -33,7 +33,7 @@ typedef struct some {
     double us, waited_us;
 } some;
 
-static ak_alone_verdict decide(const some fresh[2], const some again[3])
+static ak_alone_finding decide(const some fresh[2], const some again[3])
 {
     ak_alone_calls unseen = {0}, seen = {0};
     ak_alone_evidence evidence;

@@ -496,52 +496,67 @@ static void assert_right(const buffers *b, int threads)
     }
 }
 
+/* An open bundle, its plan for M x N, a pool and buffers. */
+typedef struct running {
+    akr_bundle *bundle;
+    akr_plan plan;
+    akr_pool *pool;
+    buffers *b;
+    void *arg[3];
+} running;
+
+static running start(void **state, int threads)
+{
+    running r = {.bundle = open_running(state), .b = make_buffers()};
+    const int64_t size[] = {M, N};
+    r.arg[0] = r.b->x;
+    r.arg[1] = r.b->y;
+    assert_int_equal(akr_query(&r.plan, r.bundle, size, NULL), AKR_OK);
+    assert_int_equal(akr_pool_open(&r.pool, threads, NULL), AKR_OK);
+    return r;
+}
+
+static akr_status run(const running *r, akr_error *err)
+{
+    return akr_run(r->bundle, &r->plan, r->arg, r->b->workspace, 64, r->pool, err);
+}
+
+static void stop(running *r)
+{
+    akr_pool_close(r->pool);
+    akr_close(r->bundle);
+    free(r->b);
+}
+
 static void test_a_run_computes(void **state)
 {
-    akr_bundle *bundle = open_running(state), *second = open_running(state);
-    akr_plan plan;
+    running r = start(state, 5), second = r;
     akr_error err;
-    akr_pool *pool = NULL;
-    buffers *b = make_buffers();
-    void *arg[] = {b->x, b->y, NULL};
-    const int64_t size[] = {M, N};
-    assert_int_equal(akr_query(&plan, bundle, size, &err), AKR_OK);
-    assert_int_equal(akr_pool_open(&pool, 5, &err), AKR_OK);
+    second.bundle = open_running(state);
     for (int i = 0; i < 200; i++) {
-        memset(b->y, 0xff, sizeof b->y);
-        assert_int_equal(akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err), AKR_OK);
-        assert_right(b, 3);
+        memset(r.b->y, 0xff, sizeof r.b->y);
+        assert_int_equal(run(&r, &err), AKR_OK);
+        assert_right(r.b, 3);
     }
-    assert_int_equal(akr_run(second, &plan, arg, b->workspace, 64, pool, &err), AKR_INVALID);
-    akr_pool_close(pool);
-    akr_close(second);
-    akr_close(bundle);
-    free(b);
+    assert_int_equal(run(&second, &err), AKR_INVALID); /* the plan is another bundle's */
+    akr_close(second.bundle);
+    stop(&r);
 }
 
 /* What the call of one argument does is the same. */
 static void test_a_call_of_one_argument(void **state)
 {
-    akr_bundle *bundle = open_running(state);
-    akr_plan plan;
+    running r = start(state, 3);
     akr_error err;
-    akr_pool *pool = NULL;
-    buffers *b = make_buffers();
-    void *arg[] = {b->x, b->y, NULL};
-    const int64_t size[] = {M, N};
-    assert_int_equal(akr_query(&plan, bundle, size, &err), AKR_OK);
-    assert_int_equal(akr_pool_open(&pool, 3, &err), AKR_OK);
-    akr_call call = {bundle, &plan, arg, b->workspace, 64, pool, &err};
+    akr_call call = {r.bundle, &r.plan, r.arg, r.b->workspace, 64, r.pool, &err};
     assert_int_equal(akr_run_call(&call), AKR_OK);
-    assert_right(b, 3);
+    assert_right(r.b, 3);
     call.stream = NULL;
     assert_int_equal(akr_run_call(&call), AKR_THREADS);
     call.bundle = NULL;
     assert_int_equal(akr_run_call(&call), AKR_INVALID);
     assert_int_equal(akr_run_call(NULL), AKR_INVALID);
-    akr_pool_close(pool);
-    akr_close(bundle);
-    free(b);
+    stop(&r);
 }
 
 /* The child of a fork has no threads of its parent's pools: it is told so, and opens its own. The
@@ -551,47 +566,30 @@ static void test_a_pool_stays_in_its_process(void **state)
 #ifdef __SANITIZE_THREAD__
     skip();
 #endif
-    akr_bundle *bundle = open_running(state);
-    akr_plan plan;
+    running r = start(state, 3);
     akr_error err;
-    akr_pool *pool = NULL;
-    buffers *b = make_buffers();
-    void *arg[] = {b->x, b->y, NULL};
-    const int64_t size[] = {M, N};
     int ended = 0;
-    assert_int_equal(akr_query(&plan, bundle, size, &err), AKR_OK);
-    assert_int_equal(akr_pool_open(&pool, 3, &err), AKR_OK);
-    assert_int_equal(akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err), AKR_OK);
+    assert_int_equal(run(&r, &err), AKR_OK);
     pid_t child = fork();
     if (child == 0) {
         (void)alarm(60);
-        akr_status with = akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err);
-        bool said = with == AKR_THREADS && strstr(err.text, "forked") != NULL;
-        akr_pool_close(pool);
-        _exit(said && akr_pool_open(&pool, 3, NULL) == AKR_OK &&
-                      akr_run(bundle, &plan, arg, b->workspace, 64, pool, NULL) == AKR_OK
-                  ? 0
-                  : 1);
+        bool said = run(&r, &err) == AKR_THREADS && strstr(err.text, "forked") != NULL;
+        akr_pool_close(r.pool);
+        _exit(said && akr_pool_open(&r.pool, 3, NULL) == AKR_OK && run(&r, NULL) == AKR_OK ? 0 : 1);
     }
     assert_true(child > 0);
     assert_int_equal(waitpid(child, &ended, 0), child);
     assert_int_equal(ended, 0);
-    assert_int_equal(akr_run(bundle, &plan, arg, b->workspace, 64, pool, &err), AKR_OK);
-    akr_pool_close(pool);
-    akr_close(bundle);
-    free(b);
+    assert_int_equal(run(&r, &err), AKR_OK);
+    stop(&r);
 }
 
 static void test_a_call_that_is_not_right_is_refused(void **state)
 {
-    akr_bundle *bundle = open_running(state);
-    akr_plan plan;
+    running r = start(state, 3);
+    buffers *b = r.b;
     akr_error err;
-    akr_pool *pool = NULL, *small = NULL;
-    buffers *b = make_buffers();
-    const int64_t size[] = {M, N};
-    assert_int_equal(akr_query(&plan, bundle, size, &err), AKR_OK);
-    assert_int_equal(akr_pool_open(&pool, 3, &err), AKR_OK);
+    akr_pool *pool = r.pool, *small = NULL;
     assert_int_equal(akr_pool_open(&small, 2, &err), AKR_OK);
     const struct {
         void *x, *y, *workspace;
@@ -614,8 +612,8 @@ static void test_a_call_that_is_not_right_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         void *arg[] = {cases[i].x, cases[i].y, NULL};
-        akr_status got =
-            akr_run(bundle, &plan, arg, cases[i].workspace, cases[i].bytes, cases[i].pool, &err);
+        akr_status got = akr_run(r.bundle, &r.plan, arg, cases[i].workspace, cases[i].bytes,
+                                 cases[i].pool, &err);
         if (got != cases[i].wanted || strstr(err.text, cases[i].part) == NULL) {
             fail_msg("case %zu: %s: %s", i, akr_status_text(got), err.text);
         }
@@ -624,9 +622,7 @@ static void test_a_call_that_is_not_right_is_refused(void **state)
         assert_true(b->y[i] == -1); /* nothing was written */
     }
     akr_pool_close(small);
-    akr_pool_close(pool);
-    akr_close(bundle);
-    free(b);
+    stop(&r);
 }
 
 typedef struct caller {

@@ -49,8 +49,9 @@ static void test_rounded_reference_passes(void **state)
         ak_compare_result r;
         /* An i32 is off by 1/2 at most, of an rms of 10; 6 % of that is enough. */
         double half_ulp = dtype == AK_DTYPE_I32 ? 0.0 : ak_dtype_epsilon(dtype) / 2;
-        ak_compare_output(&r, output, dtype, reference, N, half_ulp,
-                          dtype == AK_DTYPE_I32 ? 0.06 : half_ulp * 0.01);
+        ak_compare_output(&r, output,
+                          &(ak_compare_with){dtype, reference, N, half_ulp,
+                                             dtype == AK_DTYPE_I32 ? 0.06 : half_ulp * 0.01});
         assert_true(r.ok && r.bad == 0 && r.unwritten == 0 && r.first == N && r.count == N);
         assert_true(r.max_error <= 1.0);
         assert_int_equal(r.max_error > 0.0, dtype != AK_DTYPE_F64);
@@ -72,11 +73,11 @@ static void test_error_is_relative_to_the_limit(void **state)
         double value = want + 0.5 * allowed;
         memcpy(element(places[p], AK_DTYPE_F64), &value, sizeof value);
         ak_compare_result r;
-        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0.01, 0.002);
+        ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F64, reference, N, 0.01, 0.002});
         assert_true(r.ok && fabs(r.max_error - 0.5) < 1e-9);
         value = want - 1.5 * allowed;
         memcpy(element(places[p], AK_DTYPE_F64), &value, sizeof value);
-        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0.01, 0.002);
+        ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F64, reference, N, 0.01, 0.002});
         assert_false(r.ok);
         assert_int_equal(r.bad, 1);
         assert_int_equal(r.first, places[p]);
@@ -95,7 +96,7 @@ static void test_first_and_bad_are_counted(void **state)
         memcpy(element(i, AK_DTYPE_F32), &wrong, sizeof wrong);
     }
     ak_compare_result r;
-    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-5, 1e-5);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F32, reference, N, 1e-5, 1e-5});
     assert_int_equal(r.bad, 5);
     assert_int_equal(r.first, 100);
     char text[256];
@@ -113,7 +114,7 @@ static void test_unwritten(void **state)
         ak_inputs_encode(output, reference, N, dtype);
         ak_guard_poison(element(3000, dtype), 7 * ak_dtype_bytes(dtype), dtype, 5);
         ak_compare_result r;
-        ak_compare_output(&r, output, dtype, reference, N, 0.1, 0.1);
+        ak_compare_output(&r, output, &(ak_compare_with){dtype, reference, N, 0.1, 0.1});
         assert_false(r.ok);
         assert_int_equal(r.unwritten, 7);
         assert_int_equal(r.bad, 7);
@@ -134,10 +135,10 @@ static void test_unwritten_where_nan_is_right(void **state)
     reference[10] = reference[11] = (double)NAN;
     ak_inputs_encode(output, reference, N, AK_DTYPE_F32);
     ak_compare_result r;
-    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-6, 1e-6);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F32, reference, N, 1e-6, 1e-6});
     assert_true(r.ok);
     ak_guard_poison(element(10, AK_DTYPE_F32), 4, AK_DTYPE_F32, 0);
-    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-6, 1e-6);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F32, reference, N, 1e-6, 1e-6});
     assert_int_equal(r.bad, 1);
     assert_int_equal(r.unwritten, 1);
 }
@@ -156,7 +157,8 @@ static void test_classes(void **state)
             float value = (float)values[got];
             memcpy(element(1234, AK_DTYPE_F32), &value, sizeof value);
             ak_compare_result r;
-            ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-3, 1e-3);
+            ak_compare_output(&r, output,
+                              &(ak_compare_with){AK_DTYPE_F32, reference, N, 1e-3, 1e-3});
             assert_int_equal(r.ok, want == got);
             assert_int_equal(r.bad, want == got ? 0 : 1);
             if (want != got && (want < 3 || got < 3)) {
@@ -176,7 +178,7 @@ static void test_infinity_does_not_widen_the_rest(void **state)
     float wrong = (float)reference[4000] + 1.0f;
     memcpy(element(4000, AK_DTYPE_F32), &wrong, sizeof wrong);
     ak_compare_result r;
-    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-3, 1e-3);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F32, reference, N, 1e-3, 1e-3});
     assert_int_equal(r.bad, 1);
 }
 
@@ -188,13 +190,13 @@ static void test_extreme_scales(void **state)
         fill_reference(scales[i]);
         ak_inputs_encode(output, reference, N, AK_DTYPE_F64);
         ak_compare_result r;
-        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 1e-12, 1e-12);
+        ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F64, reference, N, 1e-12, 1e-12});
         assert_true(r.ok);
         double wrong = reference[7] + 1e-3 * scales[i];
         memcpy(element(7, AK_DTYPE_F64), &wrong, sizeof wrong);
-        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0, 1e-2);
+        ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F64, reference, N, 0, 1e-2});
         assert_true(r.ok); /* within 1 % of the rms, which neither overflows nor vanishes */
-        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0, 1e-5);
+        ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F64, reference, N, 0, 1e-5});
         assert_int_equal(r.bad, 1);
     }
 }
@@ -208,14 +210,14 @@ static void test_zero_tolerance_is_equality(void **state)
     }
     ak_inputs_encode(output, reference, N, AK_DTYPE_I32);
     ak_compare_result r;
-    ak_compare_output(&r, output, AK_DTYPE_I32, reference, N, 0, 0);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_I32, reference, N, 0, 0});
     assert_true(r.ok && r.max_error == 0);
     int32_t wrong = (int32_t)reference[5] + 1;
     memcpy(element(5, AK_DTYPE_I32), &wrong, sizeof wrong);
-    ak_compare_output(&r, output, AK_DTYPE_I32, reference, N, 0, 0);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_I32, reference, N, 0, 0});
     assert_true(!r.ok && r.bad == 1 && isinf(r.max_error));
     ak_inputs_encode(output, reference, N, AK_DTYPE_I32);
-    ak_compare_output(&r, output, AK_DTYPE_I32, reference, N, (double)NAN, 0);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_I32, reference, N, (double)NAN, 0});
     assert_int_equal(r.bad, N); /* a tolerance that is no number accepts nothing */
 }
 
@@ -223,7 +225,7 @@ static void test_no_elements(void **state)
 {
     (void)state;
     ak_compare_result r;
-    ak_compare_output(&r, output, AK_DTYPE_F32, reference, 0, 1e-3, 1e-3);
+    ak_compare_output(&r, output, &(ak_compare_with){AK_DTYPE_F32, reference, 0, 1e-3, 1e-3});
     assert_true(r.ok && r.bad == 0 && r.max_error == 0);
     char text[128];
     ak_compare_text(text, sizeof text, &r, "C");
@@ -236,8 +238,9 @@ static ak_status selftest(ak_dtype dtype, double relative, double rms, ak_error 
 {
     const double *inputs[] = {NULL, input};
     const size_t counts[] = {N, N};
-    return ak_compare_selftest("matmul", "C", dtype, reference, N, relative, rms, inputs, counts, 2,
-                               err);
+    return ak_compare_selftest("matmul", "C",
+                               &(ak_compare_with){dtype, reference, N, relative, rms},
+                               &(ak_compare_inputs){inputs, counts, 2}, err);
 }
 
 static void assert_refused(double relative, double rms, const char *what)
@@ -341,8 +344,9 @@ static void test_selftest_of_one_element(void **state)
     (void)state;
     reference[0] = 0.75;
     ak_error err = AK_ERROR_INIT;
-    assert_int_equal(ak_compare_selftest("matmul", "C", AK_DTYPE_F32, reference, 1, 1e-6, 1e-6,
-                                         NULL, NULL, 0, &err),
+    assert_int_equal(ak_compare_selftest("matmul", "C",
+                                         &(ak_compare_with){AK_DTYPE_F32, reference, 1, 1e-6, 1e-6},
+                                         &(ak_compare_inputs){0}, &err),
                      AK_OK);
 }
 

@@ -376,16 +376,14 @@ static void a_search_compiles_what_it_times(void **state)
     ak_free(faults);
 }
 
-/* Batches hold contents that nobody has seen, so that whoever remembers is wrong or slow. */
+/* Batches hold contents that nobody has seen, so that whoever remembers is wrong or slow; which of
+   the two is found first, is drawn. */
 static void whoever_remembers_is_found(void **state)
 {
     static const struct {
         const char *faults;
-        ak_trial_status status;
-        const char *reason;
-    } ways[] = {{"", AK_TRIAL_OK, ""},
-                {"address@OWN_SIZE_ONLY=1", AK_TRIAL_WRONG_RESULT, "elements wrong"},
-                {"print@OWN_SIZE_ONLY=1", AK_TRIAL_REJECTED, "it has not seen"}};
+        bool found;
+    } ways[] = {{"", false}, {"address@OWN_SIZE_ONLY=1", true}, {"print@OWN_SIZE_ONLY=1", true}};
     char *faults = ak_strdup(getenv("FAKE_CUDA"));
     (void)state;
     assert_non_null(faults);
@@ -399,7 +397,11 @@ static void whoever_remembers_is_found(void **state)
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         ak_result result = wait_one(pool);
         const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
-        if (result.trial.status != ways[i].status || strstr(reason, ways[i].reason) == NULL) {
+        const bool wrong = result.trial.status == AK_TRIAL_WRONG_RESULT &&
+                           strstr(reason, "elements wrong") != NULL;
+        const bool slow =
+            result.trial.status == AK_TRIAL_REJECTED && strstr(reason, "it has not seen") != NULL;
+        if (ways[i].found ? !wrong && !slow : result.trial.status != AK_TRIAL_OK) {
             fail_msg("\"%s\": %s: %s", ways[i].faults, ak_trial_status_text(result.trial.status),
                      reason);
         }
@@ -1027,12 +1029,12 @@ static void results_choose_the_implementation(void **state)
         const char *implementation, *reason;
     } steps[] = {
         {"M=40,N=64,K=128", 0, 0, "cuda_sm90",
-         "by measuring the defaults: that of cuda_sm90 took 0.06"},
-        {"M=40,N=64,K=128", 0, 0, "cuda_sm90", "by the archive: cuda_sm90 took 0.06"},
+         "by measuring the defaults: that of cuda_sm90 has 0.06"},
+        {"M=40,N=64,K=128", 0, 0, "cuda_sm90", "by the archive: cuda_sm90 has 0.06"},
         {"M=40,N=64,K=128", 0, 0.01, "cuda_sm80",
-         "by the archive: cuda_sm80 took 0.01 ms (best of 1 trial), cuda_sm90 0.06"},
+         "by the archive: cuda_sm80 has 0.01 ms (best of 1 trial), cuda_sm90 0.06"},
         {"M=80,N=64,K=128", 0, 0, "cuda_sm80", "at the near size M=40,N=64,K=128"},
-        {"M=40,N=64,K=128", 0.005, 0, "cuda_sm90", "by the archive: cuda_sm90 took 0.005 ms"},
+        {"M=40,N=64,K=128", 0.005, 0, "cuda_sm90", "by the archive: cuda_sm90 has 0.005 ms"},
     };
     char path[AK_PATH_MAX], environment[2][64] = {"", ""}, before[1024];
     ak_archive *archive = NULL;

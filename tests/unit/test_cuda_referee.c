@@ -36,6 +36,8 @@ static const struct {
     {"matmul_fp8", {"dtype_is_bf16=1", "scales_is_tensor=1"}},
     {"matmul_fp8", {"dtype_is_f16=1", "scales_is_rows=1"}},
     {"matmul_fp8", {"dtype_is_bf16=1", "scales_is_blocks=1"}},
+    {"matmul_grouped", {"dtype_is_bf16=1", "activation_is_none=1", "layout_is_packed=1"}},
+    {"matmul_grouped", {"dtype_is_f16=1", "activation_is_swiglu=1", "layout_is_masked=1"}},
     {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_none=1", FACTORS}},
     {"matmul_act", {"dtype_is_f32=1", "bias_is_none=1", "activation_is_relu=1", FACTORS}},
     {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_leaky_relu=1", FACTORS}},

@@ -50,6 +50,11 @@ static const struct {
     {"attention_decode", "cuda", "bf16", "batch=1,keys=1,heads=1,kv_heads=1", "lengths=full",
      false},
     {"attention_decode", "cuda", "f16", "queries=3,head_dim=256,keys=100000", "page=16", false},
+    {"attention", "cuda_sm90", "bf16", "batch=2", "mask=causal", true},
+    {"attention", "cuda_sm90", "f16", "head_dim=64,queries=1,keys=1,heads=8,kv_heads=2", NULL,
+     false},
+    {"attention", "cuda_sm90", "bf16", "head_dim=256,queries=3000,keys=5000",
+     "mask=causal,layout=nhd,window=7,soft_cap=50", true},
     {"matmul", "cuda_sm80", "bf16", "M=2048,N=4096,K=1024", NULL, true},
     {"matmul", "cuda_sm80", "f16", "M=1,N=1,K=1", NULL, false},
     {"matmul", "cuda_sm80", "bf16", "M=1000,N=3001,K=501", NULL, true},
@@ -60,6 +65,9 @@ static const struct {
      "layout=tt,alpha=0.5,beta=2,pad_a=1,pad_b=3,pad_c=5", true},
     {"matmul_act", "cuda_sm80", "f16", "M=300,N=1,K=1",
      "layout=tn,beta=1,residual=add,activation=silu,pad_a=7", false},
+    {"matmul", "cuda_f32", "f32", "M=4096,N=4096,K=4096", NULL, true},
+    {"matmul", "cuda_f32", "f32", "M=17,N=3001,K=501", "layout=tn,pad_a=1,pad_b=2", false},
+    {"matmul_act", "cuda_f32", "f32", "M=1,N=1,K=1", "layout=tt,residual=add,beta=0.5", false},
     /* cuda_sm90 is for the first device only */
     {"matmul", "cuda_sm90", "bf16", "M=4096,N=4096,K=4096", NULL, false},
     {"matmul", "cuda_sm90", "bf16", "M=1024,N=1024,K=1024", "layout=nt", false},
@@ -75,6 +83,12 @@ static const struct {
     {"matmul_fp8", "cuda_sm90", "f16", "M=64,N=7168,K=16384", "scales=rows", true},
     {"matmul_fp8", "cuda_sm90", "bf16", "M=1,N=1,K=16", "scales=blocks", false},
     {"matmul_fp8", "cuda_sm90", "bf16", "M=300,N=4100,K=2048", "scales=blocks", true},
+    {"matmul_grouped", "cuda_sm90", "bf16", "groups=8,M=1024,N=4096,K=4096", NULL, true},
+    {"matmul_grouped", "cuda_sm90", "f16", "groups=64,M=4096,N=1408,K=2048", "activation=swiglu",
+     true},
+    {"matmul_grouped", "cuda_sm90", "bf16", "groups=1,M=1,N=8,K=8", NULL, false},
+    {"matmul_grouped", "cuda_sm90", "bf16", "groups=5,M=100,N=264,K=1032",
+     "activation=swiglu,layout=masked", false},
     {"matmul_act", "cuda_sm90", "bf16", "M=8192,N=8192,K=1024",
      "bias=add,activation=gelu_tanh,residual=add", true},
     {"matmul_act", "cuda_sm90", "f16", "M=2048,N=2048,K=2048",
@@ -173,7 +187,7 @@ static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
     const ak_space *space = ak_task_space(task);
     const char *kernel = task->problem->name;
     if (strncmp(kernel, "matmul", strlen("matmul")) == 0 ||
-        strcmp(kernel, "attention_decode") == 0) {
+        strncmp(kernel, "attention", strlen("attention")) == 0) {
         return 0;
     }
     const int64_t threads = value_of(space, config, "THREADS_PER_ROW", 0);
@@ -199,14 +213,27 @@ static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
     return all + stages * (threads * rows * keep * bytes + 8 * groups);
 }
 
+/* What blocks of matmul_grouped leave in the workspace at least: counters, and two parts each. */
+static int64_t workspace_of_groups(const ak_task *task, const ak_config *config, int64_t blocks)
+{
+    const ak_space *space = ak_task_space(task);
+    if (strcmp(task->problem->name, "matmul_grouped") != 0 ||
+        value_of(space, config, "STREAM", 0) == 0) {
+        return 0;
+    }
+    return 4096 + blocks * 2 * (int64_t)sizeof(float) * value_of(space, config, "BLOCK_SIZE_M", 0) *
+                      value_of(space, config, "BLOCK_SIZE_N", 0);
+}
+
 static void check_launch(const ak_task *task, const device *on, const ak_config *config)
 {
     ak_launch_plan plan;
     ak_error err = AK_ERROR_INIT;
     size_t workspace = 0;
     int threads = 0;
-    if (ak_launch_evaluate(&plan, task, &task->shape, config, two_a_processor,
-                           (void *)(uintptr_t)on, &err) != AK_OK) {
+    if (ak_launch_evaluate(&plan, task, &task->shape, config,
+                           &(ak_launch_resident){two_a_processor, (void *)(uintptr_t)on},
+                           &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     assert_in_range(plan.count, 1, 2); /* a first kernel may turn operands */
@@ -218,6 +245,7 @@ static void check_launch(const ak_task *task, const device *on, const ak_config 
     assert_int_equal(ak_task_workspace(&workspace, &threads, task, &task->shape, config, &err),
                      AK_OK);
     assert_true(workspace <= (size_t)1 << 32);
+    assert_true((int64_t)workspace >= workspace_of_groups(task, config, (int64_t)k->grid[0]));
 }
 
 static void test_configurations_can_be_launched(void **state)
@@ -485,9 +513,11 @@ static void test_candidates_compile(void **state)
             char *log = NULL;
             size_t cubin = 0;
             ak_space_sample(&config, ak_task_space(task), &rng);
-            assert_int_equal(ak_launch_evaluate(&plan, task, &task->shape, &config, two_a_processor,
-                                                (void *)(uintptr_t)on, NULL),
-                             AK_OK);
+            assert_int_equal(
+                ak_launch_evaluate(&plan, task, &task->shape, &config,
+                                   &(ak_launch_resident){two_a_processor, (void *)(uintptr_t)on},
+                                   NULL),
+                AK_OK);
             assert_int_equal(ak_options_add(&options, on->architecture, NULL), AK_OK);
             assert_int_equal(ak_options_add(&options, "--ptxas-options=-v", NULL), AK_OK);
             assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
@@ -548,9 +578,30 @@ static void test_defaults_compile_without_spills(void **state)
     }
 }
 
+/* An output that keeps its dtype is judged by the tolerance of that dtype: LSE of attention. */
+static void test_own_tolerances(void **state)
+{
+    (void)state;
+    const ak_task_spec spec = {.kernel = "attention",
+                               .implementation = "cuda_sm90",
+                               .device = "cuda:0",
+                               .size = "batch=2",
+                               .dtype = "bf16"};
+    const ak_task *task = bind_spec(&devices[0], &spec);
+    const ak_shape *shape = &task->shape;
+    assert_true(shape->relative > 0 && shape->rms > 0);
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        const bool own = strcmp(task->problem->arguments[i].name, "LSE") == 0;
+        assert_true(own ? shape->own_relative[i] < shape->relative / 50
+                        : shape->own_relative[i] == shape->relative);
+        assert_true(own ? shape->own_rms[i] < shape->rms / 50 : shape->own_rms[i] == shape->rms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_tolerances),
         cmocka_unit_test(test_configurations_can_be_launched),
         cmocka_unit_test(test_defaults_are_valid),
         cmocka_unit_test(test_starts_are_valid),

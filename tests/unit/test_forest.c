@@ -102,6 +102,21 @@ static void test_remembers(void **state)
     ak_forest_free(forest);
 }
 
+static double effect(const ak_forest *forest, size_t column)
+{
+    double shares[COLUMNS];
+    assert_int_equal(ak_forest_effects(shares, forest, NULL), AK_OK);
+    return shares[column];
+}
+
+static double interaction(const ak_forest *forest, size_t a, size_t b)
+{
+    double shares[COLUMNS];
+    assert_int_equal(ak_forest_interactions(shares, forest, a, NULL), AK_OK);
+    assert_true(shares[a] == 0.0);
+    return shares[b];
+}
+
 /* y = a + 2 [c = z] + 0.5 d: variances 15/12 = 1.25, 4 * 2/9 and 1/16 add up. */
 static void test_effects_add_up(void **state)
 {
@@ -113,10 +128,10 @@ static void test_effects_add_up(void **state)
     }
     ak_forest *forest = fit(y, ALL, &exact);
     double total = 1.25 + 8.0 / 9.0 + 0.0625;
-    assert_true(fabs(ak_forest_effect(forest, A) - 1.25 / total) < 1e-9);
-    assert_true(fabs(ak_forest_effect(forest, C) - 8.0 / 9.0 / total) < 1e-9);
-    assert_true(fabs(ak_forest_effect(forest, D) - 0.0625 / total) < 1e-9);
-    assert_true(ak_forest_interaction(forest, A, C) < 1e-9);
+    assert_true(fabs(effect(forest, A) - 1.25 / total) < 1e-9);
+    assert_true(fabs(effect(forest, C) - 8.0 / 9.0 / total) < 1e-9);
+    assert_true(fabs(effect(forest, D) - 0.0625 / total) < 1e-9);
+    assert_true(interaction(forest, A, C) < 1e-9);
     ak_forest_free(forest);
 }
 
@@ -130,12 +145,66 @@ static void test_interaction(void **state)
         y[i] = (row[A] < 2) != (row[D] == 1);
     }
     ak_forest *forest = fit(y, ALL, &exact);
-    assert_true(ak_forest_effect(forest, A) < 1e-9);
-    assert_true(ak_forest_effect(forest, D) < 1e-9);
-    assert_true(fabs(ak_forest_interaction(forest, A, D) - 1.0) < 1e-9);
-    assert_true(fabs(ak_forest_interaction(forest, D, A) - 1.0) < 1e-9);
-    assert_true(ak_forest_interaction(forest, A, C) < 1e-9);
+    assert_true(effect(forest, A) < 1e-9);
+    assert_true(effect(forest, D) < 1e-9);
+    assert_true(fabs(interaction(forest, A, D) - 1.0) < 1e-9);
+    assert_true(fabs(interaction(forest, D, A) - 1.0) < 1e-9);
+    assert_true(interaction(forest, A, C) < 1e-9);
     ak_forest_free(forest);
+}
+
+/* Returns the variance of the predictions, averaged over all columns but two, which may be the
+   same one. This is the definition; the forest does not compute it like that. */
+static double variance_by_definition(const double *predicted, size_t a, size_t b)
+{
+    double squares = 0.0, mean = 0.0;
+    for (size_t i = 0; i < ALL; i++) {
+        double sum = 0.0, alike = 0.0;
+        for (size_t j = 0; j < ALL; j++) {
+            const uint16_t *one = rows + i * COLUMNS, *other = rows + j * COLUMNS;
+            if (one[a] == other[a] && one[b] == other[b]) {
+                sum += predicted[j];
+                alike += 1.0;
+            }
+        }
+        squares += sum / alike * (sum / alike) / ALL;
+        mean += predicted[i] / ALL;
+    }
+    return squares - mean * mean;
+}
+
+static void test_shares_by_definition(void **state)
+{
+    (void)state;
+    double y[ALL], predicted[ALL];
+    ak_rng rng;
+    ak_rng_seed(&rng, 7);
+    for (size_t i = 0; i < ALL; i++) {
+        y[i] = rows[i * COLUMNS + A] * (rows[i * COLUMNS + C] == 1) + ak_rng_real(&rng);
+    }
+    ak_forest_options one_tree = {.trees = 1, .leaf_min = 1, .share = 0.7, .bootstrap = true};
+    for (one_tree.seed = 1; one_tree.seed <= 8; one_tree.seed++) {
+        ak_forest *forest = fit(y, ALL, &one_tree);
+        double squares = 0.0, mean = 0.0, alone[COLUMNS];
+        for (size_t i = 0; i < ALL; i++) {
+            ak_forest_predict(&predicted[i], NULL, forest, rows + i * COLUMNS);
+            squares += predicted[i] * predicted[i] / ALL;
+            mean += predicted[i] / ALL;
+        }
+        double all = squares - mean * mean;
+        for (size_t c = 0; c < COLUMNS; c++) {
+            alone[c] = variance_by_definition(predicted, c, c);
+            assert_true(fabs(effect(forest, c) - alone[c] / all) < 1e-12);
+        }
+        for (size_t a = 0; a < COLUMNS; a++) {
+            for (size_t b = 0; b < COLUMNS; b++) {
+                double both = variance_by_definition(predicted, a, b) - alone[a] - alone[b];
+                both = a == b ? 0.0 : both / all;
+                assert_true(fabs(interaction(forest, a, b) - both) < 1e-12);
+            }
+        }
+        ak_forest_free(forest);
+    }
 }
 
 /* Trees that saw different halves disagree about what neither saw. */
@@ -233,8 +302,8 @@ static void test_nothing_to_learn(void **state)
         ak_forest *forest = fit(y, count, &usual);
         ak_forest_predict(&mean, &variance, forest, rows + COLUMNS);
         assert_true(mean == 1e6 && fabs(variance - 1e-6) < 1e-12);
-        assert_true(ak_forest_effect(forest, A) == 0.0);
-        assert_true(ak_forest_interaction(forest, A, C) == 0.0);
+        assert_true(effect(forest, A) == 0.0);
+        assert_true(interaction(forest, A, C) == 0.0);
         ak_forest_free(forest);
     }
     /* One configuration, measured often: no column can tell the trials apart. */
@@ -287,6 +356,7 @@ static void test_no_memory(void **state)
     }
     static const ak_forest_options usual = AK_FOREST_DEFAULT;
     ak_forest_data data = {&features, rows, y, ALL};
+    double shares[COLUMNS];
     ak_status status = AK_NO_MEMORY;
     for (size_t nth = 1; status != AK_OK && nth < 100; nth++) {
         ak_forest *forest = NULL;
@@ -295,9 +365,12 @@ static void test_no_memory(void **state)
         status = ak_features_open(&other, space, NULL);
         if (status == AK_OK) {
             status = ak_forest_fit(&forest, &data, &usual, NULL);
+            assert_true((status == AK_OK) == (forest != NULL));
         }
+        status = status == AK_OK ? ak_forest_effects(shares, forest, NULL) : status;
+        status = status == AK_OK ? ak_forest_interactions(shares, forest, A, NULL) : status;
         ak_alloc_fail_at(0);
-        assert_true(status == AK_OK || (status == AK_NO_MEMORY && forest == NULL));
+        assert_true(status == AK_OK || status == AK_NO_MEMORY);
         ak_forest_free(forest);
         ak_features_close(&other);
     }
@@ -311,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_remembers),
         cmocka_unit_test(test_effects_add_up),
         cmocka_unit_test(test_interaction),
+        cmocka_unit_test(test_shares_by_definition),
         cmocka_unit_test(test_knows_what_it_does_not_know),
         cmocka_unit_test(test_out_of_bag),
         cmocka_unit_test(test_seeded),

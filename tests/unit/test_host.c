@@ -309,12 +309,15 @@ static void a_missing_compiler_is_said(void **state)
 static void a_compiler_without_a_version_is_not_available(void **state)
 {
     (void)state;
-    char path[AK_PATH_MAX];
-    static const char mute[] = "#!/bin/sh\nexit 1\n", good[] = "#!/bin/sh\necho compiler 1.0\n";
+    char path[AK_PATH_MAX], version[64], again[64];
+    static const char mute[] = "#!/bin/sh\nexit 1\n", good[] = "#!/bin/sh\necho compiler $$\n";
     assert_int_equal(ak_fs_join(path, fixture_folder, "some-compiler", NULL), AK_OK);
     assert_int_equal(ak_fs_write(path, good, strlen(good), NULL), AK_OK);
     assert_int_equal(chmod(path, 0755), 0);
     assert_true(ak_host_available(NULL, path));
+    ak_host_compiler_version(version, sizeof version, path);
+    ak_host_compiler_version(again, sizeof again, path);
+    assert_string_equal(version, again); /* it is asked once: $$ is another number each time */
     assert_int_equal(ak_fs_write(path, mute, strlen(mute), NULL), AK_OK);
     assert_int_equal(chmod(path, 0755), 0);
     assert_false(ak_host_available(NULL, path));

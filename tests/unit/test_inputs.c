@@ -374,6 +374,33 @@ static void test_spread_ends(void **state)
     assert_true(first[0] == 3);
 }
 
+/* Cuts ascend from low to high, are the same whatever parts they are filled in, and divide the
+   range about evenly in the long run, but not for each of a few. */
+static void test_cuts(void **state)
+{
+    (void)state;
+    const size_t counts[] = {1, 2, 8, BLOCK + 1};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        size_t count = counts[c], empty = 0;
+        ak_fill spec = {.kind = AK_FILL_CUTS, .a = 0, .b = (double)(3 * count), .elements = count};
+        ak_inputs_fill(first, count, &spec, AK_DTYPE_I32, 5, 3);
+        assert_true(first[0] >= 0 && first[count - 1] == spec.b);
+        for (size_t i = 1; i < count; i++) {
+            assert_true(first[i] >= first[i - 1]);
+            empty += first[i] == first[i - 1];
+        }
+        for (size_t from = 0; from < count; from += BLOCK) {
+            size_t length = count - from < BLOCK ? count - from : BLOCK;
+            ak_inputs_fill_part(second + from, from, length, &spec, AK_DTYPE_I32, 5, 3);
+        }
+        assert_memory_equal(first, second, count * sizeof *first);
+        ak_inputs_fill(second, count, &spec, AK_DTYPE_I32, 6, 3);
+        assert_true(count < 8 || memcmp(first, second, count * sizeof *first) != 0);
+        assert_true(count < BLOCK || (empty > count / 8 && empty < count / 2));
+        assert_true(count < BLOCK || fabs(first[count / 2] / spec.b - 0.5) < 0.05);
+    }
+}
+
 /* Near the ends, and nobody equal to somebody else: at a clamp of its size every third number of a
    normal fill would be the same. */
 static void test_ends(void **state)
@@ -410,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_constant),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_spread_ends),
+        cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "backend/launch/contents.h"
 #include "backend/launch/launch.h"
 
 static ak_task *bind_task(const char *kernel, const char *size, const char *choices)
@@ -56,7 +57,8 @@ static void launch_at(ak_launch_plan *plan, const ak_task *task, const ak_shape 
     ak_config parsed;
     ak_error err = AK_ERROR_INIT;
     if (ak_config_parse(&parsed, task->space, config, &err) != AK_OK ||
-        ak_launch_evaluate(plan, task, shape, &parsed, as_told, &resident, &err) != AK_OK) {
+        ak_launch_evaluate(plan, task, shape, &parsed, &(ak_launch_resident){as_told, &resident},
+                           &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
 }
@@ -324,6 +326,155 @@ static void test_good_ones_are_in_the_space(void **state)
     }
 }
 
+/* ---- contents of arguments: y = 2 * x, on a device of our own
+ * ------------------------------------ */
+
+enum { ROWS = 8, COLUMNS = 4, ELEMENTS = ROWS * COLUMNS, SETS = 4, BATCHES = 40 };
+
+typedef enum habit {
+    HONEST,
+    ONCE,    /* computes only at the first run on a set */
+    REUSES,  /* computes at once what it has computed before, which takes longer */
+    BELIEVES /* computes the first element, and all others only if it is not there yet */
+} habit;
+
+typedef struct place {
+    float x[ELEMENTS], y[ELEMENTS];
+} place;
+
+struct ak_runnable {
+    habit habit;
+    place block, at[SETS + AK_CONTENTS_SPARES], kept;
+    float seen[SETS][ELEMENTS];
+    bool ran[SETS];
+};
+
+static int begin(ak_runnable *r)
+{
+    r->at[SETS + AK_CONTENTS_OWN] = r->at[SETS + AK_CONTENTS_OTHER] = r->block;
+    return 0;
+}
+
+static int turn(ak_runnable *r, size_t argument, size_t to, size_t from, size_t bytes)
+{
+    assert_int_equal(argument, 0); /* outputs are not turned */
+    memcpy((char *)r->at[SETS + AK_CONTENTS_OTHER].x + to,
+           (const char *)r->at[SETS + AK_CONTENTS_OWN].x + from, bytes);
+    return 0;
+}
+
+static int fill(ak_runnable *r, size_t set, ak_contents_spare from, bool outputs)
+{
+    const place *of = &r->at[SETS + from];
+    memcpy(r->at[set].x, of->x, sizeof of->x);
+    if (outputs) {
+        memcpy(r->at[set].y, of->y, sizeof of->y);
+    }
+    return 0;
+}
+
+static int64_t run_on(ak_runnable *r, size_t set)
+{
+    place *at = &r->at[set];
+    const bool same = r->ran[set] && memcmp(r->seen[set], at->x, sizeof at->x) == 0;
+    const bool believes = r->habit == BELIEVES && at->y[0] == 2 * at->x[0];
+    if (r->habit == HONEST || !r->ran[set] || (r->habit == REUSES && !same) ||
+        (r->habit == BELIEVES && !believes)) {
+        for (int i = 0; i < ELEMENTS; i++) {
+            at->y[i] = 2 * at->x[i];
+        }
+    }
+    r->ran[set] = true;
+    memcpy(r->seen[set], at->x, sizeof at->x);
+    return (r->habit == REUSES && same) || believes ? 10 : 1000;
+}
+
+static int time_runs(int64_t *ns, ak_runnable *r, uint32_t runs, size_t set, int64_t timeout_ns)
+{
+    *ns = 0;
+    assert_true(timeout_ns > 0 && set < SETS);
+    for (uint32_t i = 0; i < runs; i++) {
+        *ns += run_on(r, runs == 1 ? set : i % SETS);
+    }
+    return 0;
+}
+
+static int keep(ak_runnable *r, size_t set, double run_ns)
+{
+    assert_true(run_ns > 0);
+    r->kept = r->at[set];
+    return 0;
+}
+
+/* Runs batches of different lengths; whoever believes in results gets single runs on the same
+   inputs, and must take the time of all of the work. Returns how many were wrong; *out is the last
+   outcome. */
+static int batches(ak_outcome *out, habit how)
+{
+    static const uint32_t runs[] = {1, 3, 64};
+    static const ak_contents_ops ops = {.times = 2,
+                                        .tries = 3,
+                                        .begin = begin,
+                                        .turn = turn,
+                                        .fill = fill,
+                                        .time = time_runs,
+                                        .keep = keep};
+    ak_argument_spec arguments[] = {{.dtype = AK_DTYPE_F32, .access = AK_ACCESS_IN},
+                                    {.dtype = AK_DTYPE_F32, .access = AK_ACCESS_OUT}};
+    ak_problem problem = {.argument_count = 2};
+    memcpy(problem.arguments, arguments, sizeof arguments);
+    const ak_task task = {.problem = &problem, .dtype = AK_DTYPE_F32};
+    const ak_shape shape = {.elements = {ELEMENTS, ELEMENTS},
+                            .row = {COLUMNS, COLUMNS},
+                            .pitch = {COLUMNS, COLUMNS},
+                            .bytes = {sizeof((place *)0)->x, sizeof((place *)0)->y}};
+    ak_runnable *r = ak_alloc(1, sizeof *r);
+    ak_rng rng;
+    int wrong = 0;
+    assert_non_null(r);
+    ak_rng_seed(&rng, 1);
+    r->habit = how;
+    ak_contents contents = {.ops = &ops, .runnable = r, .rng = &rng, .sets = SETS};
+    for (int b = 0; b < BATCHES; b++) {
+        int64_t ns = 0;
+        const ak_launch launch = {.task = &task,
+                                  .shape = &shape,
+                                  .iterations = how == BELIEVES ? 1 : runs[b % 3],
+                                  .timeout_ns = 1};
+        for (int i = 0; i < ELEMENTS; i++) {
+            r->block.x[i] = (float)((how == BELIEVES ? 0 : b * ELEMENTS) + i);
+            r->block.y[i] = -1;
+        }
+        *out = (ak_outcome){.status = AK_TRIAL_OK};
+        assert_int_equal(ak_contents_batch(&ns, &contents, &launch, out), 0);
+        assert_true(out->alone && ns > 0);
+        assert_true(how != BELIEVES || ns >= 1000);
+        bool right = true;
+        for (int i = 0; i < ELEMENTS; i++) {
+            right = right && r->kept.y[i] == 2 * r->block.x[i];
+        }
+        wrong += !right;
+        if (out->status != AK_TRIAL_OK) {
+            break;
+        }
+    }
+    ak_free(r);
+    return wrong;
+}
+
+static void test_contents(void **state)
+{
+    ak_outcome out;
+    (void)state;
+    assert_int_equal(batches(&out, HONEST), 0);
+    assert_int_equal(out.status, AK_TRIAL_OK);
+    assert_true(batches(&out, ONCE) > BATCHES / 2);
+    assert_int_equal(batches(&out, REUSES), 0);
+    assert_int_equal(out.status, AK_TRIAL_REJECTED);
+    assert_non_null(strstr(out.reason, "it reuses results of earlier runs"));
+    assert_int_equal(batches(&out, BELIEVES), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_good_ones_are_in_the_space),
+        cmocka_unit_test(test_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

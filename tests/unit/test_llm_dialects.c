@@ -198,10 +198,10 @@ static void read_spoiled(json_t *root, void *context)
     ak_reply_init(&reply);
     assert_int_equal(provider->delta(&reply, "", root, NULL), AK_OK);
     ak_reply_free(&reply);
-    ak_verdict verdict;
+    ak_complaint complaint;
     ak_reply_headers headers = {0};
-    provider->classify(&verdict, 400, &headers, root, 0);
-    assert_int_not_equal(verdict.fault, AK_LLM_FAULT_NONE);
+    provider->classify(&complaint, 400, &headers, root, 0);
+    assert_int_not_equal(complaint.fault, AK_LLM_FAULT_NONE);
 }
 
 static void wrong_types_are_survived(void **state)

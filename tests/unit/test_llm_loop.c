@@ -267,10 +267,10 @@ static void test_closed_loop(void **state)
     assert_int_equal(r->model.questions, 6);
     /* Failures and results reach the next prompt. */
     const char *second = r->model.asked[1];
-    assert_non_null(strstr(second, "compile_error: 1"));
+    assert_non_null(strstr(second, "- 1 compile_error: it did not compile\n"));
     assert_non_null(strstr(second, "\"k.c:7:1: error: A is too large for x\""));
     assert_non_null(strstr(second, "expected +50 %, failed (compile_error). \"x may be fast\""));
-    assert_non_null(strstr(second, "measured +10 %: came true. \"more A\""));
+    assert_non_null(strstr(second, "measured +10 %: faster, as expected. \"more A\""));
     assert_non_null(strstr(second, "(measured again)"));
     assert_non_null(strstr(second, "generation 2 of 6"));
     /* And each generation is better than the one before: it learned. */
@@ -415,6 +415,29 @@ static ak_status give_up(ak_buf *out, script *self, const char *state, ak_error 
     }
     ak_buf_puts(out, "{\"proposals\": []}");
     return AK_OK;
+}
+
+/* A trial that a busy machine kept from being judged teaches the model nothing: the next question
+   does not mention it. Another time-out is a failure of the configuration. */
+static void test_not_judged(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {
+        AK_NOT_JUDGED "the machine was too busy to tell calls alone from calls in a batch",
+        "no end after 10 s"};
+    for (size_t i = 0; i < 2; i++) {
+        run *r = open_run("llm", climb, 8, 2);
+        ak_trial trial = {.status = AK_TRIAL_TIMED_OUT, .reason = (char *)(uintptr_t)reasons[i]};
+        ak_config config;
+        ak_proposal list[3];
+        size_t count = 0;
+        ak_space_default(&config, r->space);
+        ak_observation seen = {.config = &config, .trial = &trial};
+        assert_int_equal(r->strategy->ops->observe(r->strategy, &seen, NULL), AK_OK);
+        assert_int_equal(r->strategy->ops->propose(list, &count, r->strategy, 3, NULL), AK_OK);
+        assert_int_equal(strstr(r->model.asked[0], "timed_out") != NULL, i == 1);
+        close_run(r);
+    }
 }
 
 /* An empty list after proposals that were used is an answer, not a fault: nobody takes over. */
@@ -638,7 +661,8 @@ int main(void)
         cmocka_unit_test(test_too_long),    cmocka_unit_test(test_stalled),
         cmocka_unit_test(test_faults),      cmocka_unit_test(test_no_start),
         cmocka_unit_test(test_off_grid),    cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_satisfied),   cmocka_unit_test(test_broken_off),
+        cmocka_unit_test(test_satisfied),   cmocka_unit_test(test_not_judged),
+        cmocka_unit_test(test_broken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

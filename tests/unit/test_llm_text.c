@@ -233,80 +233,82 @@ static void errors_are_classified(void **state)
     static const struct {
         int status;
         const char *body, *should_retry;
-        ak_verdict_action action;
+        ak_complaint_action action;
         ak_llm_fault fault;
         unsigned ability;
         int limit;
     } cases[] = {
         {429, "{\"error\":{\"message\":\"Rate limit reached\",\"code\":\"rate_limit_exceeded\"}}",
-         NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_RATE_LIMIT, 0, 0},
+         NULL, AK_COMPLAINT_RETRY, AK_LLM_FAULT_RATE_LIMIT, 0, 0},
         {429,
          "{\"error\":{\"message\":\"You exceeded your current quota, please check your plan and "
          "billing details.\",\"type\":\"insufficient_quota\",\"code\":\"insufficient_quota\"}}",
-         "true", AK_VERDICT_FATAL, AK_LLM_FAULT_QUOTA, 0, 0},
+         "true", AK_COMPLAINT_FATAL, AK_LLM_FAULT_QUOTA, 0, 0},
         {400,
          "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Your "
          "credit balance is too low to access the Anthropic API.\"}}",
-         NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_QUOTA, 0, 0},
+         NULL, AK_COMPLAINT_FATAL, AK_LLM_FAULT_QUOTA, 0, 0},
         {401,
          "{\"error\":{\"message\":\"Incorrect API key provided\",\"code\":\"invalid_api_key\"}}",
-         NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_KEY, 0, 0},
-        {403, "{}", NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_KEY, 0, 0},
+         NULL, AK_COMPLAINT_FATAL, AK_LLM_FAULT_KEY, 0, 0},
+        {403, "{}", NULL, AK_COMPLAINT_FATAL, AK_LLM_FAULT_KEY, 0, 0},
         {404, "{\"error\":\"model \\\"qwen9\\\" not found, try pulling it first\"}", NULL,
-         AK_VERDICT_FATAL, AK_LLM_FAULT_MODEL, 0, 0},
-        {500, NULL, NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_SERVER, 0, 0},
-        {500, NULL, "false", AK_VERDICT_FATAL, AK_LLM_FAULT_SERVER, 0, 0},
+         AK_COMPLAINT_FATAL, AK_LLM_FAULT_MODEL, 0, 0},
+        {500, NULL, NULL, AK_COMPLAINT_RETRY, AK_LLM_FAULT_SERVER, 0, 0},
+        {500, NULL, "false", AK_COMPLAINT_FATAL, AK_LLM_FAULT_SERVER, 0, 0},
         {503,
          "{\"error\":{\"code\":503,\"message\":\"Loading model\",\"type\":\"unavailable_error\"}}",
-         NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_LOADING, 0, 0},
+         NULL, AK_COMPLAINT_RETRY, AK_LLM_FAULT_LOADING, 0, 0},
         {529,
          "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}"
          "}",
-         NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_OVERLOADED, 0, 0},
-        {408, NULL, NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_TIMEOUT, 0, 0},
-        {409, NULL, NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_SERVER, 0, 0},
-        {413, NULL, NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
-        {400, NULL, "true", AK_VERDICT_RETRY, AK_LLM_FAULT_REQUEST, 0, 0},
+         NULL, AK_COMPLAINT_RETRY, AK_LLM_FAULT_OVERLOADED, 0, 0},
+        {408, NULL, NULL, AK_COMPLAINT_RETRY, AK_LLM_FAULT_TIMEOUT, 0, 0},
+        {409, NULL, NULL, AK_COMPLAINT_RETRY, AK_LLM_FAULT_SERVER, 0, 0},
+        {413, NULL, NULL, AK_COMPLAINT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
+        {400, NULL, "true", AK_COMPLAINT_RETRY, AK_LLM_FAULT_REQUEST, 0, 0},
         {400,
          "{\"error\":{\"message\":\"Unsupported value: 'temperature' does not support 0.5 with "
          "this "
          "model. Only the default (1) value is supported.\",\"type\":\"invalid_request_error\","
          "\"param\":\"temperature\",\"code\":\"unsupported_value\"}}",
-         NULL, AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_TEMPERATURE, 0},
+         NULL, AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_TEMPERATURE, 0},
         {400,
          "{\"error\":{\"message\":\"Unsupported parameter: 'max_tokens' is not supported with this "
          "model. Use 'max_completion_tokens' instead.\",\"param\":\"max_tokens\"}}",
-         NULL, AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_COMPLETION_TOKENS, 0},
+         NULL, AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_COMPLETION_TOKENS, 0},
         {400,
          "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":"
          "\"max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for "
          "claude-3-5-sonnet-20241022\"}}",
-         NULL, AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, 0, 8192},
+         NULL, AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, 0, 8192},
         {400,
          "{\"error\":{\"message\":\"max_tokens is too large: 32768. This model supports at most "
          "16384 completion tokens\",\"param\":\"max_tokens\"}}",
-         NULL, AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, 0, 16384},
+         NULL, AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, 0, 16384},
         {422, "{\"detail\":\"Extra inputs are not permitted: response_format\"}", NULL,
-         AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_SCHEMA, 0},
+         AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_SCHEMA, 0},
         {400,
          "{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens\",\"code\":"
          "\"context_length_exceeded\"}}",
-         NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
+         NULL, AK_COMPLAINT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
         {400, "{\"error\":\"\\\"llama3\\\" does not support thinking\"}", NULL,
-         AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_ADAPTIVE | AK_ABILITY_THINKING, 0},
+         AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_ADAPTIVE | AK_ABILITY_THINKING,
+         0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *body = cases[i].body == NULL ? NULL : json_loads(cases[i].body, 0, NULL);
         ak_reply_headers headers = {.should_retry = cases[i].should_retry};
-        ak_verdict verdict;
+        ak_complaint complaint;
         assert_true(cases[i].body == NULL || body != NULL);
-        ak_classify(&verdict, cases[i].status, &headers, body, 0);
-        if (verdict.action != cases[i].action || verdict.fault != cases[i].fault ||
-            (verdict.ability & cases[i].ability) != cases[i].ability ||
-            (cases[i].ability == 0 && verdict.ability != 0) ||
-            verdict.output_tokens_max != cases[i].limit) {
-            fail_msg("case %zu: action %d fault %s ability %x limit %d", i, (int)verdict.action,
-                     ak_llm_fault_text(verdict.fault), verdict.ability, verdict.output_tokens_max);
+        ak_classify(&complaint, cases[i].status, &headers, body, 0);
+        if (complaint.action != cases[i].action || complaint.fault != cases[i].fault ||
+            (complaint.ability & cases[i].ability) != cases[i].ability ||
+            (cases[i].ability == 0 && complaint.ability != 0) ||
+            complaint.output_tokens_max != cases[i].limit) {
+            fail_msg("case %zu: action %d fault %s ability %x limit %d", i, (int)complaint.action,
+                     ak_llm_fault_text(complaint.fault), complaint.ability,
+                     complaint.output_tokens_max);
         }
         json_decref(body);
     }
@@ -336,9 +338,9 @@ static void waits_are_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ak_reply_headers headers = {.retry_after = cases[i].after,
                                     .retry_after_ms = cases[i].after_ms};
-        ak_verdict verdict;
-        ak_classify(&verdict, 429, &headers, NULL, now);
-        assert_int_equal(verdict.wait_ms, cases[i].ms);
+        ak_complaint complaint;
+        ak_classify(&complaint, 429, &headers, NULL, now);
+        assert_int_equal(complaint.wait_ms, cases[i].ms);
     }
 }
 

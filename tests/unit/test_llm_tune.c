@@ -278,7 +278,8 @@ static void test_closed_loop(void **state)
     assert_int_equal(result.llm_input_tokens, 4000);
     assert_string_equal(f->notices, "");
     assert_true(result.found);
-    assert_non_null(strstr(result.best.config, "REPEAT=1,MODE=right"));
+    /* Which of the right ones is the fastest, a busy machine may see otherwise. */
+    assert_non_null(strstr(result.best.config, "MODE=right"));
     assert_int_equal(result.failed[AK_TRIAL_COMPILE_ERROR], 1);
     assert_int_equal(result.failed[AK_TRIAL_WRONG_RESULT], 1);
     /* What failed, and why, reached the model; and what it had promised. */
@@ -287,7 +288,7 @@ static void test_closed_loop(void **state)
     assert_non_null(strstr(second, "an eighth of the work"));
     /* What came of it follows; the default, its parent, may be measured later than it. */
     assert_non_null(strstr(second, "expected +30 %, "));
-    assert_non_null(strstr(third, "wrong_result: 1"));
+    assert_non_null(strstr(third, "- 1 wrong_result: it ran, but its results were wrong"));
     assert_non_null(strstr(third, "times what is allowed"));
     /* Each generation built on the one before: the archive says who proposed what, and what became
        of it. */

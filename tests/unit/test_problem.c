@@ -297,6 +297,8 @@ static void test_faults(void **state)
          "\"fill\" is"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"spread(2,1)\"}]",
          "\"fill\" is \"spread(2,1)\""},
+        {"arguments", "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"cuts(2,1)\"}]",
+         "\"fill\" is \"cuts(2,1)\""},
         {"arguments",
          "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"spread(max(1,2))\"}]",
          "\"fill\" is"},

@@ -236,6 +236,10 @@ static void test_answer_contract(void **state)
     assert_int_equal(ak_brief_space(&brief, space, NULL, "k", "a device", NULL), AK_OK);
     ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
     json_t *schema = NULL;
+    assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "## Kinds: combinations of B and A\n\n- B=1, A=2: 25 % of "
+                                      "the space\n- "));
+    ak_buf_clear(&text);
     assert_int_equal(ak_prompt_schema(&schema, &brief, &history, NULL), AK_OK);
     ak_json_print(&text, schema, false);
     static const char *const first[] = {
@@ -267,20 +271,35 @@ static void test_answer_contract(void **state)
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
     assert_non_null(strstr(text.data, "- A: 1, 2, 4; default 2\n"));
-    assert_non_null(strstr(text.data, "Fixed by the constraints at this size: C=5.\n"));
+    assert_non_null(strstr(text.data, "\nOne value each, so never part of a proposal: C=5.\n"));
     assert_non_null(strstr(text.data, "- C < 6 or A > 9\n"));
     assert_null(strstr(text.data, "C < 7")); /* it holds for all that can be proposed */
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
     assert_non_null(
         strstr(text.data, "- A: 1 untried; 2 x80 1 ms; 4 untried\n- B: 1 untried; 2 x80 1 ms\n"));
-    assert_non_null(strstr(text.data, "- B=2, A=2: 25 % of the space, x80 1 ms (#1)\n\n"));
+    assert_non_null(strstr(text.data, "## Kinds: combinations of B and A\n\n- "));
+    assert_non_null(strstr(text.data, "- B=2, A=2: 25 % of the space, x80 1 ms .. 80 ms (#1)\n"));
+    assert_non_null(strstr(text.data, "- B=1, A=4: 25 %, never tried\n"));
     trials[79].config.at[0] = 0;
     trials[78].config.at[1] = 0;
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
     assert_non_null(strstr(text.data, "- A: 1 x1 80 ms; 2 x79 1 ms; 4 untried\n"));
     assert_non_null(strstr(text.data, "## The slowest\n\n- #77 77 ms"));
+    /* A proposal may name a parameter with one value, whatever it makes of it. */
+    static const char *const fixed[] = {"{\"changes\": {\"A\": 1, \"B\": 2, \"C\": 5}}",
+                                        "{\"changes\": {\"A\": 1, \"B\": 2, \"C\": 6}}",
+                                        "{\"changes\": {\"A\": 1, \"B\": 2, \"C\": \"none\"}}",
+                                        "{\"changes\": {\"A\": 1, \"B\": 2}}"};
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        json_t *element = json_loads(fixed[i], 0, NULL);
+        ak_suggestion suggestion;
+        ak_suggestion_read(&suggestion, element, space, trials, 0);
+        assert_int_equal(suggestion.status, AK_SUGGESTION_ACCEPTED);
+        assert_int_equal(suggestion.config.at[2], 0);
+        json_decref(element);
+    }
     ak_buf_free(&text);
     ak_brief_close(&brief);
     ak_space_free(space);
@@ -294,13 +313,21 @@ static void test_honest_bounds(void **state)
     static const struct {
         double expected, ms; /* of a proposal from a default that takes 10 ms */
         const char *words;
-    } claims[] = {{1.0, 10 / 2.62, "measured +162 %: better than expected"},
-                  {0.005, 10 / 0.99, "measured -1 %: came true: little difference"},
-                  {-0.05, 10 / 1.068, "measured +6.8 %: better than expected"},
-                  {0.10, 10 / 1.08, "measured +8 %: came true"},
-                  {-0.05, 10 / 0.96, "measured -4 %: came true"},
-                  {0.30, 10 / 1.02, "measured +2 %: faster, but by less"},
-                  {0.10, 12.5, "measured -20 %: not faster"}};
+    } claims[] = {
+        {1.0, 10 / 2.62, "measured +162 %: faster, and by more than expected\n"},
+        {2.5, 10 / 2.33, "measured +133 %: faster, but by less than expected\n"},
+        {0.005, 10 / 0.99, "measured -1 %: little difference, as expected\n"},
+        {0.005, 10 / 0.9, "measured -10 %: slower, where little difference was expected\n"},
+        {0, 10 / 1.1, "measured +10 %: faster, where little difference was expected\n"},
+        {-0.05, 10 / 1.068, "measured +6.8 %: faster, where a loss was expected\n"},
+        {-0.05, 10 / 0.914, "measured -8.6 %: slower, and by more than expected\n"},
+        {-0.40, 10 / 0.94, "measured -6 %: slower, but by less than expected\n"},
+        {-0.40, 10 / 1.01, "measured +1 %: little difference, where a loss was expected\n"},
+        {0.10, 10 / 1.08, "measured +8 %: faster, as expected\n"},
+        {-0.05, 10 / 0.96, "measured -4 %: slower, as expected\n"},
+        {0.30, 10 / 1.03, "measured +3 %: faster, but by less than expected\n"},
+        {0.10, 10 / 0.999, "measured -0.1 %: little difference, where a gain was expected\n"},
+        {0.10, 12.5, "measured -20 %: slower, where a gain was expected\n"}};
     static const struct {
         double least_ms;
         const char *words;
@@ -322,6 +349,8 @@ static void test_honest_bounds(void **state)
         }
     }
     assert_non_null(strstr(text.data, "#1 10 ms (by default)"));
+    assert_non_null(strstr(text.data, "of 1 that you expected to be faster than their parent, 0 "
+                                      "were; "));
     history.count = 1;
     for (size_t i = 0; i < sizeof aims / sizeof aims[0]; i++) {
         ak_brief brief = f->brief;
@@ -542,8 +571,26 @@ static void test_filling(void **state)
                         "50 blocks of 256 threads and 24576 bytes of shared memory; a "
                         "multiprocessor holds 2 (limit: registers), which is 25 % of its threads; "
                         "2.5 waves, the last one 50 % full\n");
+    /* Without the registers, which may be what limits, all that follows is a bound. */
+    ak_buf_clear(&text);
+    ak_prompt_filling(&text, &brief, &config, 0);
+    assert_string_equal(text.data,
+                        "50 blocks of 256 threads and 24576 bytes of shared memory; a "
+                        "multiprocessor holds at most 4 by threads and shared memory (limit: "
+                        "shared memory), which is 50 % of its threads: at least 1.25 waves; "
+                        "registers are not known\n");
+    /* A recording has the status of a failure and no reason: what the launch tells is said. */
     ak_buf_clear(&text);
     text.max = AK_PROMPT_BYTES_MAX;
+    ak_experience failed = {.config = config, .status = AK_TRIAL_LAUNCH_ERROR};
+    ak_history history = {.trials = &failed, .count = 1, .generation = 2, .batch = 3};
+    assert_int_equal(ak_scope_set_int(constants, "shared_bytes_sm", 20 * 1024, NULL), AK_OK);
+    assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "- 1 launch_error: it compiled, but could not be launched"));
+    assert_non_null(strstr(text.data, "  - #1, from the default: no difference; no multiprocessor "
+                                      "holds its block of 256 threads and 24576 bytes of shared "
+                                      "memory (limit: shared memory)\n"));
+    ak_buf_clear(&text);
     assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
     assert_non_null(strstr(text.data, "Every configuration is compiled with \"-O1\" \"-DX=1\".\n"));
     brief.definition = NULL;
@@ -575,6 +622,18 @@ static void test_groups(void **state)
     assert_non_null(strstr(text.data, "- TILE: 64 x1 11 ms; 128 untried; 256 x2 9 ms; 512 untried; "
                                       "1024 x2 30 ms\n"));
     assert_non_null(strstr(text.data, "#4 40 ms"));
+    assert_non_null(strstr(text.data, "## Anchors: A is the fastest, B differs most from it among "
+                                      "the dozen fastest\n"));
+    /* A recording has no intervals, and then nothing is said of them. */
+    assert_non_null(strstr(text.data, "No intervals are known: "));
+    assert_null(strstr(text.data, "overlap"));
+    /* What all failures have and few others is named, as for slow trials. */
+    trials[3].status = trials[4].status = AK_TRIAL_COMPILE_ERROR;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "- 2 compile_error: it did not compile; what all of them "
+                                      "have and few others: TILE=1024 (0 of the 3 others)\n"));
+    trials[3].status = trials[4].status = AK_TRIAL_OK;
     /* What a busy machine explains has not collapsed. */
     assert_null(strstr(text.data, "the machine was busy"));
     trials[4].low_ms = 9;
@@ -583,6 +642,7 @@ static void test_groups(void **state)
     assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
     assert_null(strstr(text.data, "## Collapses"));
     assert_non_null(strstr(text.data, "1 trial has an interval from one time to twice that"));
+    assert_non_null(strstr(text.data, "In parentheses: 95 % intervals; where two overlap, "));
     /* The code of the anchors is shown, and asked for. */
     size_t looks[AK_PROMPT_LOOKS], look_count = 0;
     assert_int_equal(ak_prompt_looks(looks, &look_count, &f->brief, &history), AK_OK);
@@ -603,6 +663,40 @@ static void test_groups(void **state)
     assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
     assert_non_null(strstr(text.data, "You are not told what was tried"));
     assert_null(strstr(text.data, " ms"));
+    ak_buf_free(&text);
+}
+
+/* The first question names the kinds, and asks for a best guess of each; the second asks for those
+   that have hardly been tried, and says how far the trials of a kind lie apart. */
+static void test_kinds(void **state)
+{
+    fixture *f = *state;
+    ak_experience trials[] = {{.config = config_of(f, "UNROLL=1"), .ms = 10},
+                              {.config = config_of(f, "UNROLL=1,TILE=64"), .ms = 15},
+                              {.config = config_of(f, "UNROLL=1,TILE=128"), .ms = 35},
+                              {.config = config_of(f, "UNROLL=2,LAYOUT=columns"), .ms = 20}};
+    ak_history history = {.trials = trials, .generation = 1, .generations = 3, .batch = 3};
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "## Kinds: combinations of LAYOUT and UNROLL\n\nAll 8 "
+                                      "occur, each in 12 to 13 % of the space.\n"));
+    assert_non_null(strstr(text.data, "give each kind that could win its own best guess"));
+    assert_null(strstr(text.data, "have no trial or one"));
+    history.count = 4;
+    history.generation = 2;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data,
+                           "- LAYOUT=rows, UNROLL=1: 12 % of the space, x3 10 ms .. 35 ms (#1)\n"
+                           "- LAYOUT=columns, UNROLL=2: 13 %, x1 20 ms (#4)\n"
+                           "- LAYOUT=rows, UNROLL=2: 13 %, never tried\n"));
+    assert_non_null(strstr(text.data, "they lie a factor of 3.5 apart, so the first trial of a "));
+    assert_non_null(strstr(text.data, "7 of the 8 kinds, 88 % of the space, have no trial or one"));
+    assert_null(strstr(text.data, "own best guess"));
+    history.generation = 3;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_null(strstr(text.data, "have no trial or one"));
     ak_buf_free(&text);
 }
 
@@ -669,40 +763,40 @@ static void test_proposals(void **state)
     fixture *f = *state;
     static const struct {
         const char *text;
-        ak_verdict verdict;
+        ak_suggestion_status status;
         const char *config, *note; /* what it became; part of the note */
     } rows[] = {
         {"{\"hypothesis\": \"h\", \"expected_gain_pct\": 12, \"parent\": null, \"changes\": "
          "{\"TILE\": 128, \"UNROLL\": null}}",
-         AK_VERDICT_ACCEPTED, "TILE=128", ""},
-        {"{\"parent\": 1, \"changes\": {\"UNROLL\": 8}}", AK_VERDICT_ACCEPTED, "TILE=512,UNROLL=8",
-         ""},
-        {"{\"parent\": \"#1\", \"changes\": {\"UNROLL\": \"8\"}}", AK_VERDICT_ACCEPTED,
+         AK_SUGGESTION_ACCEPTED, "TILE=128", ""},
+        {"{\"parent\": 1, \"changes\": {\"UNROLL\": 8}}", AK_SUGGESTION_ACCEPTED,
          "TILE=512,UNROLL=8", ""},
-        {"{\"parent\": 0, \"changes\": {\"LAYOUT\": \"columns\"}}", AK_VERDICT_ACCEPTED,
+        {"{\"parent\": \"#1\", \"changes\": {\"UNROLL\": \"8\"}}", AK_SUGGESTION_ACCEPTED,
+         "TILE=512,UNROLL=8", ""},
+        {"{\"parent\": 0, \"changes\": {\"LAYOUT\": \"columns\"}}", AK_SUGGESTION_ACCEPTED,
          "LAYOUT=columns", ""},
-        {"{\"changes\": {\"TILE\": 512.0}}", AK_VERDICT_ACCEPTED, "TILE=512", ""},
-        {"{\"changes\": {\"TILE\": 100}}", AK_VERDICT_SNAPPED, "TILE=128",
+        {"{\"changes\": {\"TILE\": 512.0}}", AK_SUGGESTION_ACCEPTED, "TILE=512", ""},
+        {"{\"changes\": {\"TILE\": 100}}", AK_SUGGESTION_SNAPPED, "TILE=128",
          "TILE=100 was taken as 128"},
-        {"{\"changes\": {\"TILE\": 96}}", AK_VERDICT_SNAPPED, "TILE=64", "taken as 64"},
-        {"{\"changes\": {\"TILE\": 4096}}", AK_VERDICT_OFF_GRID, NULL, "TILE has no value 4096"},
-        {"{\"changes\": {\"LAYOUT\": \"diagonal\"}}", AK_VERDICT_OFF_GRID, NULL, "LAYOUT"},
-        {"{\"changes\": {\"LAYOUT\": 3}}", AK_VERDICT_OFF_GRID, NULL, "LAYOUT"},
-        {"{\"changes\": {\"TILE\": [64]}}", AK_VERDICT_OFF_GRID, NULL, "TILE"},
-        {"{\"changes\": {\"TILE\": {\"a\": 1}}}", AK_VERDICT_OFF_GRID, NULL, "TILE"},
-        {"{\"changes\": {\"TILE\": true}}", AK_VERDICT_OFF_GRID, NULL, "TILE"},
-        {"{\"changes\": {\"rows\": 8}}", AK_VERDICT_UNKNOWN, NULL, "no parameter rows"},
-        {"{\"parent\": 7, \"changes\": {\"UNROLL\": 8}}", AK_VERDICT_SNAPPED, "UNROLL=8",
+        {"{\"changes\": {\"TILE\": 96}}", AK_SUGGESTION_SNAPPED, "TILE=64", "taken as 64"},
+        {"{\"changes\": {\"TILE\": 4096}}", AK_SUGGESTION_OFF_GRID, NULL, "TILE has no value 4096"},
+        {"{\"changes\": {\"LAYOUT\": \"diagonal\"}}", AK_SUGGESTION_OFF_GRID, NULL, "LAYOUT"},
+        {"{\"changes\": {\"LAYOUT\": 3}}", AK_SUGGESTION_OFF_GRID, NULL, "LAYOUT"},
+        {"{\"changes\": {\"TILE\": [64]}}", AK_SUGGESTION_OFF_GRID, NULL, "TILE"},
+        {"{\"changes\": {\"TILE\": {\"a\": 1}}}", AK_SUGGESTION_OFF_GRID, NULL, "TILE"},
+        {"{\"changes\": {\"TILE\": true}}", AK_SUGGESTION_OFF_GRID, NULL, "TILE"},
+        {"{\"changes\": {\"rows\": 8}}", AK_SUGGESTION_UNKNOWN, NULL, "no parameter rows"},
+        {"{\"parent\": 7, \"changes\": {\"UNROLL\": 8}}", AK_SUGGESTION_SNAPPED, "UNROLL=8",
          "the parent 7 is no trial and was taken for the default"},
-        {"{\"parent\": -1, \"changes\": {}}", AK_VERDICT_SNAPPED, "", "parent -1"},
-        {"{\"parent\": 1.5, \"changes\": {}}", AK_VERDICT_SNAPPED, "", "parent 1.5"},
-        {"{\"parent\": \"best\", \"changes\": {}}", AK_VERDICT_SNAPPED, "", "parent 'best'"},
-        {"{\"changes\": [1, 2]}", AK_VERDICT_MALFORMED, NULL, "changes"},
-        {"{\"TILE\": 64}", AK_VERDICT_MALFORMED, NULL, "changes"},
-        {"12", AK_VERDICT_MALFORMED, NULL, "changes"},
-        {"\"TILE=64\"", AK_VERDICT_MALFORMED, NULL, "changes"},
-        {"null", AK_VERDICT_MALFORMED, NULL, "changes"},
-        {"{\"changes\": {\"TILE\": 1024, \"UNROLL\": 1}}", AK_VERDICT_CONDITION, NULL,
+        {"{\"parent\": -1, \"changes\": {}}", AK_SUGGESTION_SNAPPED, "", "parent -1"},
+        {"{\"parent\": 1.5, \"changes\": {}}", AK_SUGGESTION_SNAPPED, "", "parent 1.5"},
+        {"{\"parent\": \"best\", \"changes\": {}}", AK_SUGGESTION_SNAPPED, "", "parent 'best'"},
+        {"{\"changes\": [1, 2]}", AK_SUGGESTION_MALFORMED, NULL, "changes"},
+        {"{\"TILE\": 64}", AK_SUGGESTION_MALFORMED, NULL, "changes"},
+        {"12", AK_SUGGESTION_MALFORMED, NULL, "changes"},
+        {"\"TILE=64\"", AK_SUGGESTION_MALFORMED, NULL, "changes"},
+        {"null", AK_SUGGESTION_MALFORMED, NULL, "changes"},
+        {"{\"changes\": {\"TILE\": 1024, \"UNROLL\": 1}}", AK_SUGGESTION_CONDITION, NULL,
          "TILE*THREADS"},
     };
     ak_experience tried = {.config = config_of(f, "TILE=512")};
@@ -712,8 +806,8 @@ static void test_proposals(void **state)
         assert_non_null(element);
         ak_suggestion_read(&s, element, f->task->space, &tried, 1);
         json_decref(element);
-        if (s.verdict != rows[i].verdict || strstr(s.note, rows[i].note) == NULL) {
-            fail_msg("%s: %s, \"%s\"", rows[i].text, ak_verdict_text(s.verdict), s.note);
+        if (s.status != rows[i].status || strstr(s.note, rows[i].note) == NULL) {
+            fail_msg("%s: %s, \"%s\"", rows[i].text, ak_suggestion_status_text(s.status), s.note);
         }
         if (rows[i].config != NULL) {
             ak_config wanted = config_of(f, rows[i].config);
@@ -764,8 +858,9 @@ int main(void)
         cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
         cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
         cmocka_unit_test(test_groups),          cmocka_unit_test(test_honest_bounds),
-        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_proposals),       cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_phases),          cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

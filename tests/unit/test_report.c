@@ -211,6 +211,47 @@ static void test_roofline_and_cost(void **state)
     json_decref(report);
 }
 
+/* Libraries that are as fast as each other stand side by side in the picture. */
+static void test_alike_libraries(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    assert_ok(ak_archive_end_run(
+        f->archive, "00112233445566aa", "2026-11-21T10:55:00.000Z",
+        "{\"best\": {\"config\": \"MR=6,KC=128,cc=gcc\", \"ms\": 2, \"tflops\": 0.25}, "
+        "\"contestants\": [{\"name\": \"one\", \"ms\": 2, \"tflops\": 0.25}, {\"name\": \"two\", "
+        "\"ms\": 2, \"tflops\": 0.25}, {\"name\": \"tuned\", \"ms\": 2, \"tflops\": 0.25, "
+        "\"config\": \"MR=6,KC=128,cc=gcc\"}], \"roofline\": {\"bound\": \"compute\", \"flops\": "
+        "5e8, "
+        "\"bytes\": 3e6, \"tflops\": 0.25, \"gbs\": 1.5, \"peak_tflops\": 0.5, \"bandwidth_gbs\": "
+        "50, "
+        "\"intensity\": 160, \"compute_utilisation\": 0.5, \"bandwidth_utilisation\": 0.03}}",
+        err));
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_non_null(strstr(text, "*ab\n"));
+    ak_text_free(text);
+}
+
+/* The labels of a slow kernel are no wider than others. */
+static void test_small_rates(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    assert_ok(ak_archive_end_run(
+        f->archive, "00112233445566aa", "2026-11-21T10:55:00.000Z",
+        "{\"best\": {\"config\": \"MR=6,KC=128,cc=gcc\", \"ms\": 2, \"tflops\": 0.00025}, "
+        "\"contestants\": [], \"roofline\": {\"bound\": \"compute\", \"flops\": 5e5, "
+        "\"bytes\": 3e3, \"tflops\": 0.00025, \"gbs\": 0.0015, \"peak_tflops\": 0.0005, "
+        "\"bandwidth_gbs\": 0.05, \"intensity\": 160, \"compute_utilisation\": 0.5, "
+        "\"bandwidth_utilisation\": 0.03}}",
+        err));
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_non_null(strstr(text, "4.2e-05 |"));
+    ak_text_free(text);
+}
+
 /* A run that was cancelled names the best of its search, but there was no finish. */
 static void test_cancelled(void **state)
 {
@@ -480,6 +521,32 @@ static void test_changes(void **state)
     ak_text_free(text);
 }
 
+/* A difference that is no larger than the control's interval is not decided in words either. */
+static void test_control_in_words(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text;
+    ak_run run = literal_run("r1");
+    run.result_json =
+        (char *)"{\"reference\": \"OpenBLAS\", \"noise\": {\"control\": {\"ratio\": 1.01, "
+                "\"ratio_ci\": [0.858, 1.02]}, \"deviation\": 0.01, \"rounds\": 20, "
+                "\"disturbed\": 3}, \"contestants\": [{\"name\": \"tuned\", \"ms\": 1, "
+                "\"config\": \"MR=6\", \"ratio\": 1.3, \"ratio_ci\": [1.29, 1.31], "
+                "\"verdict\": \"faster\"}, {\"name\": \"BLIS\", \"ms\": 1.2, \"ratio\": "
+                "1.1, \"ratio_ci\": [1.09, 1.11]}, {\"name\": \"ATLAS\", \"ms\": 2, \"ratio\": "
+                "0.65, \"ratio_ci\": [0.64, 0.66]}, {\"name\": \"OpenBLAS\", \"ms\": 1.3, "
+                "\"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=6", 1);
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    assert_non_null(strstr(text, "not decided against BLIS"));
+    assert_non_null(strstr(text, "2.000 times that of ATLAS"));
+    assert_non_null(strstr(text, "1.300 times that of OpenBLAS"));
+    ak_text_free(text);
+}
+
 /* Two runs side by side, in every format. */
 static void test_versus(void **state)
 {
@@ -510,6 +577,9 @@ static void test_versus(void **state)
         assert_refused(ak_report_versus(&text, f->archive, "ffee", "r9", formats[i], err),
                        AK_NOT_FOUND, "r9");
     }
+    assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "text", err));
+    assert_non_null(strstr(text, "2, of which 1 was faster in B"));
+    ak_text_free(text);
     assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "csv", err));
     static const char *const wanted[] = {
         "Where the environments differ,1,fact,compilers.gcc",
@@ -778,6 +848,7 @@ static void test_odd_records(void **state)
         "{\"best\": 3, \"baseline\": [], \"contestants\": {}}",
         ("{\"best\": {\"config\": 5, \"ms\": \"x\", \"ci_ms\": {}}, "
          "\"contestants\": [1, {}], \"seconds\": \"long\"}"),
+        "{\"best\": {}, \"contestants\": \"none\", \"warnings\": [5, \"busy\", {}]}",
         "{\"best\": {\"config\": \"of=another,run=1\", \"ms\": 1}}",
     };
     fixture *f = fixture_of(state);
@@ -791,6 +862,51 @@ static void test_odd_records(void **state)
         run.environment_json = run.options_json;
         run.result_json = run.options_json;
         assert_ok(ak_archive_add_run(f->archive, &run, err));
+        for (size_t j = 0; j < FORMATS; j++) {
+            assert_ok(ak_report(&text, f->archive, id, formats[j], err));
+            ak_text_free(text);
+        }
+        json_t *report;
+        assert_ok(ak_report(&text, f->archive, id, "json", err));
+        assert_ok(ak_json_parse(&report, text, strlen(text), "report", err));
+        assert_true(json_is_array(at(report, "finish")));
+        assert_true(json_array_size(at(report, "warnings")) <= 1);
+        json_decref(report);
+        ak_text_free(text);
+    }
+}
+
+/* Figures that no device has, the least and the greatest that a record can hold. */
+static void test_wild_figures(void **state)
+{
+    static const char *const wild[] = {
+        ("{\"best\": {\"config\": \"A=1\", \"ms\": 1, \"tflops\": 1e-310}, \"seconds\": 1e308, "
+         "\"roofline\": {\"bound\": \"compute\", \"peak_tflops\": 1e-320, \"bandwidth_gbs\": "
+         "1e308, "
+         "\"intensity\": 1e308, \"tflops\": 1e-310, \"compute_utilisation\": 1e308}}"),
+        ("{\"best\": {\"config\": \"A=1\", \"ms\": 1e308, \"tflops\": 1e-300}, \"roofline\": "
+         "{\"bound\": \"compute\", \"peak_tflops\": 1e300, \"bandwidth_gbs\": 1e-300, "
+         "\"intensity\": "
+         "1e-300, \"tflops\": 1e-300}, \"contestants\": [{\"name\": \"a\", \"ms\": 1e-300, "
+         "\"tflops\": 1e-300, \"ci_ms\": [9, 1]}]}"),
+        ("{\"best\": {\"config\": \"A=1\", \"ms\": 1e-308, \"tflops\": 100}, \"roofline\": "
+         "{\"bound\": \"compute\", \"peak_tflops\": 1, \"bandwidth_gbs\": 1, \"intensity\": 1, "
+         "\"tflops\": 100}, \"contestants\": [{\"name\": \"a\", \"ms\": 1, \"tflops\": 1e308}]}"),
+    };
+    fixture *f = fixture_of(state);
+    for (size_t i = 0; i < sizeof wild / sizeof wild[0]; i++) {
+        char id[8], *text;
+        (void)snprintf(id, sizeof id, "w%zu", i);
+        ak_run run = literal_run(id);
+        run.result_json = (char *)(uintptr_t)wild[i];
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+        static const double times[] = {1e308, 1.0, 1e-308};
+        for (size_t k = 0; k < sizeof times / sizeof times[0]; k++) {
+            ak_trial trial = literal_trial(k == 0 ? "A=1" : "A=2", times[k]);
+            trial.tflops = 1e308 / (double)(1 + k);
+            trial.run = run.id;
+            (void)add_trial(f->archive, trial);
+        }
         for (size_t j = 0; j < FORMATS; j++) {
             assert_ok(ak_report(&text, f->archive, id, formats[j], err));
             ak_text_free(text);
@@ -828,6 +944,8 @@ int main(void)
         WITH_ARCHIVE(test_model),
         WITH_ARCHIVE(test_unfinished),
         WITH_ARCHIVE(test_roofline_and_cost),
+        WITH_ARCHIVE(test_alike_libraries),
+        WITH_ARCHIVE(test_small_rates),
         WITH_ARCHIVE(test_cancelled),
         WITH_ARCHIVE(test_imported),
         WITH_ARCHIVE(test_empty_run),
@@ -836,6 +954,7 @@ int main(void)
         WITH_ARCHIVE(test_csv),
         WITH_ARCHIVE(test_html),
         WITH_ARCHIVE(test_changes),
+        WITH_ARCHIVE(test_control_in_words),
         WITH_ARCHIVE(test_versus),
         WITH_ARCHIVE(test_command_quoting),
         WITH_ARCHIVE(test_devices),
@@ -844,6 +963,7 @@ int main(void)
         WITH_ARCHIVE(test_rest),
         WITH_ARCHIVE(test_other_tasks),
         WITH_ARCHIVE(test_odd_records),
+        WITH_ARCHIVE(test_wild_figures),
         WITH_ARCHIVE(test_allocation_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -386,7 +386,8 @@ static void test_spoiled_rows(void **state)
         "workers TEXT NOT NULL);"
         "INSERT INTO fleets VALUES ('f1', '', NULL, '', '{\"map\": 1}'), ('f2', '', NULL, '', "
         "'{'), "
-        "('f3', '', NULL, '', '[3, {\"name\": [], \"state\": \"lost\"}]')";
+        "('f3', '', NULL, '', '[3, {\"name\": [], \"state\": \"lost\", \"compile_workers\": [7]}, "
+        "{\"compile_workers\": 6}]')";
     fixture *f = fixture_of(state);
     ak_watch *watch = NULL;
     char place[AK_WATCH_PLACE_BYTES], subject[200] = "";
@@ -410,7 +411,9 @@ static void test_spoiled_rows(void **state)
     assert_int_equal(json_array_size(fleets), 3);
     assert_int_equal(json_array_size(json_object_get(json_array_get(fleets, 0), "workers")), 0);
     const json_t *workers = json_object_get(json_array_get(fleets, 2), "workers");
-    assert_int_equal(json_array_size(workers), 2);
+    assert_int_equal(json_array_size(workers), 3);
+    assert_true(ak_json_number_at(json_array_get(workers, 1), "compile_workers") == 0);
+    assert_true(ak_json_number_at(json_array_get(workers, 2), "compile_workers") == 6);
     assert_string_equal(ak_json_text_at(json_array_get(workers, 1), "state"), "lost");
     assert_string_equal(json_string_value(json_object_get(json_array_get(workers, 0), "name")), "");
     /* An end is seen whatever times are in the archive: recordings begin in 1970. */

@@ -479,6 +479,9 @@ static void test_tolerances_know_their_sums(void **state)
         {"attention_decode", "head_dim=64", "head_dim=256", NULL},
         {"attention_decode", "head_dim=64", "head_dim=256", "scale=0.125"},
         {"attention_decode", "batch=1,keys=512", "batch=512,keys=512", NULL},
+        {"attention", "keys=64", "keys=4096", NULL},
+        {"attention", "head_dim=64", "head_dim=256", NULL},
+        {"attention", "queries=1", "queries=4096", NULL},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         double allowed[2];

@@ -91,7 +91,7 @@ static ak_status plan_of(ak_launch_plan *plan, ak_triton_artifact *artifact, cha
     }
     assert_int_equal(ak_fs_read(bytes, &length, path, 1 << 24, NULL), AK_OK);
     assert_int_equal(ak_triton_read(artifact, *bytes, length, NULL), AK_OK);
-    assert_int_equal(ak_launch_evaluate(plan, task, shape, &parsed, NULL, NULL, NULL), AK_OK);
+    assert_int_equal(ak_launch_evaluate(plan, task, shape, &parsed, NULL, NULL), AK_OK);
     ak_status status = ak_triton_apply(&variant, plan, artifact, task, err);
     if (status == AK_OK) {
         assert_memory_equal(variant.code, "\177ELF", 4);

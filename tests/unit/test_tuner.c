@@ -141,12 +141,28 @@ static bool take_ms(void *context, const ak_trial *trial)
     return true;
 }
 
-static void test_a_run_is_archived_told_and_resumed(void **state)
+/* Skips the test if there is no compiler. */
+static fixture *need(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
+    if (*state == NULL) {
         skip();
     }
+    return *state;
+}
+
+static ak_tune_result tune(const fixture *f, const ak_tune_options *options)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return result;
+}
+
+static void test_a_run_is_archived_told_and_resumed(void **state)
+{
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     heard h = {0};
     open_task(f);
@@ -155,10 +171,7 @@ static void test_a_run_is_archived_told_and_resumed(void **state)
                                .finalists = 2,
                                .sink = hear,
                                .sink_context = &h};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_int_equal(result.evaluated, 4);
     assert_string_equal(result.stopped_by, "evaluations");
     assert_true(result.found);
@@ -249,11 +262,7 @@ static void test_a_run_is_archived_told_and_resumed(void **state)
 
 static void test_cancel_keeps_what_there_is(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
-    ak_error err = AK_ERROR_INIT;
+    fixture *f = need(state);
     int cancel = 0;
     heard h = {.cancel = &cancel};
     open_task(f);
@@ -262,10 +271,7 @@ static void test_cancel_keeps_what_there_is(void **state)
                                .sink = hear,
                                .sink_context = &h,
                                .cancel = &cancel};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_string_equal(result.stopped_by, "cancelled");
     assert_true(result.evaluated >= 2 && result.evaluated < 16);
     assert_true(result.found);
@@ -276,21 +282,14 @@ static void test_cancel_keeps_what_there_is(void **state)
 /* What was measured of many sizes is kept, and no table is made of half of it. */
 static void test_time_that_is_spent_counts(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     open_task(f);
-    ak_error err = AK_ERROR_INIT;
     ak_tune_options options = {.finish_seconds = FINISH,
                                .strategy = "random",
                                .evaluations = 30,
                                .seconds = 7200,
                                .spent_seconds = 7200};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_string_equal(result.stopped_by, "time");
     assert_true(result.evaluated >= 1 && result.evaluated < 30); /* the default, always */
     assert_true(result.seconds >= 7200);
@@ -299,10 +298,7 @@ static void test_time_that_is_spent_counts(void **state)
 
 static void test_many_sizes_can_be_cancelled(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     int cancel = 0;
     heard h = {.cancel = &cancel};
@@ -345,10 +341,7 @@ static void test_many_sizes_can_be_cancelled(void **state)
 /* A tester ends at once when its task is cancelled. */
 static void test_a_tester_can_be_cancelled(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     int cancel = 0;
     ak_tester *tester = NULL;
@@ -371,10 +364,7 @@ static void test_a_tester_can_be_cancelled(void **state)
 
 static void test_a_small_space_is_exhausted(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     char path[AK_PATH_MAX];
     static const char space[] =
@@ -388,10 +378,7 @@ static void test_a_small_space_is_exhausted(void **state)
     open_task(f);
     assert_int_equal(ak_space_count(ak_task_space(f->task)), 3);
     ak_tune_options options = {.finish_seconds = FINISH, .strategy = "exhaustive"};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_string_equal(result.stopped_by, "exhausted");
     assert_int_equal(result.evaluated, 3);
     ak_tune_result_clear(&result);
@@ -408,10 +395,7 @@ static void write_kernel(fixture *f, const char *text)
    shortest kernel may seem thirty times as slow as it is, so the others are far from it. */
 static void test_a_wrong_finalist_is_replaced(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     static const char space[] =
         "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"SLOW\", \"Type\": \"int\", "
@@ -432,10 +416,7 @@ static void test_a_wrong_finalist_is_replaced(void **state)
                     "}\n");
     open_task(f);
     ak_tune_options options = {.finish_seconds = FINISH, .strategy = "exhaustive", .finalists = 1};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_int_equal(result.evaluated, 4);
     assert_int_equal(result.failed[AK_TRIAL_WRONG_RESULT], 1);
     assert_true(result.found);
@@ -446,10 +427,7 @@ static void test_a_wrong_finalist_is_replaced(void **state)
 
 static void test_failures_are_data(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     /* UNROLL decides what goes wrong. */
     write_kernel(f, "#if UNROLL == 1\n"
@@ -498,10 +476,7 @@ static void test_failures_are_data(void **state)
     /* The same through the loop: nothing but UNROLL=8 survives, and the failures are counted. */
     ak_tune_options options = {
         .finish_seconds = FINISH, .strategy = "random", .evaluations = 12, .finalists = 1};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_int_equal(result.evaluated, 12);
     assert_true(result.failed[AK_TRIAL_COMPILE_ERROR] + result.failed[AK_TRIAL_CRASHED] +
                     result.failed[AK_TRIAL_WRONG_RESULT] >
@@ -515,11 +490,7 @@ static void test_failures_are_data(void **state)
 
 static void test_a_winner_is_right_on_every_edge_case(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
-    ak_error err = AK_ERROR_INIT;
+    fixture *f = need(state);
     /* Right on the size tuned and on the edge case that the search looks at. */
     write_kernel(f, "void ak_kernel(const ak_host_call *call)\n"
                     "{\n"
@@ -530,10 +501,7 @@ static void test_a_winner_is_right_on_every_edge_case(void **state)
                     "}\n");
     open_task(f);
     ak_tune_options options = {.finish_seconds = FINISH, .strategy = "random", .evaluations = 2};
-    ak_tune_result result;
-    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
+    ak_tune_result result = tune(f, &options);
     assert_int_equal(result.evaluated, 2);
     assert_false(result.found);
     assert_true(result.failed[AK_TRIAL_WRONG_RESULT] > 0);
@@ -556,10 +524,7 @@ static void change_problem(fixture *f, const char *from, const char *to)
 
 static void test_the_impossible_is_rejected(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     change_problem(f, "\"2*n\"", "\"n*n\""); /* work that this kernel does not do */
     ak_task_spec spec = {.kernel = f->kernel, .device = "host", .size = "200000", .seed = 1};
@@ -639,10 +604,7 @@ static bool check_limit(void *context, const ak_trial *trial)
 
 static void test_ceilings_never_sink(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     ak_tune_options options = {
         .finish_seconds = FINISH, .evaluations = 2, .strategy = "random", .finalists = 1};
@@ -665,10 +627,7 @@ static void test_ceilings_never_sink(void **state)
 
 static void test_what_cannot_be_tuned_is_refused(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     open_task(f);
     ak_tune_options options = {.finish_seconds = FINISH, .strategy = "heuristics"};
@@ -688,10 +647,7 @@ static void test_what_cannot_be_tuned_is_refused(void **state)
 
 static void test_new_kernels_are_all_or_nothing(void **state)
 {
-    fixture *f = *state;
-    if (f == NULL) {
-        skip();
-    }
+    fixture *f = need(state);
     ak_error err = AK_ERROR_INIT;
     assert_int_equal(ak_kernel_new(f->kernel, &err), AK_INVALID); /* exists */
     assert_int_equal(ak_kernel_new("/dev/null/x", &err), AK_IO);

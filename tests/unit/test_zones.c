@@ -217,6 +217,17 @@ static void try_dtypes(const char *device, bool in_place)
     }
 }
 
+/* In place on the host: one type of each width and kind. A compilation for each write takes most of
+   this test's time, and the fake device, which compiles nothing, has them all. */
+static void try_some_in_place(void)
+{
+    static const char *const some[] = {"bf16", "f64", "i32"};
+    for (size_t d = 0; d < sizeof some / sizeof some[0]; d++) {
+        const setting s = {.device = "host", .dtype = some[d], .in_place = true};
+        try_all(&s, AK_JOB_CHECK);
+    }
+}
+
 static void a_host_kernel_that_writes_outside_is_found(void **state)
 {
     (void)state;
@@ -226,7 +237,7 @@ static void a_host_kernel_that_writes_outside_is_found(void **state)
 static void a_host_kernel_in_place_is_found(void **state)
 {
     (void)state;
-    try_dtypes("host", true);
+    try_some_in_place();
 }
 
 static void a_cuda_kernel_that_writes_outside_is_found(void **state)
@@ -248,6 +259,9 @@ static void rows_at_a_distance_are_watched(void **state)
     for (int i = 0; i < 8; i++) {
         const setting s = {
             .device = devices[i & 1], .dtype = two[i >> 1 & 1], .in_place = i >> 2, .apart = true};
+        if (i == 2 || i == 4) {
+            continue; /* on the host f32 is written, bf16 also read: each write is compiled there */
+        }
         try_all(&s, AK_JOB_CHECK);
     }
 }

@@ -67,20 +67,19 @@ out:
     return status;
 }
 
-ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *parts, size_t count,
-                         const char *text, const char *const *options, size_t option_count,
+ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_parts *source,
                          ak_error *err)
 {
-    char folder[AK_PATH_MAX], source[AK_PATH_MAX], cubin[AK_PATH_MAX];
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], cubin[AK_PATH_MAX];
     ak_compile_result result = {0};
     AK_DO(ak_fs_temp(folder, err));
     ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(source, folder, "helper.cu", err));
+    AK_TRY(ak_fs_join(path, folder, "helper.cu", err));
     AK_TRY(ak_fs_join(cubin, folder, "helper.cubin", err));
-    AK_TRY(write_parts(source, parts, count, text, err));
-    ak_compile_job job = {.source_path = source,
-                          .argv = options,
-                          .argc = option_count,
+    AK_TRY(write_parts(path, source->parts, source->count, source->text, err));
+    ak_compile_job job = {.source_path = path,
+                          .argv = source->options,
+                          .argc = source->option_count,
                           .folder = folder,
                           .artifact = cubin,
                           .timeout_ns = HELPER_SECONDS,
@@ -189,7 +188,8 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
         options[count++] = architecture;
     }
     size_t skip = what->wgmma ? 0 : 1;
-    return ak_cuda_helper(module, device, parts + skip, 2 - skip, NULL, options, count, err);
+    const ak_cuda_source_parts source = {parts + skip, 2 - skip, NULL, options, count};
+    return ak_cuda_helper(module, device, &source, err);
 }
 
 static double arithmetic_rate(ak_device *device, const rate_case *what, void *module)
@@ -250,8 +250,8 @@ static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outco
 {
     (void)launch;
     if (runnable->places.sets < 2) {
-        ak_cuda_refuse(outcome, AK_TRIAL_OUT_OF_MEMORY,
-                       "the device has no memory for a second set of the arguments");
+        ak_outcome_refuse(outcome, AK_TRIAL_OUT_OF_MEMORY,
+                          "the device has no memory for a second set of the arguments");
         return AK_CUDA_REFUSED;
     }
     return AK_CUDA_SUCCESS;

@@ -110,14 +110,16 @@ void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length)
         lasting += is_lasting(&c, i) ? s.sh_size : 0;
     }
     if (found.foreign != NULL) {
-        ak_cuda_refuse(out, AK_TRIAL_REJECTED,
-                       "it calls %.60s of the driver: a kernel prints nothing, takes no memory and "
-                       "launches nothing",
-                       found.foreign);
+        ak_outcome_refuse(
+            out, AK_TRIAL_REJECTED,
+            "it calls %.60s of the driver: a kernel prints nothing, takes no memory and "
+            "launches nothing",
+            found.foreign);
     } else if (found.variable != NULL || lasting > FLAGS_MAX || lasting > found.flags) {
-        ak_cuda_refuse(out, AK_TRIAL_REJECTED,
-                       "its variable \"%.60s\" lasts from run to run: a kernel keeps state in the "
-                       "workspace only, and tables are __constant__",
-                       found.variable == NULL ? "" : found.variable);
+        ak_outcome_refuse(
+            out, AK_TRIAL_REJECTED,
+            "its variable \"%.60s\" lasts from run to run: a kernel keeps state in the "
+            "workspace only, and tables are __constant__",
+            found.variable == NULL ? "" : found.variable);
     }
 }

@@ -86,7 +86,7 @@ static int softmax_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     if (!fits ||
         api->tensor_set(softmax->tensor, AK_CUDNN_TENSOR_NCHW, type_of(launch->task->dtype),
                         (int)size[0], (int)size[1], 1, 1) != 0) {
-        ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "cuDNN does not take rows of this shape");
+        ak_outcome_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "cuDNN does not take rows of this shape");
         return AK_CUDA_REFUSED;
     }
     return AK_CUDA_SUCCESS;
@@ -128,7 +128,7 @@ static ak_status softmax_load(ak_runnable *runnable, const char *name, ak_error 
     }
     runnable->work = &softmax_work;
     if (open_state(runnable->device, &why) != AK_OK) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
+        ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
         return AK_OK;
     }
     runnable->softmax = ak_alloc(1, sizeof *runnable->softmax);
@@ -136,12 +136,12 @@ static ak_status softmax_load(ak_runnable *runnable, const char *name, ak_error 
         return ak_fail_memory(err);
     }
     if (runnable->device->dnn->api->tensor_create(&runnable->softmax->tensor) != 0) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "cuDNN gives no descriptor");
+        ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "cuDNN gives no descriptor");
     }
     return AK_OK;
 }
 
-static ak_status softmax_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+static ak_status softmax_list(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                               void *context, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;

@@ -19,7 +19,6 @@
  */
 #include "backend/cuda/cuda_device.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "backend/triton/triton.h"
@@ -43,15 +42,6 @@ enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-void ak_cuda_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    out->status = status;
-    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
-    va_end(args);
-}
-
 /* Returns whether an error has made the context unusable; CUDA calls such errors sticky. */
 static bool is_sticky(int code)
 {
@@ -70,12 +60,12 @@ void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *
     }
     ak_cuda_error_text(text, sizeof text, device->cuda, code);
     bool sticky = is_sticky(code);
-    ak_cuda_refuse(out,
-                   code == AK_CUDA_ERROR_OUT_OF_MEMORY    ? AK_TRIAL_OUT_OF_MEMORY
-                   : code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ? AK_TRIAL_TIMED_OUT
-                   : sticky                               ? AK_TRIAL_CRASHED
-                                                          : AK_TRIAL_LAUNCH_ERROR,
-                   "%s: %s", doing, text);
+    ak_outcome_refuse(out,
+                      code == AK_CUDA_ERROR_OUT_OF_MEMORY    ? AK_TRIAL_OUT_OF_MEMORY
+                      : code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ? AK_TRIAL_TIMED_OUT
+                      : sticky                               ? AK_TRIAL_CRASHED
+                                                             : AK_TRIAL_LAUNCH_ERROR,
+                      "%s: %s", doing, text);
     if (sticky && !device->lost) {
         device->lost = true;
         (void)snprintf(device->why, sizeof device->why, "%.150s", out->reason);
@@ -143,13 +133,6 @@ static void cuda_close(ak_device *device)
     ak_free(device);
 }
 
-static int64_t fact(const ak_task *task, const char *name)
-{
-    ak_value value;
-    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
-    return known ? value.as.integer : 0;
-}
-
 static int open_context(ak_device *device, int ordinal)
 {
     const ak_cuda_driver *cuda = device->cuda;
@@ -185,9 +168,9 @@ static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
         return ak_fail_memory(err);
     }
     device->task = task;
-    device->sm_count = fact(task, "sm_count");
-    device->l2_bytes = fact(task, "l2_bytes");
-    device->shared_bytes_max = fact(task, "shared_bytes_max");
+    device->sm_count = ak_task_fact(task, "sm_count");
+    device->l2_bytes = ak_task_fact(task, "l2_bytes");
+    device->shared_bytes_max = ak_task_fact(task, "shared_bytes_max");
     ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x63756461));
     ak_status status = AK_OK;
     AK_TRY(ak_cuda_driver_open(&device->cuda, err));
@@ -343,7 +326,8 @@ static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *
     runnable->refusal.status = AK_TRIAL_OK;
     ak_status status = AK_OK;
     if (device->lost) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        ak_outcome_refuse(&runnable->refusal, AK_TRIAL_CRASHED, "the device is lost: %s",
+                          device->why);
     } else if (load->artifact != NULL) {
         runnable->work = &ak_cuda_kernel_work;
         status = ak_cuda_kernel_load(runnable, load->artifact, err);
@@ -397,8 +381,8 @@ static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *
     int code = device->cuda->memory_info(&free_bytes, &total);
     size_t room = (free_bytes + device->copies_bytes) / 2 / out->stride + 1;
     out->sets = out->sets > room ? room : out->sets;
-    out->has_spares = out->sets > 1 && out->sets + AK_CUDA_SPARES <= room;
-    size_t copies = out->sets - 1 + (out->has_spares ? AK_CUDA_SPARES : 0);
+    out->has_spares = out->sets > 1 && out->sets + AK_CONTENTS_SPARES <= room;
+    size_t copies = out->sets - 1 + (out->has_spares ? AK_CONTENTS_SPARES : 0);
     return code == 0
                ? ak_cuda_grow(&device->copies, &device->copies_bytes, copies * out->stride, device)
                : code;
@@ -421,7 +405,10 @@ static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *o
     runnable->shape = *launch->shape;
     int code = plan_places(&runnable->places, runnable->device, launch);
     code = code == 0 ? runnable->work->prepare(runnable, launch, out) : code;
-    runnable->visited = false;
+    runnable->contents = (ak_contents){.ops = &ak_cuda_contents_ops,
+                                       .runnable = runnable,
+                                       .rng = &runnable->device->rng,
+                                       .sets = runnable->places.sets};
     runnable->prepared = code == AK_CUDA_SUCCESS;
     runnable->generation = runnable->device->generation;
     return code;
@@ -435,7 +422,7 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     (void)err;
     if (device->lost) {
-        ak_cuda_refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        ak_outcome_refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
         return AK_OK;
     }
     const char *doing = "preparing";
@@ -451,12 +438,12 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
             runnable->work->batch != NULL
                 ? runnable->work->batch(&ns, runnable, launch->iterations, launch->timeout_ns, out)
             : runnable->kernels != NULL && runnable->places.has_spares
-                ? ak_cuda_contents_batch(&ns, runnable, launch, out)
+                ? ak_contents_batch(&ns, &runnable->contents, launch, out)
                 : ak_cuda_batch(&ns, runnable, launch->iterations, launch->timeout_ns);
     }
-    bool before = true, after = true;
+    bool whole[2] = {true, true};
     if (code == 0 && launch->workspace_bytes > 0) {
-        code = ak_cuda_workspace_whole(&before, &after, device, launch->workspace_bytes);
+        code = ak_cuda_workspace_check(whole, device, launch->workspace_bytes);
     }
     if (code == AK_CUDA_REFUSED) {
         return AK_OK; /* prepare has written the reason */
@@ -464,14 +451,11 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
     if (code != 0 || out->status == AK_TRIAL_OK) {
         ak_cuda_conclude(out, device, code, doing);
     }
-    if (code == 0 && out->status == AK_TRIAL_OK && !(before && after)) {
-        ak_cuda_refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
-                       before ? "behind its end: the space file asks for too little"
-                              : "before its start");
+    if (code == 0 && out->status == AK_TRIAL_OK) {
+        ak_outcome_whole(out, whole[0], whole[1]);
     }
     if (code == AK_CUDA_ERROR_LAUNCH_TIMEOUT) {
-        ak_cuda_refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
-                       (double)launch->timeout_ns / 1e9);
+        ak_outcome_endless(out, launch->timeout_ns);
     }
     out->ns = ns;
     return AK_OK;
@@ -479,10 +463,7 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 
-static ak_status cuda_baselines(ak_device *device, const ak_task *task,
-                                void (*visit)(void *context, const char *name, const char *title,
-                                              const char *version, bool installed,
-                                              const char *note),
+static ak_status cuda_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                                 void *context, ak_error *err)
 {
     ak_status status = AK_OK;

@@ -6,7 +6,7 @@
  *   cuda_kernel.c    turns the launch plans of candidates into launches
  *   cuda_cubin.c     what compiled code may contain
  *   cuda_batch.c     times one batch
- *   cuda_contents.c  what the arguments of a candidate's batches hold
+ *   cuda_contents.c  copies what the arguments of a candidate's batches hold (launch/contents.h)
  *   cuda_workspace.c the workspace and its red zones
  *   cuda_matmul.c    cuBLASLt, to compare with
  *   cuda_cudnn.c     cuDNN, to compare with
@@ -23,9 +23,10 @@
 #define AK_BACKEND_CUDA_CUDA_DEVICE_H
 
 #include "backend/cuda/cuda.h"
+#include "backend/launch/contents.h"
+#include "backend/launch/zones.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "check/guard.h"
 
 #define AK_CUDA_SETS_MAX 64
 /* NVIDIA recommends 32 MiB for Hopper; with more, split-K algorithms are possible. Candidates get
@@ -53,9 +54,7 @@ struct ak_device {
         /* The workspace begins AK_GUARD_BYTES behind this. */
         ak_cuda_address memory;
         size_t bytes;
-        ak_guard_stream streams[2];            /* of the zones before and after, as painted */
-        unsigned char painted[AK_GUARD_BYTES]; /* buffer to send and to fetch a zone */
-        unsigned rounds;
+        ak_zones of;
     } zones;
     /* Is increased when memory moves, because launches prepared before that hold old addresses. */
     unsigned generation;
@@ -79,9 +78,8 @@ typedef struct ak_cuda_places {
     size_t stride;      /* distance between sets 1, 2, ... */
     size_t offset[AK_ARGUMENTS_MAX];
     size_t count;
-    bool has_spares; /* AK_CUDA_SPARES more places follow the sets: see cuda_contents.c */
+    bool has_spares; /* AK_CONTENTS_SPARES more places follow the sets */
 } ak_cuda_places;
-#define AK_CUDA_SPARES 2
 ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
                               size_t argument);
 
@@ -125,10 +123,7 @@ struct ak_runnable {
     double run_ns;             /* time of one run in the latest batch; 0: none yet */
     ak_cuda_graph graph, turn; /* of the latest batch, and of one run on each set */
     ak_overlap overlap;        /* of the graph that was last recorded */
-    bool visited;              /* the sets hold what this has written, not poison */
-    size_t right_set;          /* the set whose outputs are right for the task's own inputs */
-    unsigned launches;         /* batches at the task's own shape */
-    bool looked;               /* a batch was compared with unseen contents */
+    ak_contents contents;
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
@@ -138,14 +133,12 @@ struct ak_runnable {
 /*
  * Libraries to compare with: each has a line in cuda_libraries.def and a file of its own.
  */
-typedef void (*ak_cuda_visitor)(void *context, const char *name, const char *title,
-                                const char *version, bool installed, const char *note);
 typedef struct ak_cuda_library {
     const char *prefix; /* beginning of the names of its baselines */
     bool (*applies)(const ak_task *task);
     /* Lists the baselines of the library as `baselines` of backend.h does. */
-    ak_status (*list)(ak_device *device, const ak_task *task, ak_cuda_visitor visit, void *context,
-                      ak_error *err);
+    ak_status (*list)(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
+                      void *context, ak_error *err);
     /* Sets the members of the runnable that the library needs, among them `work`. If the baseline
        cannot be loaded, `refusal` of the runnable says why. */
     ak_status (*load)(ak_runnable *runnable, const char *name, ak_error *err);
@@ -161,8 +154,6 @@ typedef struct ak_cuda_library {
 /* Writes the outcome of a CUDA call that returned `code`. After an error that makes the context
    unusable, the device is lost. */
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
-void ak_cuda_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* Does the same as ak_cuda_conclude, but reports an error: AK_NO_MEMORY or AK_CRASHED. */
 ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err);
 /* Limit for work that the harness itself has put into the stream. */
@@ -186,17 +177,15 @@ int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t time
 int ak_cuda_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
 void ak_cuda_batch_forget(ak_runnable *runnable);
 
-/* cuda_contents.c: a candidate's batch, at the task's own shape. Leaves in set 0 what a run on the
-   inputs that lay there has written. May write the outcome. */
-int ak_cuda_contents_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
-                           ak_outcome *out);
+/* cuda_contents.c: the batches of candidates. Set 0 gets what is judged. */
+extern const ak_contents_ops ak_cuda_contents_ops;
 
 /* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
 int ak_cuda_workspace(ak_device *device, size_t bytes);
 /* Paints the red zones around the first `bytes` of the workspace (check/guard.h), and checks
    whether they are unchanged. */
 int ak_cuda_workspace_paint(ak_device *device, size_t bytes);
-int ak_cuda_workspace_whole(bool *before, bool *after, ak_device *device, size_t bytes);
+int ak_cuda_workspace_check(bool whole[2], ak_device *device, size_t bytes);
 
 /* cuda_kernel.c */
 extern const ak_cuda_work ak_cuda_kernel_work;
@@ -208,10 +197,16 @@ void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length);
 /* cuda_ceilings.c */
 extern const ak_cuda_work ak_cuda_copy_work;
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
-/* Compiles the named assets (such as cuda_helpers.cu), followed by `text` unless that is NULL, for
-   the device and loads the result. */
-ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *parts, size_t count,
-                         const char *text, const char *const *options, size_t option_count,
+/* The named assets (such as cuda_helpers.cu), followed by `text` unless that is NULL. */
+typedef struct ak_cuda_source_parts {
+    const char *const *parts;
+    size_t count;
+    const char *text;
+    const char *const *options;
+    size_t option_count;
+} ak_cuda_source_parts;
+/* Compiles the source for the device and loads the result. */
+ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_parts *source,
                          ak_error *err);
 
 /* cuda_referee.c */

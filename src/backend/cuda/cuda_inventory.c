@@ -8,16 +8,14 @@
 #include <unistd.h>
 
 #include "backend/cuda/cuda.h"
+#include "backend/inventory.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/proc.h"
 #include "base/program.h"
 
-/* The first start of a driver loads firmware. */
-#define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS)
-#define INVENTORY_MAX        65536
-#define WHERE                "cuda inventory"
+#define WHERE "cuda inventory"
 
 /* X(part of the device's name, dense fp16 TFLOP/s, GB/s): values of NVIDIA's data sheets, for
    devices whose ceilings have not been measured. The longest matching name counts. */
@@ -192,32 +190,13 @@ int ak_cuda_inventory_main(int argc, char **argv)
 static ak_status inventory(const json_t **out, ak_error *err)
 {
     static json_t *known;
-    char program[AK_PATH_MAX];
-    ak_proc_result run = {0};
-    if (known != NULL) {
-        *out = known;
-        return AK_OK;
+    static const char *const arguments[] = {"worker", "--inventory", "cuda", NULL};
+    const ak_inventory_child child = {.who = "CUDA", .where = WHERE, .arguments = arguments};
+    if (known == NULL) {
+        AK_DO(ak_inventory_ask(&known, &child, err));
     }
-    ak_status status = ak_program_find(program, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    const char *const argv[] = {program, "worker", "--inventory", "cuda", NULL};
-    ak_proc_spec spec = {
-        .argv = argv, .timeout_ns = INVENTORY_TIMEOUT_NS, .output_max = INVENTORY_MAX};
-    status = ak_proc_run(&run, &spec, err);
-    if (status == AK_OK && run.exit_code != 0) {
-        status = ak_fail(err, AK_UNAVAILABLE, "the CUDA libraries %s when they are loaded: %.200s",
-                         run.timed_out ? "hang" : "crash", run.output);
-    }
-    const char *line = status == AK_OK ? strchr(run.output, '{') : NULL;
-    if (status == AK_OK) {
-        status = line == NULL ? ak_fail(err, AK_CORRUPT, WHERE ": no answer")
-                              : ak_json_parse(&known, line, strlen(line), WHERE, err);
-    }
-    ak_proc_result_clear(&run);
     *out = known;
-    return status;
+    return AK_OK;
 }
 
 static void describe(char *out, size_t bytes, const json_t *device)
@@ -276,17 +255,9 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
 
 static ak_status device_of(const json_t **out, const json_t **all, const char *name, ak_error *err)
 {
-    size_t i;
-    json_t *device;
     AK_DO(inventory(all, err));
-    json_array_foreach(json_object_get(*all, "devices"), i, device)
-    {
-        if (strcmp(json_string_value(json_object_get(device, "device")), name) == 0) {
-            *out = device;
-            return AK_OK;
-        }
-    }
-    return ak_cuda_missing(name, err);
+    *out = ak_inventory_device(*all, name);
+    return *out != NULL ? AK_OK : ak_cuda_missing(name, err);
 }
 
 /* If there is no device at all, gives the reason that doctor shows: `driver_missing` of the
@@ -314,17 +285,9 @@ ak_status ak_cuda_missing(const char *device, ak_error *err)
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err)
 {
     const json_t *found = NULL, *all;
-    const char *key;
-    json_t *value;
     (void)threads;
-    ak_status status = device_of(&found, &all, device, err);
-    json_object_foreach((json_t *)(uintptr_t)found, key, value)
-    {
-        if (status == AK_OK && json_is_integer(value)) {
-            status = ak_scope_set_int(out, key, json_integer_value(value), err);
-        }
-    }
-    return status;
+    AK_DO(device_of(&found, &all, device, err));
+    return ak_inventory_facts(out, found, err);
 }
 
 /* Leaves out the ordinal, because equal devices of one machine give equal results and share a run's

@@ -293,9 +293,9 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     kernels->at = 0;
     kernels->workspace = launch->workspace_bytes > 0 ? runnable->device->workspace : 0;
     bool is_triton = kernels->compiled != NULL;
-    ak_status status =
-        ak_launch_evaluate(&kernels->plan, launch->task, launch->shape, launch->config,
-                           is_triton ? NULL : resident, runnable, &err);
+    const ak_launch_resident known = {resident, runnable};
+    ak_status status = ak_launch_evaluate(&kernels->plan, launch->task, launch->shape,
+                                          launch->config, is_triton ? NULL : &known, &err);
     status = status == AK_OK && is_triton ? load_variant(runnable, &err) : status;
     if (status != AK_OK) {
         if (status == AK_NO_MEMORY) {
@@ -303,7 +303,8 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
         }
         /* The launch, not the compiled code, asks for something impossible. */
         bool asked = status != AK_UNAVAILABLE;
-        ak_cuda_refuse(outcome, asked ? AK_TRIAL_INVALID : AK_TRIAL_REJECTED, "%.230s", err.text);
+        ak_outcome_refuse(outcome, asked ? AK_TRIAL_INVALID : AK_TRIAL_REJECTED, "%.230s",
+                          err.text);
         return AK_CUDA_REFUSED;
     }
     ak_free(kernels->memory);
@@ -320,8 +321,8 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
                     i / kernels->plan.count);
     }
     if (code != 0) {
-        ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
-                       "the driver refuses one of its tensor maps (CUDA error %d)", code);
+        ak_outcome_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
+                          "the driver refuses one of its tensor maps (CUDA error %d)", code);
         return AK_CUDA_REFUSED;
     }
     return AK_CUDA_SUCCESS;

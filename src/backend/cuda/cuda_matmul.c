@@ -339,7 +339,8 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
                    t->residual == SIZE_MAX ? "none" : "add");
     (void)snprintf(flat, sizeof flat, "-DFLAT=%d", (int)walk_of(task, t));
     const char *const options[] = {architecture, type, activation, bias, residual, flat};
-    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, NULL, options, 6, err);
+    const ak_cuda_source_parts source = {parts, 2, NULL, options, 6};
+    ak_status status = ak_cuda_helper(&state->helper, device, &source, err);
     if (status == AK_OK &&
         (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
          device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
@@ -517,7 +518,8 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
-/* Times a candidate for about `wanted` nanoseconds; returns false if it does not run. */
+/* Selects an algorithm and times at least two runs of it, for about `wanted` ns if one run takes
+   `guess`. *ns is the time of one run. Returns false if the algorithm does not run. */
 static bool time_once(double *ns, ak_runnable *runnable, way mode, const candidate *c, double guess,
                       double wanted)
 {
@@ -687,12 +689,12 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     const choice *c = &device->lt->chosen[runnable->product->role];
     if (!settle(&device->lt->chosen[runnable->product->role], runnable, &err)) {
         if (c->rejected > 0) {
-            ak_cuda_refuse(outcome, AK_TRIAL_WRONG_RESULT,
-                           "none of cuBLASLt's %d algorithms for this is accurate", c->of);
+            ak_outcome_refuse(outcome, AK_TRIAL_WRONG_RESULT,
+                              "none of cuBLASLt's %d algorithms for this is accurate", c->of);
         } else {
-            ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
-                           "cuBLASLt has no algorithm for this%s%.150s",
-                           err.text[0] == 0 ? "" : ": ", err.text);
+            ak_outcome_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
+                              "cuBLASLt has no algorithm for this%s%.150s",
+                              err.text[0] == 0 ? "" : ": ", err.text);
         }
         return AK_CUDA_REFUSED;
     }
@@ -733,7 +735,7 @@ static ak_status product_load(ak_runnable *runnable, const char *name, ak_error 
         return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
     }
     if (open_state(runnable->device, &why) != AK_OK) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
+        ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
         return AK_OK;
     }
     terms t = terms_of(runnable->device->task);
@@ -744,8 +746,8 @@ static ak_status product_load(ak_runnable *runnable, const char *name, ak_error 
     }
     runnable->product->role = role;
     if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
-                       "cuBLASLt does not take a product of this shape");
+        ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                          "cuBLASLt does not take a product of this shape");
     }
     return AK_OK;
 }
@@ -792,7 +794,7 @@ static void product_version(char *out, size_t bytes, const ak_device *device, co
         (algo->workspace + ((size_t)1 << 20) - 1) >> 20, AK_CUDA_LIBRARY_WORKSPACE >> 20, rejected);
 }
 
-static ak_status product_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+static ak_status product_list(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                               void *context, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;

@@ -119,8 +119,8 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
         }
         options[count++] = choices[i];
     }
-    ak_status status = ak_cuda_helper(&code->module, device, parts, 1,
-                                      task->problem->device_reference, options, count, err);
+    const ak_cuda_source_parts source = {parts, 1, task->problem->device_reference, options, count};
+    ak_status status = ak_cuda_helper(&code->module, device, &source, err);
     for (size_t i = 0; status == AK_OK && i < KERNELS; i++) {
         if (device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) !=
             0) {

@@ -45,36 +45,6 @@ enum { TOOLS = sizeof tools / sizeof tools[0] };
 
 /* ---- the tool's process ---------------------------------------------------------------------- */
 
-static ak_dtype dtype_of(const ak_task *task, size_t argument)
-{
-    const ak_argument_spec *spec = &task->problem->arguments[argument];
-    return spec->dtype_follows ? task->dtype : spec->dtype;
-}
-
-/* Makes the bytes of an input as the candidate sees them. */
-static ak_status make_input(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
-                            size_t i, ak_error *err)
-{
-    const ak_argument_spec *argument = &task->problem->arguments[i];
-    ak_dtype dtype = dtype_of(task, i);
-    size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
-    ak_fill fill = {.kind = argument->fill,
-                    .a = shape->fill[i][0],
-                    .b = shape->fill[i][1],
-                    .elements = shape->elements[i]};
-    double *values = ak_alloc(shape->elements[i], sizeof *values);
-    if (values == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_inputs_fill(values, shape->elements[i], &fill, dtype, task->seed, i);
-    for (size_t r = 0; r < rows; r++) {
-        ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],
-                         shape->row[i], dtype);
-    }
-    ak_free(values);
-    return AK_OK;
-}
-
 /* Gives each argument an allocation of its own and fills the inputs. */
 static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *task,
                        const ak_shape *shape, ak_error *err)
@@ -86,7 +56,8 @@ static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *t
         status = ak_cuda_fail(device, code, "reserving an argument", err);
         if (status == AK_OK && task->problem->arguments[i].access != AK_ACCESS_OUT) {
             unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-            status = bytes == NULL ? ak_fail_memory(err) : make_input(bytes, task, shape, i, err);
+            status = bytes == NULL ? ak_fail_memory(err)
+                                   : ak_inputs_of_argument(bytes, task, shape, i, err);
             code =
                 status == AK_OK ? cuda->upload(out[i], bytes, shape->bytes[i], device->stream) : 0;
             code = code == 0 ? ak_cuda_wait(device, LAUNCH_NS) : code;
@@ -387,11 +358,10 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
                                     "1",      "--launch-timeout", "60",       "--target-processes",
                                     "all",    "--error-exitcode", FOUND_TEXT, program,
                                     "worker", "--sanitized",      folder,     NULL};
-        ak_proc_spec spec = {.argv = argv,
-                             .folder = folder,
-                             .timeout_ns = RUN_NS,
-                             .output_max = OUTPUT_MAX,
-                             .priority = AK_PROC_LOW};
+        /* in this process' own working folder, as the task may name its kernel by a relative path
+         */
+        ak_proc_spec spec = {
+            .argv = argv, .timeout_ns = RUN_NS, .output_max = OUTPUT_MAX, .priority = AK_PROC_LOW};
         ak_proc_result_clear(&run);
         AK_TRY(ak_proc_run(&run, &spec, err));
         tell(out, tools[i], &run);

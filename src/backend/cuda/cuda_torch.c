@@ -34,12 +34,14 @@
 
 static const struct way {
     const char *name, *title, *way;
-    const char *kernel; /* the only kernel that this way can run; NULL: any kernel */
+    /* what the names of the only kernels that this way can run begin with; NULL: any kernel */
+    const char *kernels;
 } ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
             {PREFIX "compile", "PyTorch, compiled", "compile", NULL},
-            {PREFIX "cudnn", "PyTorch, cuDNN", "cudnn", "attention_decode"},
-            {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention_decode"},
-            {PREFIX "fast", "PyTorch, fast accumulation", "fast", "matmul_fp8"}};
+            {PREFIX "cudnn", "PyTorch, cuDNN", "cudnn", "attention"},
+            {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention"},
+            {PREFIX "fast", "PyTorch, fast accumulation", "fast", "matmul_fp8"},
+            {PREFIX "loop", "PyTorch, a product for each group", "loop", "matmul_grouped"}};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 struct ak_torch_state {
@@ -50,9 +52,9 @@ struct ak_torch_state {
 
 static bool torch_applies(const ak_task *task)
 {
-    static const char *const kernels[] = {"matmul",  "matmul_act",      "matmul_fp8",
-                                          "softmax", "layernorm",       "rmsnorm",
-                                          "reduce",  "attention_decode"};
+    static const char *const kernels[] = {
+        "matmul",    "matmul_act", "matmul_fp8", "matmul_grouped",   "softmax",
+        "layernorm", "rmsnorm",    "reduce",     "attention_decode", "attention"};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (strcmp(task->problem->name, kernels[i]) == 0) {
             return task->problem->builtin;
@@ -163,11 +165,11 @@ static json_t *arguments_json(const ak_launch *launch)
 
 static int refuse(ak_outcome *outcome, const ak_error *why, ak_status status)
 {
-    ak_cuda_refuse(outcome,
-                   status == AK_CRASHED     ? AK_TRIAL_CRASHED
-                   : status == AK_TIMED_OUT ? AK_TRIAL_TIMED_OUT
-                                            : AK_TRIAL_LAUNCH_ERROR,
-                   "%.230s", why->text);
+    ak_outcome_refuse(outcome,
+                      status == AK_CRASHED     ? AK_TRIAL_CRASHED
+                      : status == AK_TIMED_OUT ? AK_TRIAL_TIMED_OUT
+                                               : AK_TRIAL_LAUNCH_ERROR,
+                      "%.230s", why->text);
     return AK_CUDA_REFUSED;
 }
 
@@ -180,8 +182,8 @@ static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outc
     char hex[2 * HANDLE_BYTES + 1];
     int code = device->cuda->ipc_handle(handle, device->block);
     if (code != AK_CUDA_SUCCESS) {
-        ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
-                       "memory cannot be shared between processes here (CUDA error %d)", code);
+        ak_outcome_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
+                          "memory cannot be shared between processes here (CUDA error %d)", code);
         return AK_CUDA_REFUSED;
     }
     for (size_t i = 0; i < HANDLE_BYTES; i++) {
@@ -213,7 +215,7 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
     json_t *reply = NULL;
     bool captured = true;
     if (device->torch == NULL) {
-        ak_cuda_refuse(outcome, AK_TRIAL_CRASHED, WHERE " has ended");
+        ak_outcome_refuse(outcome, AK_TRIAL_CRASHED, WHERE " has ended");
         return AK_CUDA_REFUSED;
     }
     int code = ak_cuda_wait(device, timeout_ns); /* the block must be filled first */
@@ -261,21 +263,22 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
         return ak_fail_memory(err);
     }
     if (status != AK_OK) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
-                       "%.120s (Python is %.60s; AUTOKERNEL_PYTHON names another)", why.text,
-                       ak_script_python());
+        ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                          "%.120s (Python is %.60s; AUTOKERNEL_PYTHON names another)", why.text,
+                          ak_script_python());
     }
     return AK_OK;
 }
 
 /* Lists all ways as installed, because finding out whether there is a torch takes seconds; whoever
    asks for one by name gets the reason if it is missing. */
-static ak_status torch_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+static ak_status torch_list(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err)
 {
     (void)device, (void)err;
     for (size_t i = 0; i < WAYS; i++) {
-        if (ways[i].kernel == NULL || strcmp(ways[i].kernel, task->problem->name) == 0) {
+        const char *kernels = ways[i].kernels;
+        if (kernels == NULL || strncmp(kernels, task->problem->name, strlen(kernels)) == 0) {
             visit(context, ways[i].name, ways[i].title, "", true, "");
         }
     }

@@ -3,9 +3,8 @@
  *
  *     | AK_GUARD_BYTES | workspace, as much as is asked for | AK_GUARD_BYTES | rest |
  *
- * Libraries use more of it than most candidates, so the zone behind a candidate's part is painted
- * before each of its batches, with another key and content each time (check/guard.h), and checked
- * after the batch.
+ * Libraries use more of it than most candidates, so the zone behind a candidate's part moves: it is
+ * painted before each batch (launch/zones.h).
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -28,33 +27,26 @@ static ak_cuda_address zone_at(const ak_device *device, ak_guard_side side, size
     return side == AK_GUARD_BEFORE ? device->workspace - AK_GUARD_BYTES : device->workspace + bytes;
 }
 
-int ak_cuda_workspace_paint(ak_device *device, size_t bytes)
+static int send(ak_device *device, ak_guard_side side, size_t bytes)
 {
-    const unsigned round = device->zones.rounds++;
-    const ak_guard_pattern pattern = {.key = ak_guard_word((uint64_t)ak_clock_ns(), round),
-                                      .content = ak_guard_content_of(round)};
-    int code = AK_CUDA_SUCCESS;
-    for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
-        ak_guard_stream *stream = &device->zones.streams[side];
-        *stream = ak_guard_stream_of(&pattern, AK_ARGUMENTS_MAX, side, device->task->dtype);
-        ak_guard_write(device->zones.painted, 0, AK_GUARD_BYTES, stream);
-        code = device->cuda->upload(zone_at(device, side, bytes), device->zones.painted,
+    int code = device->cuda->upload(zone_at(device, side, bytes), device->zones.of.bytes,
                                     AK_GUARD_BYTES, device->stream);
-        code = code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
-    }
-    return code;
+    return code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
 }
 
-int ak_cuda_workspace_whole(bool *before, bool *after, ak_device *device, size_t bytes)
+static int fetch(ak_device *device, ak_guard_side side, size_t bytes)
 {
-    bool *const whole[] = {[AK_GUARD_BEFORE] = before, [AK_GUARD_AFTER] = after};
-    int code = AK_CUDA_SUCCESS;
-    for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
-        code = device->cuda->download(device->zones.painted, zone_at(device, side, bytes),
+    int code = device->cuda->download(device->zones.of.bytes, zone_at(device, side, bytes),
                                       AK_GUARD_BYTES, device->stream);
-        code = code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
-        *whole[side] =
-            ak_guard_holds(device->zones.painted, 0, AK_GUARD_BYTES, &device->zones.streams[side]);
-    }
-    return code;
+    return code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
+}
+
+int ak_cuda_workspace_paint(ak_device *device, size_t bytes)
+{
+    return ak_zones_paint(&device->zones.of, device->task->dtype, device, bytes, send);
+}
+
+int ak_cuda_workspace_check(bool whole[2], ak_device *device, size_t bytes)
+{
+    return ak_zones_check(whole, &device->zones.of, device, bytes, fetch);
 }

@@ -116,6 +116,35 @@ def scaled_product(size, choices, way, dtype):
     return run, shapes, "C", (m, n)
 
 
+def grouped_product(size, choices, way):
+    """torch._grouped_mm or, as "loop", a product for each group, whose ends the host must know for it."""
+    choices = plain(choices, ("activation", "layout"))
+    if choices.get("layout", "packed") != "packed":
+        raise ValueError("for PyTorch only layout=packed is implemented")
+    groups, m, n, k = size["groups"], size["M"], size["N"], size["K"]
+    gated = choices.get("activation", "none") == "swiglu"
+    known = []
+
+    def loop(a, b, ends):
+        if not torch.cuda.is_current_stream_capturing():
+            known[:] = ends.tolist()
+        y = torch.empty(m, b.shape[1], dtype=a.dtype, device=a.device)
+        for group, (begin, end) in enumerate(zip([0] + known[:-1], known)):
+            if begin < end:
+                torch.mm(a[begin:end], b[group].t(), out=y[begin:end])
+        return y
+
+    def run(a, b, ends):
+        y = loop(a, b, ends) if way == "loop" else torch._grouped_mm(a, b.transpose(-2, -1), offs=ends)
+        if gated:
+            gate, up = y.chunk(2, 1)
+            y = torch.nn.functional.silu(gate) * up
+        return y
+
+    shapes = {"A": (m, k), "B": (groups, 2 * n if gated else n, k), "ends": (groups,)}
+    return run, shapes, "C", (m, n)
+
+
 def rows(kernel, size, choices):
     choices = plain(choices, ("weight", "bias"))
     functional, shape = torch.nn.functional, (size["rows"], size["cols"])
@@ -154,8 +183,6 @@ def attention_decode(size, choices, way):
     adjoin = choices.get("layout", "hnd") == "hnd"
     row = (batch, 1, size["heads"], dim)
     kv = (batch, size["kv_heads"], keys, dim) if adjoin else (batch, keys, size["kv_heads"], dim)
-    attention = torch.nn.attention
-    backends = {"cudnn": attention.SDPBackend.CUDNN_ATTENTION, "flash": attention.SDPBackend.FLASH_ATTENTION}
 
     def run(q, k, v):
         if not adjoin:
@@ -163,21 +190,59 @@ def attention_decode(size, choices, way):
         o = torch.nn.functional.scaled_dot_product_attention(q.transpose(1, 2), k, v, enable_gqa=True)
         return o.transpose(1, 2)
 
-    def run_with(q, k, v):
-        with attention.sdpa_kernel(backends[way]):
-            return run(q, k, v)
+    return with_backend(run, way), {"Q": row, "K": kv, "V": kv}, "O", row
 
-    return run_with if way in backends else run, {"Q": row, "K": kv, "V": kv}, "O", row
+
+def attention(size, choices, way):
+    """PyTorch's call gives only O; a function gives LSE, which is computed once and not timed."""
+    choices = plain(choices, ("mask", "layout"))
+    causal, adjoin = choices["mask"] == "causal", choices.get("layout", "hnd") == "hnd"
+    if causal and size["queries"] != size["keys"]:
+        raise ValueError("for PyTorch mask=causal is implemented for as many queries as keys only")
+    batch, dim = size["batch"], size["head_dim"]
+    rows = [(size["heads"], size["queries"]), (size["kv_heads"], size["keys"])]
+    q_shape, kv_shape = [(batch, h, n, dim) if adjoin else (batch, n, h, dim) for h, n in rows]
+
+    def views(q, k, v):
+        return (q, k, v) if adjoin else tuple(x.transpose(1, 2) for x in (q, k, v))
+
+    def run(q, k, v):
+        o = torch.nn.functional.scaled_dot_product_attention(
+            *views(q, k, v), is_causal=causal, enable_gqa=size["heads"] != size["kv_heads"])
+        return o if adjoin else o.transpose(1, 2)
+
+    def log_sums(q, k, v):
+        return torch.ops.aten._scaled_dot_product_flash_attention(*views(q, k, v), 0.0, causal)[1]
+
+    shapes = {"Q": q_shape, "K": kv_shape, "V": kv_shape}
+    return with_backend(run, way), shapes, "O", q_shape, ("LSE", (batch, *rows[0]), log_sums)
+
+
+def with_backend(run, way):
+    """Returns the function, bound to one of PyTorch's backends for attention if `way` is one."""
+    module = torch.nn.attention
+    backends = {"cudnn": module.SDPBackend.CUDNN_ATTENTION, "flash": module.SDPBackend.FLASH_ATTENTION}
+
+    def run_with(*given):
+        with module.sdpa_kernel(backends[way]):
+            return run(*given)
+
+    return run_with if way in backends else run
 
 
 def build(kernel, size, choices, way, dtype):
-    """Returns a function of the inputs in order, their shapes by name, and the output's name and shape."""
+    """Returns a function of the inputs in order, their shapes by name, and the output's name and shape; if the kernel has
+    a further output, also a tuple of its name, its shape and the function that computes it."""
+    if kernel == "attention":
+        return attention(size, choices, way)
     if kernel == "attention_decode":
         return attention_decode(size, choices, way)
     if kernel in ("matmul", "matmul_act"):
         return product(size, choices)
     if kernel == "matmul_fp8":
         return scaled_product(size, choices, way, dtype)
+    if kernel == "matmul_grouped":
+        return grouped_product(size, choices, way)
     return rows(kernel, size, choices)
 
 
@@ -213,7 +278,7 @@ def memory(text, count):
 
 class Candidate:
     def __init__(self, request):
-        function, shapes, out, out_shape = build(request["kernel"], request["size"], request["choices"],
+        function, shapes, out, out_shape, *further = build(request["kernel"], request["size"], request["choices"],
                                                  request["way"], getattr(torch, TYPES[request["dtype"]]))
         block = memory(request["handle"], request["bytes"])
         places = {a["name"]: (a["offset"], a["bytes"], a["dtype"]) for a in request["arguments"]}
@@ -229,6 +294,7 @@ class Candidate:
         self.given = [view(name, shape) for name, shape in shapes.items()]
         self.inputs = [[t.clone() for t in self.given] for _ in range(request["sets"])]
         self.target = view(out, out_shape)
+        self.further = [(view(name, shape), compute) for name, shape, compute in further]
         if request["way"] == "compile":
             function = torch.compile(function, dynamic=False)
         self.function, self.graph, self.graph_runs, self.outputs = function, None, 0, []
@@ -281,6 +347,8 @@ class Candidate:
                     self.enqueue(part)
             self.events[1].record()
             self.target.copy_(random.choice(self.outputs))
+            for target, compute in self.further:
+                target.copy_(compute(*self.inputs[0]))
         torch.cuda.synchronize()
         ms = self.events[0].elapsed_time(self.events[1])
         return {"ns": int(ms * 1e6 * runs / (part * parts)), "captured": self.captured}

@@ -59,8 +59,8 @@
    that the allocator keeps grows a few times and then no more. */
 #define GROWN_BYTES   (INT64_C(1) << 20)
 #define GROWN_BATCHES 8
-/* A workspace up to this size is overwritten before every batch, a larger one before one in
-   REFILL_EVERY. */
+/* A workspace up to this size is overwritten before every batch; a larger one before a single call,
+   and otherwise before about one batch in REFILL_EVERY. */
 #define REFILL_BYTES (UINT64_C(1) << 20)
 #define REFILL_EVERY 4
 /* At most this many killed children may still be giving back their memory. */
@@ -801,14 +801,21 @@ static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dty
     return AK_OK;
 }
 
-typedef void (*baseline_visitor)(void *context, const char *name, const char *title,
-                                 const char *version, bool installed, const char *note);
+/* A library whose variants are visited. `seen` holds the versions visited so far, one per line: a
+   core type that a library replaces by another is not a variant. */
+typedef struct visited {
+    ak_device *device;
+    const ak_baseline_ops *ops;
+    ak_buf seen;
+    ak_baseline_visitor visit;
+    void *context;
+} visited;
 
-/* Loads one variant and visits it. `seen` holds the versions visited so far, one per line: a core
-   type that a library replaces by another is not a variant. */
-static ak_status visit_baseline(ak_device *device, const ak_baseline_ops *ops, const char *variant,
-                                ak_buf *seen, baseline_visitor visit, void *context, ak_error *err)
+/* Loads one variant and visits it. */
+static ak_status visit_baseline(visited *v, const char *variant, ak_error *err)
 {
+    ak_device *device = v->device;
+    const ak_baseline_ops *ops = v->ops;
     char name[64], line[128], note[AK_RUNNER_REASON_MAX + 64];
     ak_runnable *runner = NULL;
     ak_outcome outcome;
@@ -817,20 +824,20 @@ static ak_status visit_baseline(ak_device *device, const ak_baseline_ops *ops, c
     AK_DO(host_load(&runner, device, &load, &outcome, err));
     if (outcome.status == AK_TRIAL_OK) {
         (void)snprintf(line, sizeof line, "\n%s\n", runner->version);
-        if (strstr(seen->data, line) == NULL) {
-            ak_buf_puts(seen, line);
+        if (strstr(v->seen.data, line) == NULL) {
+            ak_buf_puts(&v->seen, line);
             (void)snprintf(note, sizeof note, "%d thread%s", device->threads,
                            device->threads == 1 ? "" : "s");
-            visit(context, name, ops->title, runner->version, true, note);
+            v->visit(v->context, name, ops->title, runner->version, true, note);
         }
     } else if (variant[0] == 0) {
-        visit(context, name, ops->title, "", false, outcome.reason);
+        v->visit(v->context, name, ops->title, "", false, outcome.reason);
     }
     host_unload(runner);
     return AK_OK;
 }
 
-static ak_status host_baselines(ak_device *device, const ak_task *task, baseline_visitor visit,
+static ak_status host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                                 void *context, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -839,21 +846,21 @@ static ak_status host_baselines(ak_device *device, const ak_task *task, baseline
         if (!ak_baseline_applies(ops, task->problem->name, task->dtype)) {
             continue;
         }
-        ak_buf seen = AK_BUF(4096);
-        status = visit_baseline(device, ops, "", &seen, visit, context, err);
-        for (size_t j = 0; status == AK_OK && ops->variants != NULL && seen.length > 0 &&
+        visited v = {device, ops, AK_BUF(4096), visit, context};
+        status = visit_baseline(&v, "", err);
+        for (size_t j = 0; status == AK_OK && ops->variants != NULL && v.seen.length > 0 &&
                            ops->variants[j] != NULL;
              j++) {
-            status = visit_baseline(device, ops, ops->variants[j], &seen, visit, context, err);
+            status = visit_baseline(&v, ops->variants[j], err);
         }
-        ak_buf_free(&seen);
+        ak_buf_free(&v.seen);
     }
     return status;
 }
 
 /* Visits the libraries. Loading needs a problem, so each library gets the first that it can
    compute. */
-ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err)
+ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *err)
 {
     char none[] = "";
     ak_problem problem = {0};
@@ -861,10 +868,10 @@ ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err
     ak_device *device = NULL;
     ak_status status = host_open(&device, &task, err);
     for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
-        ak_buf seen = AK_BUF(4096);
+        visited v = {device, ak_baseline_table[i], AK_BUF(4096), visit, context};
         problem.name = ak_baseline_table[i]->problems[0];
-        status = visit_baseline(device, ak_baseline_table[i], "", &seen, visit, context, err);
-        ak_buf_free(&seen);
+        status = visit_baseline(&v, "", err);
+        ak_buf_free(&v.seen);
     }
     host_close(device);
     return status;

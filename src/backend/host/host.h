@@ -9,9 +9,7 @@ extern const ak_backend_rules ak_host_rules;
 
 /* host.c. Visits all libraries that any problem can be compared with, loading one after the
    other. */
-ak_status ak_host_libraries(void (*visit)(void *context, const char *name, const char *title,
-                                          const char *version, bool installed, const char *note),
-                            void *context, ak_error *err);
+ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *err);
 
 /* host_describe.c: what `doctor` shows of this machine */
 extern const char *const ak_host_shown_facts[];
@@ -39,7 +37,8 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
 /* Gives the compiler for a space that names none: the first of cc, gcc and clang that is
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
-/* Gives the first line of `compiler --version`; "" if it cannot be run. */
+/* Gives the first line of `compiler --version`; "" if it cannot be run. A process asks each
+   compiler once, and again when its file has changed. Any thread. */
 void ak_host_compiler_version(char *out, size_t bytes, const char *compiler);
 
 /* host_requires.c */

@@ -4,7 +4,9 @@
  * what is installed and can reach no other process (sandbox.h). Its temporary files go where the
  * artifact goes; its output is bounded and cleaned before anybody sees it.
  */
+#include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/compile.h"
@@ -17,6 +19,9 @@
 #define LOG_MAX            (64u << 10)
 #define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
+/* The longest first line of --version that is kept, and of how many compilers. */
+#define VERSION_BYTES 256
+#define ANSWERS       4
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
@@ -56,7 +61,7 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
                    "folder to PATH");
 }
 
-void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
+static void ask_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
     const char *const variables[] = {"LC_ALL=C", NULL};
@@ -68,16 +73,59 @@ void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
                          .timeout_ns = VERSION_TIMEOUT_NS,
                          .output_max = 4096};
     ak_proc_result result = {0};
-    char path[AK_PATH_MAX];
-    out[0] = 0;
     confine(&plan, compiler, NULL);
-    if (ak_fs_which(path, compiler) && ak_proc_run(&result, &spec, NULL) == AK_OK) {
+    if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
         if (result.exit_code == 0) {
             (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
         }
         ak_proc_result_clear(&result);
     }
     ak_sandbox_plan_close(&plan);
+}
+
+/* The file behind a compiler's name, as it was when it was asked. Nothing says whether a script
+   calls another compiler than before; in one process it is taken to be the same. */
+typedef struct answer {
+    char path[AK_PATH_MAX], version[VERSION_BYTES];
+    struct stat file;
+} answer;
+
+static bool is_same(const answer *a, const char *path, const struct stat *file)
+{
+    return strcmp(a->path, path) == 0 && a->file.st_dev == file->st_dev &&
+           a->file.st_ino == file->st_ino && a->file.st_size == file->st_size &&
+           a->file.st_mtim.tv_sec == file->st_mtim.tv_sec &&
+           a->file.st_mtim.tv_nsec == file->st_mtim.tv_nsec;
+}
+
+/* The facts of the device, its description and each configuration's compiler ask for this; clang
+   takes 20 ms to answer. So the answers stay for the life of the process, unless the file changes.
+ */
+void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
+    static answer answers[ANSWERS];
+    static size_t next;
+    char path[AK_PATH_MAX];
+    struct stat file;
+    out[0] = 0;
+    if (!ak_fs_which(path, compiler) || stat(path, &file) != 0) {
+        return;
+    }
+    (void)pthread_mutex_lock(&lock);
+    answer *found = NULL;
+    for (size_t i = 0; i < ANSWERS && found == NULL; i++) {
+        found = is_same(&answers[i], path, &file) ? &answers[i] : NULL;
+    }
+    if (found == NULL) {
+        found = &answers[next++ % ANSWERS];
+        *found = (answer){.file = file};
+        ask_version(found->version, sizeof found->version, compiler);
+        /* One that did not answer is asked again: it may only have been too busy. */
+        (void)snprintf(found->path, sizeof found->path, "%s", found->version[0] == 0 ? "" : path);
+    }
+    (void)snprintf(out, bytes, "%s", found->version);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)
@@ -176,48 +224,52 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
     return why != NULL;
 }
 
-/* This function is long because it lists one command of a compiler, which differs by language. */
-ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
+/* Returns the command, which the caller frees, or NULL without memory. */
+static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
-    const char *compiler = job->compiler;
+    /* The compiler's start files are left out because they have a writable variable. Each message
+       of gfortran is one line without its caret. */
+    const char *const tail[] = {"-fPIC",
+                                "-shared",
+                                "-nostartfiles",
+                                "-Wl,-z,relro,-z,now",
+                                p->openmp ? p->prefix : NULL,
+                                "-o",
+                                job->artifact,
+                                p->fortran ? p->c_file : job->source_path,
+                                p->fortran ? "-cpp" : NULL,
+                                p->fortran ? "-fno-diagnostics-show-caret" : NULL,
+                                p->fortran ? "-xf95" : NULL,
+                                p->fortran ? p->fortran_file : NULL,
+                                "-lm"};
+    enum { TAIL = sizeof tail / sizeof tail[0] };
+    const char **argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
+    size_t count = 0;
+    if (argv == NULL) {
+        return NULL;
+    }
+    argv[count++] = compiler;
+    for (size_t i = 0; i < job->argc; i++) {
+        argv[count++] = job->argv[i];
+    }
+    for (size_t i = 0; i < TAIL; i++) {
+        if (tail[i] != NULL) {
+            argv[count++] = tail[i];
+        }
+    }
+    return argv;
+}
+
+/* Runs the compiler and judges what it says. */
+static ak_status run_compiler(ak_compile_result *result, const char *const *argv,
+                              const ak_compile_job *job, ak_error *err)
+{
     char folder[AK_PATH_MAX + 8];
-    const char **argv = NULL;
-    ak_compile_result result = {0};
     ak_proc_result run = {0};
     ak_sandbox_plan plan;
-    ak_status status = compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK;
-    if (status != AK_OK) {
-        return status;
-    }
-    parts p = {.fortran = false};
-    AK_DO(split(&p, job, err));
-    if (p.fortran && lacks_fortran(&result, compiler)) {
-        *out = result;
-        return ak_compile_end(out, err);
-    }
-    if (has_option(job, AK_OPTION_OPENMP)) {
-        AK_DO(leave_out_libgomp(&p, job, err));
-    }
-    /* The compiler's start files are left out because they have a writable variable. */
-    const char *const tail[] = {
-        "-fPIC", "-shared", "-nostartfiles", "-Wl,-z,relro,-z,now", p.openmp ? p.prefix : "-lm",
-        "-o", job->artifact, p.fortran ? p.c_file : job->source_path, p.fortran ? "-cpp" : "-lm",
-        /* each message of gfortran is then one line */
-        p.fortran ? "-fno-diagnostics-show-caret" : "-lm", p.fortran ? "-xf95" : "-lm",
-        p.fortran ? p.fortran_file : "-lm", "-lm"};
-    enum { TAIL = sizeof tail / sizeof tail[0] };
-    argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
-    if (argv == NULL) {
-        return ak_fail_memory(err);
-    }
-    argv[0] = compiler;
-    if (job->argc > 0) {
-        memcpy(argv + 1, job->argv, job->argc * sizeof *argv);
-    }
-    memcpy(argv + 1 + job->argc, tail, sizeof tail);
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     const char *const variables[] = {"LC_ALL=C", folder, NULL};
-    confine(&plan, compiler, job->folder);
+    confine(&plan, argv[0], job->folder);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .confine = ak_sandbox_plan_apply,
@@ -225,31 +277,53 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
                          .output_max = LOG_MAX,
                          .memory_max = job->memory_max};
     ak_compile_limit(&spec, job);
-    status = ak_proc_run(&run, &spec, err);
+    ak_status status = ak_proc_run(&run, &spec, err);
     ak_sandbox_plan_close(&plan);
-    if (status != AK_OK) {
-        ak_free(argv);
-        return status;
+    if (status == AK_OK) {
+        result->compile_ns = run.wall_ns;
+        status = ak_compile_judge(result, &run, job, "the compiler", err);
     }
+    ak_proc_result_clear(&run);
+    return status;
+}
+
+ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
+{
+    const char *compiler = job->compiler;
+    const char **argv = NULL;
+    ak_compile_result result = {0};
+    parts p = {.fortran = false};
+    ak_status status = AK_OK;
+    if (compiler == NULL) {
+        AK_DO(ak_host_compiler(&compiler, err));
+    }
+    AK_DO(split(&p, job, err));
+    if (p.fortran && lacks_fortran(&result, compiler)) {
+        goto out;
+    }
+    if (has_option(job, AK_OPTION_OPENMP)) {
+        AK_TRY(leave_out_libgomp(&p, job, err));
+    }
+    argv = command_of(compiler, &p, job);
+    AK_TRY(argv == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(run_compiler(&result, argv, job, err));
+    if (result.status == AK_TRIAL_OK) {
+        AK_TRY(ak_compile_hash(&result, job, ak_host_elf_hash, err));
+    }
+    if (result.status == AK_TRIAL_OK && !job->keeps_state) {
+        AK_TRY(look_at(&result, job, err));
+    }
+out:
     if (p.fortran) {
         (void)unlink(p.c_file);
         (void)unlink(p.fortran_file);
     }
-    result.compile_ns = run.wall_ns;
-    status = ak_compile_judge(&result, &run, job, "the compiler", err);
-    if (status == AK_OK && result.status == AK_TRIAL_OK) {
-        status = ak_compile_hash(&result, job, ak_host_elf_hash, err);
-    }
-    if (status == AK_OK && result.status == AK_TRIAL_OK && !job->keeps_state) {
-        status = look_at(&result, job, err);
-    }
-    status = status == AK_OK ? ak_compile_end(&result, err) : status;
-    if (status == AK_OK) {
-        *out = result;
-    } else {
-        ak_compile_result_clear(&result);
-    }
-    ak_proc_result_clear(&run);
     ak_free(argv);
-    return status;
+    status = status == AK_OK ? ak_compile_end(&result, err) : status;
+    if (status != AK_OK) {
+        ak_compile_result_clear(&result);
+        return status;
+    }
+    *out = result;
+    return AK_OK;
 }

@@ -266,29 +266,15 @@ static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shap
 {
     ak_status status = AK_OK;
     for (size_t i = 0; status == AK_OK && i < b->task->problem->argument_count; i++) {
-        const ak_argument_spec *argument = &b->task->problem->arguments[i];
-        ak_dtype dtype = argument->dtype_follows ? b->task->dtype : argument->dtype;
-        if (argument->access == AK_ACCESS_OUT) {
+        if (b->task->problem->arguments[i].access == AK_ACCESS_OUT) {
             continue;
         }
-        size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
-        ak_fill fill = {.kind = argument->fill,
-                        .a = shape->fill[i][0],
-                        .b = shape->fill[i][1],
-                        .elements = shape->elements[i]};
-        double *values = ak_alloc(shape->elements[i], sizeof *values);
         unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-        if (values == NULL || bytes == NULL) {
-            status = ak_fail_memory(err);
-        } else {
-            ak_inputs_fill(values, shape->elements[i], &fill, dtype, b->task->seed, i);
-            for (size_t r = 0; r < rows; r++) {
-                ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],
-                                 shape->row[i], dtype);
-            }
+        status = bytes == NULL ? ak_fail_memory(err)
+                               : ak_inputs_of_argument(bytes, b->task, shape, i, err);
+        if (status == AK_OK) {
             ak_buf_append(out, (const char *)bytes, shape->bytes[i]);
         }
-        ak_free(values);
         ak_free(bytes);
     }
     return status;

@@ -92,17 +92,20 @@ static ak_status evaluate(ak_value *out, const json_t *value, const char *what, 
     return AK_OK;
 }
 
-/* Evaluates a whole number from low to high; gives `low` when it only looks for mistakes. */
-static ak_status whole(int64_t *out, const json_t *value, const char *what, int64_t low,
-                       int64_t high, reader *r)
+typedef struct range {
+    int64_t low, high;
+} range;
+
+/* Evaluates a whole number in a range; gives its low end when it only looks for mistakes. */
+static ak_status whole(int64_t *out, const json_t *value, const char *what, range in, reader *r)
 {
     ak_value found;
     ak_status status = evaluate(&found, value, what, r);
-    *out = low;
+    *out = in.low;
     if (status != AK_OK || r->scope == NULL) {
         return status;
     }
-    if (found.type != AK_VALUE_INT || found.as.integer < low || found.as.integer > high) {
+    if (found.type != AK_VALUE_INT || found.as.integer < in.low || found.as.integer > in.high) {
         char text[64], buffer[64];
         const char *expression = json_is_string(value) ? text_of(buffer, sizeof buffer, value) : "";
         const char *quote = expression[0] == 0 ? "" : "\"";
@@ -110,35 +113,38 @@ static ak_status whole(int64_t *out, const json_t *value, const char *what, int6
         return ak_fail(r->err, AK_INVALID,
                        "%s: %s%s%s%.160s%s is %s; it must be a whole number from %lld to %lld",
                        r->where, what, expression[0] == 0 ? "" : ": ", quote, expression, quote,
-                       text, (long long)low, (long long)high);
+                       text, (long long)in.low, (long long)in.high);
     }
     *out = found.as.integer;
     return AK_OK;
 }
 
-static ak_status member(int64_t *out, const json_t *object, const char *key, int64_t fallback,
-                        int64_t low, int64_t high, reader *r)
+/* Evaluates a member of an object; *out keeps its value if there is none. */
+static ak_status member(int64_t *out, const json_t *object, const char *key, range in, reader *r)
 {
     const json_t *value = json_object_get(object, key);
-    *out = fallback;
-    return value == NULL ? AK_OK : whole(out, value, key, low, high, r);
+    return value == NULL ? AK_OK : whole(out, value, key, in, r);
 }
 
-/* Evaluates a list of up to `max` whole numbers. */
-static ak_status list(int64_t *out, size_t *count, const json_t *object, const char *key,
-                      size_t max, int64_t low, int64_t high, reader *r)
+/* A list of up to `max` whole numbers. */
+typedef struct numbers {
+    int64_t at[EXTENTS > AK_LAUNCH_RANK_MAX ? EXTENTS : AK_LAUNCH_RANK_MAX];
+    size_t max, count;
+} numbers;
+
+static ak_status list(numbers *out, const json_t *object, const char *key, range in, reader *r)
 {
     json_t *array;
     ak_status status = ak_json_array_or_null(&array, object, key, r->where, r->err);
-    *count = json_array_size(array);
-    if (status == AK_OK && *count > max) {
+    out->count = json_array_size(array);
+    if (status == AK_OK && out->count > out->max) {
         status = ak_fail(r->err, AK_INVALID, "%s: %s has %zu entries; at most %zu are possible",
-                         r->where, key, *count, max);
+                         r->where, key, out->count, out->max);
     }
-    for (size_t i = 0; status == AK_OK && i < *count; i++) {
+    for (size_t i = 0; status == AK_OK && i < out->count; i++) {
         char what[MEMBER_MAX];
         (void)snprintf(what, sizeof what, "%s[%zu]", key, i);
-        status = whole(&out[i], json_array_get(array, i), what, low, high, r);
+        status = whole(&out->at[i], json_array_get(array, i), what, in, r);
     }
     return status;
 }
@@ -146,18 +152,17 @@ static ak_status list(int64_t *out, size_t *count, const json_t *object, const c
 static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, int64_t high,
                          int64_t high_yz, reader *r)
 {
-    int64_t found[EXTENTS] = {1, 1, 1};
-    size_t count = 0;
-    ak_status status = list(found, &count, r->launch, key, EXTENTS, 1, high, r);
-    if (status == AK_OK && needed && count == 0) {
+    numbers found = {.at = {1, 1, 1}, .max = EXTENTS};
+    ak_status status = list(&found, r->launch, key, (range){1, high}, r);
+    if (status == AK_OK && needed && found.count == 0) {
         status = ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key);
     }
     for (size_t i = 0; status == AK_OK && i < EXTENTS; i++) {
-        if (i > 0 && found[i] > high_yz) {
+        if (i > 0 && found.at[i] > high_yz) {
             status = ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
-                             r->where, key, i, (long long)found[i], (long long)high_yz);
+                             r->where, key, i, (long long)found.at[i], (long long)high_yz);
         }
-        out[i] = (uint32_t)found[i];
+        out[i] = (uint32_t)found.at[i];
     }
     return status;
 }
@@ -259,27 +264,24 @@ static ak_status check_map(const ak_launch_map *map, size_t strides, const char 
 static ak_status read_map(ak_launch_map *out, const char **name, const json_t *object,
                           const ak_task *task, reader *r)
 {
-    int64_t size[AK_LAUNCH_RANK_MAX], stride[AK_LAUNCH_RANK_MAX], box[AK_LAUNCH_RANK_MAX];
-    int64_t swizzle, promotion, copy = -1, use = 1;
-    size_t rank = 0, strides = 0, boxes = 0;
+    numbers size = {.max = AK_LAUNCH_RANK_MAX}, stride = {.max = AK_LAUNCH_RANK_MAX - 1},
+            box = {.max = AK_LAUNCH_RANK_MAX};
+    int64_t swizzle = 0, promotion = 0, copy = -1, use = 1;
     ak_status status = ak_json_only(object, map_keys, r->where, r->err);
     status = status == AK_OK ? ak_json_string(name, object, "Name", r->where, r->err) : status;
     status =
         status == AK_OK ? argument(&out->argument, json_object_get(object, "Buffer"), r) : status;
-    status = status == AK_OK ? member(&use, object, "Use", 1, 0, 1, r) : status;
+    status = status == AK_OK ? member(&use, object, "Use", (range){0, 1}, r) : status;
     if (status != AK_OK || (r->scope != NULL && use == 0)) {
         return status;
     }
-    status = list(size, &rank, object, "Sizes", AK_LAUNCH_RANK_MAX, 1, TENSOR_MAX, r);
-    status = status == AK_OK ? list(stride, &strides, object, "Strides", AK_LAUNCH_RANK_MAX - 1, 16,
-                                    TENSOR_MAX * 256, r)
-                             : status;
-    status = status == AK_OK ? list(box, &boxes, object, "Box", AK_LAUNCH_RANK_MAX, 1, BOX_MAX, r)
-                             : status;
-    status = status == AK_OK ? member(&swizzle, object, "Swizzle", 0, 0, 128, r) : status;
-    status = status == AK_OK ? member(&promotion, object, "Promotion", 0, 0, 256, r) : status;
-    status =
-        status == AK_OK ? member(&copy, object, "Workspace", -1, -1, WORKSPACE_MAX, r) : status;
+    AK_DO(list(&size, object, "Sizes", (range){1, TENSOR_MAX}, r));
+    AK_DO(list(&stride, object, "Strides", (range){16, TENSOR_MAX * 256}, r));
+    AK_DO(list(&box, object, "Box", (range){1, BOX_MAX}, r));
+    AK_DO(member(&swizzle, object, "Swizzle", (range){0, 128}, r));
+    AK_DO(member(&promotion, object, "Promotion", (range){0, 256}, r));
+    AK_DO(member(&copy, object, "Workspace", (range){-1, WORKSPACE_MAX}, r));
+    const size_t rank = size.count, strides = stride.count, boxes = box.count;
     if (status == AK_OK && (rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1))) {
         status = ak_fail(r->err, AK_INVALID,
                          "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one "
@@ -300,11 +302,11 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
     out->offset = copy >= 0 ? (uint64_t)copy : 0;
     uint64_t packed = bytes;
     for (size_t i = 0; i < rank; i++) {
-        out->size[i] = (uint64_t)size[i];
-        out->box[i] = (uint32_t)box[i];
+        out->size[i] = (uint64_t)size.at[i];
+        out->box[i] = (uint32_t)box.at[i];
         packed = packed > UINT64_MAX / out->size[i] ? UINT64_MAX : packed * out->size[i];
         if (i + 1 < rank) {
-            out->stride[i] = strides == 0 ? packed : (uint64_t)stride[i];
+            out->stride[i] = strides == 0 ? packed : (uint64_t)stride.at[i];
         }
     }
     return check_map(out, rank - 1, *name, bytes, r);
@@ -348,7 +350,7 @@ static ak_status pass_number(ak_pass *out, ak_pass_kind kind, const json_t *valu
     if (kind == AK_PASS_I32 || kind == AK_PASS_I64) {
         /* larger integers are not exact as reals */
         int64_t limit = kind == AK_PASS_I32 ? INT32_MAX : INT64_C(1) << 53;
-        return whole(&out->integer, value, key, -limit, limit, r);
+        return whole(&out->integer, value, key, (range){-limit, limit}, r);
     }
     ak_status status = evaluate(&found, value, key, r);
     out->real = found.type == AK_VALUE_INT ? (double)found.as.integer : found.as.real;
@@ -456,42 +458,37 @@ static ak_status read_name(const char **out, const char *fallback, reader *r)
 
 /* Reads one kernel; *used is false if it is left out. */
 static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *task,
-                             const char *name, ak_launch_resident resident, void *context,
-                             reader *r)
+                             const char *name, const ak_launch_resident *resident, reader *r)
 {
     int64_t shared = 0, early = 0, clusters = 0, use = 1;
     *out = (ak_launch_kernel){0};
-    ak_status status = ak_json_only(r->launch, launch_keys, r->where, r->err);
-    status = status == AK_OK ? member(&use, r->launch, "Use", 1, 0, 1, r) : status;
+    AK_DO(ak_json_only(r->launch, launch_keys, r->where, r->err));
+    AK_DO(member(&use, r->launch, "Use", (range){0, 1}, r));
     *used = r->scope == NULL || use != 0;
-    if (status != AK_OK || !*used) {
-        return status;
+    if (!*used) {
+        return AK_OK;
     }
-    status = status == AK_OK ? read_name(&out->name, name, r) : status;
-    status = status == AK_OK ? read_let(r) : status;
-    status = status == AK_OK ? extents(out->block, "Block", r->needs_block, BLOCK_MAX, BLOCK_MAX, r)
-                             : status;
-    status = status == AK_OK ? extents(out->cluster, "Cluster", false, CLUSTER_MAX, CLUSTER_MAX, r)
-                             : status;
-    status =
-        status == AK_OK ? member(&shared, r->launch, "SharedMemory", 0, 0, SHARED_MAX, r) : status;
-    status = status == AK_OK ? member(&early, r->launch, "LaunchEarly", 0, 0, 1, r) : status;
+    AK_DO(read_name(&out->name, name, r));
+    AK_DO(read_let(r));
+    AK_DO(extents(out->block, "Block", r->needs_block, BLOCK_MAX, BLOCK_MAX, r));
+    AK_DO(extents(out->cluster, "Cluster", false, CLUSTER_MAX, CLUSTER_MAX, r));
+    AK_DO(member(&shared, r->launch, "SharedMemory", (range){0, SHARED_MAX}, r));
+    AK_DO(member(&early, r->launch, "LaunchEarly", (range){0, 1}, r));
     out->shared_bytes = (uint32_t)shared;
     out->early = early != 0;
-    if (status == AK_OK && r->scope != NULL) {
-        status = check_block(out, r);
+    if (r->scope != NULL) {
+        AK_DO(check_block(out, r));
     }
-    if (status == AK_OK && r->scope != NULL && resident != NULL) {
-        status = resident(&clusters, context, out, r->err);
-        status = status == AK_OK ? ak_scope_set_int(r->scope, RESIDENT, clusters, r->err) : status;
+    if (r->scope != NULL && resident != NULL) {
+        AK_DO(resident->ask(&clusters, resident->context, out, r->err));
+        AK_DO(ak_scope_set_int(r->scope, RESIDENT, clusters, r->err));
     }
-    status =
-        status == AK_OK ? extents(out->grid, "Grid", true, GRID_X_MAX, GRID_YZ_MAX, r) : status;
-    if (status == AK_OK && r->scope != NULL) {
-        status = check_grid(out, r);
+    AK_DO(extents(out->grid, "Grid", true, GRID_X_MAX, GRID_YZ_MAX, r));
+    if (r->scope != NULL) {
+        AK_DO(check_grid(out, r));
     }
-    status = status == AK_OK ? read_maps(out, task, r) : status;
-    return status == AK_OK ? read_passes(out, r) : status;
+    AK_DO(read_maps(out, task, r));
+    return read_passes(out, r);
 }
 
 static const json_t *kernel_at(const json_t *launch, size_t i)
@@ -521,7 +518,7 @@ ak_status ak_launch_check(const json_t *launch, bool needs_block, const ak_probl
                     .err = err};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch", where);
         AK_DO(json_is_object(r.launch)
-                  ? read_kernel(&kernel, &used, NULL, "", NULL, NULL, &r)
+                  ? read_kernel(&kernel, &used, NULL, "", NULL, &r)
                   : ak_fail(err, AK_INVALID, "%s must be an object or a list of them", r.where));
     }
     return AK_OK;
@@ -538,7 +535,7 @@ bool ak_launch_is_specialised(const json_t *launch)
 }
 
 ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_shape *shape,
-                             const ak_config *config, ak_launch_resident resident, void *context,
+                             const ak_config *config, const ak_launch_resident *resident,
                              ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
@@ -561,7 +558,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch",
                        ak_task_file(implementation->where));
         status = status == AK_OK ? read_kernel(&out->kernels[out->count], &used, task,
-                                               implementation->kernel_name, resident, context, &r)
+                                               implementation->kernel_name, resident, &r)
                                  : status;
         out->count += used;
         ak_scope_free(scope);

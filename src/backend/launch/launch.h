@@ -5,7 +5,7 @@
  * that an implementation is device code and numbers, and never host code that the harness would
  * have to trust.
  *
- *     ak_launch_evaluate(&plan, task, shape, config, resident, context, err)
+ *     ak_launch_evaluate(&plan, task, shape, config, resident, err)
  *
  * A plan holds no addresses of device memory: it names buffers by the index of the argument, and
  * the launching code (cuda_kernel.c) replaces them by addresses.
@@ -75,8 +75,10 @@ typedef struct ak_launch_plan {
 /* Gives how many clusters (blocks, if a cluster is one block) of the kernel the device runs at
    once. This is known only for compiled code. The kernel's block, cluster and shared memory are
    set. */
-typedef ak_status (*ak_launch_resident)(int64_t *out, void *context, const ak_launch_kernel *kernel,
-                                        ak_error *err);
+typedef struct ak_launch_resident {
+    ak_status (*ask)(int64_t *out, void *context, const ak_launch_kernel *kernel, ak_error *err);
+    void *context;
+} ak_launch_resident;
 
 /* Finds mistakes in a "Launch" when the space file is loaded: unknown or missing keys, expressions
    that do not parse, arguments that the problem does not have. Without `needs_block` the compiler
@@ -91,7 +93,7 @@ bool ak_launch_is_specialised(const json_t *launch);
    such as a grid of 0 or a box larger than 256. `resident` may be NULL; an expression that uses
    resident_clusters then fails. */
 ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_shape *shape,
-                             const ak_config *config, ak_launch_resident resident, void *context,
+                             const ak_config *config, const ak_launch_resident *resident,
                              ak_error *err);
 
 #endif

@@ -5,8 +5,9 @@
  *   opencl_inventory.c  knows devices without opening them, through a child process
  *   opencl_compile.c    builds programs, in a child process per compilation
  *   opencl_rules.c      the rules for space files
- *   opencl_device.c     an open device: memory, loading, one measured batch
- *   opencl_contents.c   what the arguments hold while a candidate is timed
+ *   opencl_device.c     an open device: memory, the workspace, what errors mean
+ *   opencl_launch.c     loads candidates, runs one measured batch
+ *   opencl_contents.c   copies what the arguments of a candidate hold (launch/contents.h)
  *
  * The declarations are ours, from the OpenCL 1.2 specification
  * (https://registry.khronos.org/OpenCL/specs/opencl-1.2.pdf); the numbers are those of its header.
@@ -118,10 +119,15 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
 /* Runs the child `autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE OPTIONS`; its log goes
    to stdout. */
 int ak_opencl_compile_main(int argc, char **argv);
+/* The device that a program is for. */
+typedef struct ak_opencl_target {
+    const ak_opencl *cl;
+    void *context, *device;
+} ak_opencl_target;
 /* Creates and builds the program of an artifact. Returns the OpenCL error code; `why` gets the
    first error of the build log, or what else failed. */
-int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl *cl, void *context,
-                       void *device, const char *artifact, size_t length);
+int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_target *target,
+                       const char *artifact, size_t length);
 
 /* ---- rules (opencl_rules.c) ------------------------------------------------------------------ */
 

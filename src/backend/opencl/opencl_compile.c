@@ -55,34 +55,35 @@ static char *build_log(const ak_opencl *cl, void *program, void *device)
     return log;
 }
 
-static int32_t build_source(void **program, char **log, const ak_opencl *cl, void *context,
-                            void *device, const char *source, const char *options)
+static int32_t build_source(void **program, char **log, const ak_opencl_target *target,
+                            const char *source, const char *options)
 {
     int32_t code = 0;
-    *program = cl->program_source(context, 1, &source, NULL, &code);
+    *program = target->cl->program_source(target->context, 1, &source, NULL, &code);
     if (*program != NULL && code == 0) {
-        code = cl->program_build(*program, 1, &device, options, NULL, NULL);
-        *log = build_log(cl, *program, device);
+        code = target->cl->program_build(*program, 1, &target->device, options, NULL, NULL);
+        *log = build_log(target->cl, *program, target->device);
     }
     return code;
 }
 
-static int32_t build_binary(void **program, char **log, const ak_opencl *cl, void *context,
-                            void *device, const char *binary, size_t length)
+static int32_t build_binary(void **program, char **log, const ak_opencl_target *target,
+                            const char *binary, size_t length)
 {
     int32_t code = 0, state = 0;
     const unsigned char *bytes = (const unsigned char *)binary;
-    *program = cl->program_binary(context, 1, &device, &length, &bytes, &state, &code);
+    *program = target->cl->program_binary(target->context, 1, &target->device, &length, &bytes,
+                                          &state, &code);
     code = code == 0 ? state : code;
     if (*program != NULL && code == 0) {
-        code = cl->program_build(*program, 1, &device, "", NULL, NULL);
-        *log = build_log(cl, *program, device);
+        code = target->cl->program_build(*program, 1, &target->device, "", NULL, NULL);
+        *log = build_log(target->cl, *program, target->device);
     }
     return code;
 }
 
-int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl *cl, void *context,
-                       void *device, const char *artifact, size_t length)
+int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_target *target,
+                       const char *artifact, size_t length)
 {
     char *log = NULL, options[OPTIONS_MAX];
     int32_t code;
@@ -90,9 +91,9 @@ int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl 
     if (strncmp(artifact, head, sizeof head - 1) == 0) {
         const char *first = artifact + sizeof head - 1;
         (void)snprintf(options, sizeof options, "%.*s", (int)strcspn(first, "\n"), first);
-        code = build_source(program, &log, cl, context, device, artifact, options);
+        code = build_source(program, &log, target, artifact, options);
     } else {
-        code = build_binary(program, &log, cl, context, device, artifact, length);
+        code = build_binary(program, &log, target, artifact, length);
     }
     if (code != 0) {
         const char *line = log == NULL ? NULL : strstr(log, "error");
@@ -160,7 +161,8 @@ int ak_opencl_compile_main(int argc, char **argv)
                 ak_opencl_find(&place, cl, argv[DEVICE], NULL) == AK_OK &&
                 (context = ak_opencl_context(cl, &place, &code)) != NULL;
     if (here) {
-        code = build_source(&program, &log, cl, context, place.device, source, argv[OPTIONS]);
+        const ak_opencl_target target = {cl, context, place.device};
+        code = build_source(&program, &log, &target, source, argv[OPTIONS]);
         say(log == NULL ? "" : log);
         if (code != 0 && (log == NULL || strstr(log, "error") == NULL)) {
             char text[64];

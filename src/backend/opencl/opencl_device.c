@@ -1,28 +1,11 @@
 /*
- * opencl_device.c: an OpenCL device, seen from its worker process.
- *
- * The harness' block is one buffer, which no kernel sees. Kernels run on sets: each argument with
- * its red zones is a buffer, and the kernel gets the part behind the zone before it, whose start
- * every device can align. Timed batches rotate over several sets, so that no run finds its data in
- * the device's cache. What these hold, and which is judged, opencl_contents.c decides. One measured
- * batch:
- *
- *     workspace set to zero, sets filled
- *     runs, each with the device's own times of start and end
- *     the set that is judged copied back to the block
- *
- * An ICD may finish compiling at the first launch, and takes seconds then, so that launch is made
- * when a candidate is prepared and is not timed. If the device keeps no times, the clock of this
- * process around each part of a batch counts.
+ * opencl_device.c: an OpenCL device, seen from its worker process: opening, memory, the workspace,
+ * and what errors mean. opencl_launch.c runs candidates on it.
  *
  * A kernel that hangs cannot be ended. The device is then lost: every later batch is refused, and
  * the worker ends and is started again. Where the device is the processor itself, a kernel that
  * accesses foreign memory ends the worker.
- *
- * This file is long because memory, sets, kernels and batches share one small set of helpers, and
- * are read together.
  */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,26 +14,12 @@
 #include "base/clock.h"
 #include "base/number.h"
 
-/* All sets together are at least this many times as large as the device's cache. */
-#define ROTATE_CACHES 2
-#define SETS_MIN      2
-/* At most this many runs are queued between two waits, because their events are kept until then. */
-#define PART_RUNS_MAX 256
-#define POLL_NS       (20 * 1000)
-#define DRAIN_NS      (30 * AK_SECOND_NS)
+#define POLL_NS  (20 * 1000)
+#define DRAIN_NS (30 * AK_SECOND_NS)
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-void ak_opencl_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    out->status = status;
-    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
-    va_end(args);
-}
-
-static bool is_memory(int32_t code)
+bool ak_opencl_is_memory(int32_t code)
 {
     return code == AK_CL_BUFFER_FAILURE || code == AK_CL_OUT_OF_HOST_MEMORY ||
            code == AK_CL_INVALID_BUFFER_SIZE;
@@ -64,7 +33,7 @@ static void lose(ak_device *device, const char *why)
     }
 }
 
-static void conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing)
+void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing)
 {
     char text[64];
     ak_opencl_error_text(text, sizeof text, code);
@@ -74,11 +43,11 @@ static void conclude(ak_outcome *out, const ak_device *device, int32_t code, con
     if (code == 0) {
         out->status = AK_TRIAL_OK;
     } else {
-        ak_opencl_refuse(out,
-                         device->lost      ? AK_TRIAL_CRASHED
-                         : is_memory(code) ? AK_TRIAL_OUT_OF_MEMORY
-                                           : AK_TRIAL_LAUNCH_ERROR,
-                         "%s: %s", doing, text);
+        ak_outcome_refuse(out,
+                          device->lost                ? AK_TRIAL_CRASHED
+                          : ak_opencl_is_memory(code) ? AK_TRIAL_OUT_OF_MEMORY
+                                                      : AK_TRIAL_LAUNCH_ERROR,
+                          "%s: %s", doing, text);
     }
 }
 
@@ -89,13 +58,11 @@ static ak_status fail(const ak_device *device, int32_t code, const char *doing, 
         return AK_OK;
     }
     ak_opencl_error_text(text, sizeof text, code);
-    return ak_fail(err, is_memory(code) ? AK_NO_MEMORY : AK_CRASHED, "%s: %s", doing,
+    return ak_fail(err, ak_opencl_is_memory(code) ? AK_NO_MEMORY : AK_CRASHED, "%s: %s", doing,
                    device->lost ? device->why : text);
 }
 
-/* Waits for an event and releases it. A command that failed has a negative status; what it left
-   behind is unknown, so the device is lost. */
-static int32_t wait_for(ak_device *device, void *event, int64_t timeout_ns)
+int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns)
 {
     int64_t deadline = ak_clock_ns() + timeout_ns;
     int32_t state = 1, code = device->cl->flush(device->queue);
@@ -123,7 +90,7 @@ int32_t ak_opencl_drain(ak_device *device)
 {
     void *event = NULL;
     int32_t code = device->cl->marker(device->queue, 0, NULL, &event);
-    return code == 0 ? wait_for(device, event, DRAIN_NS) : code;
+    return code == 0 ? ak_opencl_wait(device, event, DRAIN_NS) : code;
 }
 
 /* ---- opening and memory ---------------------------------------------------------------------- */
@@ -136,9 +103,9 @@ static void release(void **buffer, const ak_device *device)
     *buffer = NULL;
 }
 
-static void release_sets(ak_device *device)
+void ak_opencl_release_sets(ak_device *device)
 {
-    for (size_t s = 0; s < AK_OPENCL_SETS_MAX + AK_OPENCL_SPARES; s++) {
+    for (size_t s = 0; s < AK_OPENCL_SETS_MAX + AK_CONTENTS_SPARES; s++) {
         for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
             release(&device->sets[s].part[i], device);
             release(&device->sets[s].memory[i], device);
@@ -159,7 +126,7 @@ static void close_device(ak_device *device)
         if (device->queue != NULL) {
             (void)ak_opencl_drain(device);
         }
-        release_sets(device);
+        ak_opencl_release_sets(device);
         release(&device->workspace.part, device);
         release(&device->workspace.memory, device);
         release(&device->block, device);
@@ -173,13 +140,6 @@ static void close_device(ak_device *device)
     ak_free(device);
 }
 
-static int64_t fact(const ak_task *task, const char *name)
-{
-    ak_value value;
-    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
-    return known ? value.as.integer : 0;
-}
-
 static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
 {
     char cache[AK_PATH_MAX + 32];
@@ -190,10 +150,10 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
     }
     ak_status status = AK_OK;
     device->task = task;
-    device->cache_bytes = fact(task, "cache_bytes");
-    device->memory_bytes = fact(task, "memory_bytes");
-    device->work_group_max = fact(task, "work_group_max");
-    device->local_bytes = fact(task, "local_bytes");
+    device->cache_bytes = ak_task_fact(task, "cache_bytes");
+    device->memory_bytes = ak_task_fact(task, "memory_bytes");
+    device->work_group_max = ak_task_fact(task, "work_group_max");
+    device->local_bytes = ak_task_fact(task, "local_bytes");
     ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x6f70656e636c));
     ak_opencl_pocl_cache(cache, sizeof cache);
     if (cache[0] != 0) { /* before the ICD is loaded; this process has one thread */
@@ -276,8 +236,7 @@ static ak_status fill(ak_device *device, size_t offset, const void *element, siz
     return fail(device, code, "fill", err);
 }
 
-/* Makes a buffer, and the part of it that begins behind a zone. */
-static int32_t make_buffer(void **memory, void **part, ak_device *device, size_t bytes)
+int32_t ak_opencl_make_buffer(void **memory, void **part, ak_device *device, size_t bytes)
 {
     const size_t region[2] = {AK_GUARD_BYTES, bytes - AK_GUARD_BYTES};
     int32_t code = 0;
@@ -296,12 +255,20 @@ static size_t zone_at(ak_guard_side side, size_t bytes)
     return side == AK_GUARD_BEFORE ? 0 : AK_GUARD_BYTES + bytes;
 }
 
-/* Makes the workspace at least this large, sets it to zero and paints the zones around it. */
-static int32_t clear_workspace(ak_device *device, size_t bytes)
+static int send_zone(ak_device *device, ak_guard_side side, size_t bytes)
 {
-    const unsigned round = device->workspace.rounds++;
-    const ak_guard_pattern pattern = {.key = ak_guard_word((uint64_t)ak_clock_ns(), round),
-                                      .content = ak_guard_content_of(round)};
+    return device->cl->write(device->queue, device->workspace.memory, 1, zone_at(side, bytes),
+                             AK_GUARD_BYTES, device->workspace.zones.bytes, 0, NULL, NULL);
+}
+
+static int fetch_zone(ak_device *device, ak_guard_side side, size_t bytes)
+{
+    return device->cl->read(device->queue, device->workspace.memory, 1, zone_at(side, bytes),
+                            AK_GUARD_BYTES, device->workspace.zones.bytes, 0, NULL, NULL);
+}
+
+int32_t ak_opencl_clear_workspace(ak_device *device, size_t bytes)
+{
     const unsigned char zero = 0;
     int32_t code = 0;
     if (bytes > SIZE_MAX - 2 * AK_GUARD_BYTES) {
@@ -312,473 +279,24 @@ static int32_t clear_workspace(ak_device *device, size_t bytes)
         release(&device->workspace.memory, device);
         device->workspace.bytes = 0;
         device->generation++;
-        code = make_buffer(&device->workspace.memory, &device->workspace.part, device,
-                           bytes + 2 * AK_GUARD_BYTES);
+        code = ak_opencl_make_buffer(&device->workspace.memory, &device->workspace.part, device,
+                                     bytes + 2 * AK_GUARD_BYTES);
         device->workspace.bytes = code == 0 ? bytes : 0;
     }
     code = code == 0 ? device->cl->fill(device->queue, device->workspace.memory, &zero, 1,
                                         AK_GUARD_BYTES, bytes, 0, NULL, NULL)
                      : code;
-    for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
-        ak_guard_stream *stream = &device->workspace.streams[side];
-        *stream = ak_guard_stream_of(&pattern, AK_ARGUMENTS_MAX, side, device->task->dtype);
-        ak_guard_write(device->workspace.painted, 0, AK_GUARD_BYTES, stream);
-        code = device->cl->write(device->queue, device->workspace.memory, 1, zone_at(side, bytes),
-                                 AK_GUARD_BYTES, device->workspace.painted, 0, NULL, NULL);
-    }
-    return code;
+    return code == 0 ? ak_zones_paint(&device->workspace.zones, device->task->dtype, device, bytes,
+                                      send_zone)
+                     : code;
 }
 
-static int32_t check_workspace(bool whole[2], ak_device *device, size_t bytes)
+int32_t ak_opencl_check_workspace(bool whole[2], ak_device *device, size_t bytes)
 {
-    int32_t code = 0;
-    for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
-        code = device->cl->read(device->queue, device->workspace.memory, 1, zone_at(side, bytes),
-                                AK_GUARD_BYTES, device->workspace.painted, 0, NULL, NULL);
-        whole[side] = ak_guard_holds(device->workspace.painted, 0, AK_GUARD_BYTES,
-                                     &device->workspace.streams[side]);
-    }
-    return code;
+    return ak_zones_check(whole, &device->workspace.zones, device, bytes, fetch_zone);
 }
 
-/* ---- loading --------------------------------------------------------------------------------- */
-
-static void forget_kernels(ak_runnable *runnable)
-{
-    for (size_t i = 0; i < runnable->kernel_count && !runnable->device->lost; i++) {
-        if (runnable->kernels[i] != NULL) {
-            (void)runnable->device->cl->kernel_release(runnable->kernels[i]);
-        }
-    }
-    ak_free(runnable->kernels);
-    runnable->kernels = NULL;
-    runnable->kernel_count = 0;
-    runnable->prepared = false;
-}
-
-static void unload(ak_runnable *runnable)
-{
-    if (runnable != NULL) {
-        forget_kernels(runnable);
-        if (runnable->program != NULL && !runnable->device->lost) {
-            (void)runnable->device->cl->program_release(runnable->program);
-        }
-        ak_free(runnable);
-    }
-}
-
-static ak_status load(ak_runnable **out, ak_device *device, const ak_load *what,
-                      ak_outcome *outcome, ak_error *err)
-{
-    char *artifact = NULL, why[200] = "";
-    size_t length = 0;
-    ak_status status = AK_OK;
-    ak_runnable *runnable = ak_alloc(1, sizeof *runnable);
-    if (runnable == NULL) {
-        return ak_fail_memory(err);
-    }
-    runnable->device = device;
-    *outcome = (ak_outcome){.status = AK_TRIAL_OK};
-    if (what->artifact == NULL) {
-        status = ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for OpenCL devices",
-                         what->baseline == NULL ? "" : what->baseline);
-        goto out;
-    }
-    if (device->lost) {
-        ak_opencl_refuse(outcome, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
-    } else {
-        AK_TRY(ak_fs_read(&artifact, &length, what->artifact,
-                          AK_OPENCL_BINARY_MAX + AK_SOURCE_BYTES_MAX, err));
-        int32_t code = ak_opencl_load(&runnable->program, why, sizeof why, device->cl,
-                                      device->context, device->place.device, artifact, length);
-        if (code != 0) {
-            ak_opencl_refuse(outcome,
-                             is_memory(code)               ? AK_TRIAL_OUT_OF_MEMORY
-                             : code == AK_CL_BUILD_FAILURE ? AK_TRIAL_COMPILE_ERROR
-                                                           : AK_TRIAL_LAUNCH_ERROR,
-                             "loading the compiled code: %s", why);
-        }
-    }
-    *out = runnable;
-out:
-    ak_free(artifact);
-    if (status != AK_OK) {
-        unload(runnable);
-    }
-    return status;
-}
-
-/* ---- preparing ------------------------------------------------------------------------------- */
-
-static void plan_layout(ak_opencl_layout *out, const ak_launch *launch)
-{
-    out->count = launch->task->problem->argument_count;
-    for (size_t i = 0; i < out->count; i++) {
-        /* guard.h: two zones lie between arrays, the second of which is the next array's */
-        size_t end = i + 1 < out->count
-                         ? launch->offset[i + 1] - AK_GUARD_BYTES
-                         : launch->offset[i] + launch->shape->bytes[i] + AK_GUARD_BYTES;
-        out->begin[i] = launch->offset[i] - AK_GUARD_BYTES;
-        out->length[i] = end - out->begin[i];
-    }
-}
-
-static bool same_layout(const ak_opencl_layout *a, const ak_opencl_layout *b)
-{
-    return a->count == b->count && memcmp(a->begin, b->begin, a->count * sizeof a->begin[0]) == 0 &&
-           memcmp(a->length, b->length, a->count * sizeof a->length[0]) == 0;
-}
-
-/* Makes the sets of a launch, unless they are there. Other shapes than the task's own are checked,
-   not timed: one set is enough for them. */
-static int32_t make_sets(ak_device *device, const ak_launch *launch)
-{
-    ak_opencl_layout wanted;
-    int32_t code = 0;
-    plan_layout(&wanted, launch);
-    if (device->set_count > 0 && same_layout(&wanted, &device->layout)) {
-        return 0;
-    }
-    release_sets(device);
-    const size_t last = wanted.count - 1;
-    const size_t span = wanted.begin[last] + wanted.length[last] - wanted.begin[0];
-    size_t count = 1;
-    if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) == 0) {
-        count = ((size_t)device->cache_bytes * ROTATE_CACHES + span - 1) / span;
-        size_t room = (size_t)device->memory_bytes / 4 / span;
-        count = count > AK_OPENCL_SETS_MAX ? AK_OPENCL_SETS_MAX : count;
-        count = count > room ? room : count;
-        count = count < SETS_MIN ? SETS_MIN : count;
-    }
-    const size_t spares = count > 1 ? AK_OPENCL_SPARES : 0;
-    for (size_t s = 0; s < count + spares && code == 0; s++) {
-        for (size_t i = 0; i < wanted.count && code == 0; i++) {
-            code = make_buffer(&device->sets[s].memory[i], &device->sets[s].part[i], device,
-                               wanted.length[i]);
-        }
-    }
-    if (code != 0) {
-        release_sets(device);
-        return code;
-    }
-    device->layout = wanted;
-    device->set_count = count;
-    return 0;
-}
-
-int32_t ak_opencl_from_block(ak_device *device, size_t set)
-{
-    int32_t code = 0;
-    for (size_t i = 0; i < device->layout.count && code == 0; i++) {
-        code =
-            device->cl->copy(device->queue, device->block, device->sets[set].memory[i],
-                             device->layout.begin[i], 0, device->layout.length[i], 0, NULL, NULL);
-    }
-    return code;
-}
-
-int32_t ak_opencl_to_block(ak_device *device, size_t set)
-{
-    int32_t code = 0;
-    for (size_t i = 0; i < device->layout.count && code == 0; i++) {
-        code = device->cl->copy(device->queue, device->sets[set].memory[i], device->block, 0,
-                                device->layout.begin[i], device->layout.length[i], 0, NULL, NULL);
-    }
-    return code;
-}
-
-static uint64_t volume(const uint32_t extents[3])
-{
-    return (uint64_t)extents[0] * extents[1] * extents[2];
-}
-
-/* Checks that the device can run a kernel in work-groups of this size. */
-static int32_t check_kernel(ak_outcome *outcome, const ak_device *device, void *kernel,
-                            const ak_launch_kernel *planned)
-{
-    size_t possible = 0;
-    uint64_t local = 0;
-    void *where = device->place.device;
-    (void)device->cl->kernel_info(kernel, where, AK_CL_KERNEL_WORK_GROUP, sizeof possible,
-                                  &possible, NULL);
-    (void)device->cl->kernel_info(kernel, where, AK_CL_KERNEL_LOCAL_BYTES, sizeof local, &local,
-                                  NULL);
-    uint64_t items = volume(planned->block);
-    if (device->work_group_max > 0 && items > (uint64_t)device->work_group_max) {
-        ak_opencl_refuse(outcome, AK_TRIAL_INVALID,
-                         "its work-group has %llu work-items, but the device allows %lld",
-                         (unsigned long long)items, (long long)device->work_group_max);
-        return AK_CL_REFUSED;
-    }
-    if (device->local_bytes > 0 && local > (uint64_t)device->local_bytes) {
-        ak_opencl_refuse(outcome, AK_TRIAL_INVALID,
-                         "it needs %llu bytes of local memory, but a work-group can have %lld",
-                         (unsigned long long)local, (long long)device->local_bytes);
-        return AK_CL_REFUSED;
-    }
-    if (possible > 0 && items > possible) {
-        ak_opencl_refuse(outcome, AK_TRIAL_REJECTED,
-                         "its code allows %zu work-items in a work-group, but it asks for %llu",
-                         possible, (unsigned long long)items);
-        return AK_CL_REFUSED;
-    }
-    return 0;
-}
-
-static int32_t pass(void *kernel, uint32_t index, const ak_pass *pass, const ak_opencl_set *on,
-                    const ak_runnable *runnable)
-{
-    const ak_device *device = runnable->device;
-    int32_t (*give)(void *, uint32_t, size_t, const void *) = device->cl->kernel_argument;
-    const int32_t narrow = (int32_t)pass->integer;
-    const float single = (float)pass->real;
-    switch (pass->kind) {
-    case AK_PASS_BUFFER:
-        return give(kernel, index, sizeof(void *), &on->part[pass->index]);
-    case AK_PASS_WORKSPACE:
-        return give(kernel, index, sizeof(void *),
-                    device->workspace.part == NULL ? NULL : &device->workspace.part);
-    case AK_PASS_NULL:
-        return give(kernel, index, sizeof(void *), NULL);
-    case AK_PASS_I32:
-        return give(kernel, index, sizeof narrow, &narrow);
-    case AK_PASS_I64:
-        return give(kernel, index, sizeof pass->integer, &pass->integer);
-    case AK_PASS_F32:
-        return give(kernel, index, sizeof single, &single);
-    case AK_PASS_F64:
-        return give(kernel, index, sizeof pass->real, &pass->real);
-    case AK_PASS_MAP: /* refused when the space file was loaded */
-        break;
-    }
-    return AK_CL_INVALID_VALUE;
-}
-
-/* Makes a kernel object for each set and kernel of the plan, with its arguments, so that a run is
-   nothing but launches. */
-static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
-{
-    const ak_device *device = runnable->device;
-    const ak_launch_plan *plan = &runnable->plan;
-    int32_t code = 0;
-    runnable->kernels = ak_alloc(device->set_count * plan->count, sizeof *runnable->kernels);
-    if (runnable->kernels == NULL) {
-        return AK_CL_OUT_OF_HOST_MEMORY;
-    }
-    runnable->kernel_count = device->set_count * plan->count;
-    for (size_t at = 0; at < runnable->kernel_count && code == 0; at++) {
-        const ak_launch_kernel *planned = &plan->kernels[at % plan->count];
-        void *kernel = device->cl->kernel_create(runnable->program, planned->name, &code);
-        if (code != 0) {
-            ak_opencl_refuse(outcome, AK_TRIAL_REJECTED, "the compiled code has no entry %.60s",
-                             planned->name);
-            return AK_CL_REFUSED;
-        }
-        runnable->kernels[at] = kernel;
-        code = at < plan->count ? check_kernel(outcome, device, kernel, planned) : 0;
-        for (size_t i = 0; i < planned->pass_count && code == 0; i++) {
-            code = pass(kernel, (uint32_t)i, &planned->passes[i], &device->sets[at / plan->count],
-                        runnable);
-            if (code != 0) {
-                char text[64];
-                ak_opencl_error_text(text, sizeof text, code);
-                ak_opencl_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "argument %zu of %.60s: %s", i,
-                                 planned->name, text);
-                return AK_CL_REFUSED;
-            }
-        }
-    }
-    return code;
-}
-
-/* Puts one run on a set into the queue. `events` gets those of its first and its last kernel. */
-static int32_t enqueue(ak_runnable *runnable, size_t s, void *events[2])
-{
-    const ak_device *device = runnable->device;
-    const size_t count = runnable->plan.count;
-    int32_t code = 0;
-    events[0] = events[1] = NULL;
-    for (size_t k = 0; k < count && code == 0; k++) {
-        const ak_launch_kernel *planned = &runnable->plan.kernels[k];
-        size_t global[3], local[3];
-        for (size_t d = 0; d < 3; d++) {
-            local[d] = planned->block[d];
-            global[d] = (size_t)planned->grid[d] * planned->block[d];
-        }
-        void **event = k + 1 == count ? &events[1] : k == 0 ? &events[0] : NULL;
-        code = device->cl->launch(device->queue, runnable->kernels[s * count + k], 3, NULL, global,
-                                  local, 0, NULL, event);
-    }
-    return code;
-}
-
-static void release_events(void *events[][2], size_t count, const ak_device *device)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < 2; j++) {
-            if (events[i][j] != NULL && !device->lost) {
-                (void)device->cl->event_release(events[i][j]);
-            }
-        }
-    }
-}
-
-/* Adds up how long runs took by the device's own times. Returns false if it has none. */
-static bool device_time(int64_t *ns, void *events[][2], size_t count, const ak_device *device)
-{
-    *ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t start = 0, end = 0;
-        void *first = events[i][0] != NULL ? events[i][0] : events[i][1];
-        if (device->cl->event_times(first, AK_CL_EVENT_START, sizeof start, &start, NULL) != 0 ||
-            device->cl->event_times(events[i][1], AK_CL_EVENT_END, sizeof end, &end, NULL) != 0 ||
-            start == 0 || end <= start) {
-            return false;
-        }
-        *ns += (int64_t)(end - start);
-    }
-    return true;
-}
-
-/* Runs up to PART_RUNS_MAX runs on rotating sets and adds their time to *ns. */
-static int32_t run_part(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
-                        int64_t timeout_ns)
-{
-    ak_device *device = runnable->device;
-    void *events[PART_RUNS_MAX][2], *last = NULL;
-    uint32_t done = 0;
-    int64_t begin = ak_clock_ns(), own = 0;
-    int32_t code = 0;
-    for (; done < runs && code == 0; done++) {
-        code = enqueue(runnable, (first + done) % device->set_count, events[done]);
-    }
-    int32_t marked = device->cl->marker(device->queue, 0, NULL, &last);
-    marked = marked == 0 ? wait_for(device, last, timeout_ns) : marked;
-    code = code == 0 ? marked : code;
-    int64_t waited = ak_clock_ns() - begin;
-    if (code == 0) {
-        *ns += device_time(&own, events, done, device) ? own : waited;
-    }
-    release_events(events, done, device);
-    return code;
-}
-
-static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
-{
-    ak_opencl_layout wanted;
-    plan_layout(&wanted, launch);
-    return runnable->prepared && runnable->generation == runnable->device->generation &&
-           memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
-           same_layout(&wanted, &runnable->device->layout);
-}
-
-/* Prepares a candidate for a shape, and makes the launch at which an ICD may still compile. */
-static int32_t prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *out)
-{
-    ak_device *device = runnable->device;
-    ak_error err = AK_ERROR_INIT;
-    int64_t ns = 0;
-    if (prepared_for(runnable, launch)) {
-        return 0;
-    }
-    forget_kernels(runnable);
-    runnable->shape = *launch->shape;
-    ak_status status = ak_launch_evaluate(&runnable->plan, launch->task, launch->shape,
-                                          launch->config, NULL, NULL, &err);
-    if (status != AK_OK) {
-        ak_opencl_refuse(out, status == AK_NO_MEMORY ? AK_TRIAL_OUT_OF_MEMORY : AK_TRIAL_INVALID,
-                         "%.230s", err.text);
-        return AK_CL_REFUSED;
-    }
-    int32_t code = make_sets(device, launch);
-    code = code == 0 ? make_kernels(runnable, out) : code;
-    code = code == 0 ? ak_opencl_from_block(device, 0) : code;
-    code = code == 0 ? run_part(&ns, runnable, 0, 1, launch->timeout_ns) : code;
-    runnable->prepared = code == 0;
-    runnable->visited = false;
-    runnable->generation = device->generation;
-    return code;
-}
-
-/* ---- launching ------------------------------------------------------------------------------- */
-
-int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
-                            int64_t timeout_ns)
-{
-    const int64_t deadline = ak_clock_ns() + timeout_ns;
-    int32_t code = ak_opencl_drain(runnable->device);
-    *ns = 0;
-    for (uint32_t done = 0; done < runs && code == 0; done += PART_RUNS_MAX) {
-        uint32_t left = runs - done;
-        int64_t rest = deadline - ak_clock_ns();
-        code = run_part(ns, runnable, first + done, left < PART_RUNS_MAX ? left : PART_RUNS_MAX,
-                        rest > 0 ? rest : 0);
-    }
-    return code;
-}
-
-/* Runs a batch. With one set, which a shape has that is only checked, the time has no use. */
-static int32_t run_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
-                         ak_outcome *out)
-{
-    ak_device *device = runnable->device;
-    int32_t code;
-    if (device->set_count > 1) {
-        code = ak_opencl_contents_batch(ns, runnable, launch, out);
-    } else {
-        code = ak_opencl_from_block(device, 0);
-        code = code == 0
-                   ? ak_opencl_time_runs(ns, runnable, 0, launch->iterations, launch->timeout_ns)
-                   : code;
-        code = code == 0 ? ak_opencl_to_block(device, 0) : code;
-    }
-    return code == 0 ? ak_opencl_drain(device) : code;
-}
-
-static ak_status launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *what,
-                        ak_error *err)
-{
-    ak_device *device = runnable->device;
-    int64_t ns = 0;
-    bool whole[2] = {true, true};
-    const char *doing = "preparing";
-    int32_t code = 0;
-    (void)err;
-    *out = (ak_outcome){.status = AK_TRIAL_OK};
-    if (device->lost) {
-        ak_opencl_refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
-        return AK_OK;
-    }
-    if (what->workspace_bytes > 0) {
-        code = clear_workspace(device, what->workspace_bytes);
-    }
-    if (code == 0 && !prepared_for(runnable, what)) {
-        code = prepare(runnable, what, out);
-        if (code == 0 && what->workspace_bytes > 0) { /* prepare has launched the kernel once */
-            code = clear_workspace(device, what->workspace_bytes);
-        }
-    }
-    if (code == 0) {
-        doing = "running";
-        code = run_batch(&ns, runnable, what, out);
-    }
-    if (code == 0 && what->workspace_bytes > 0) {
-        code = check_workspace(whole, device, what->workspace_bytes);
-    }
-    if (code == AK_CL_HANGS) {
-        ak_opencl_refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
-                         (double)what->timeout_ns / 1e9);
-    } else if (code != 0 || out->status == AK_TRIAL_OK) {
-        conclude(out, device, code, doing);
-    }
-    if (code == 0 && out->status == AK_TRIAL_OK && !(whole[0] && whole[1])) {
-        ak_opencl_refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
-                         whole[0] ? "behind its end: the space file asks for too little"
-                                  : "before its start");
-    }
-    out->ns = ns > 0 ? ns : 1;
-    return AK_OK;
-}
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static bool lost(const ak_device *device)
 {
@@ -796,9 +314,7 @@ static ak_status ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, a
 }
 
 /* Lists no baselines: there is no library to compare with. */
-static ak_status baselines(ak_device *device, const ak_task *task,
-                           void (*visit)(void *context, const char *name, const char *title,
-                                         const char *version, bool installed, const char *note),
+static ak_status baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                            void *context, ak_error *err)
 {
     (void)device;
@@ -836,9 +352,9 @@ const ak_backend_ops ak_opencl_ops = {
     .upload = upload,
     .download = download,
     .fill = fill,
-    .load = load,
-    .launch = launch,
-    .unload = unload,
+    .load = ak_opencl_load_candidate,
+    .launch = ak_opencl_launch,
+    .unload = ak_opencl_unload,
     .lost = lost,
     .ceilings = ceilings,
     .baselines = baselines,

@@ -1,15 +1,15 @@
-/* opencl_device.h: an open device and a loaded candidate, for the two files that run them:
-   opencl_device.c and opencl_contents.c. */
+/* opencl_device.h: an open device and a loaded candidate, for the files that run them:
+   opencl_device.c, opencl_launch.c and opencl_contents.c. */
 #ifndef AK_BACKEND_OPENCL_OPENCL_DEVICE_H
 #define AK_BACKEND_OPENCL_OPENCL_DEVICE_H
 
+#include "backend/launch/contents.h"
 #include "backend/launch/launch.h"
+#include "backend/launch/zones.h"
 #include "backend/opencl/opencl.h"
 #include "base/rng.h"
 
 #define AK_OPENCL_SETS_MAX 64
-/* What holds no candidate's arguments (opencl_contents.c). */
-enum { AK_OPENCL_OWN, AK_OPENCL_OTHER, AK_OPENCL_SPARES };
 
 /* Where the arguments of a shape lie: argument i, with its zones, is `length` bytes of the block
    from `begin` on. */
@@ -33,7 +33,7 @@ struct ak_device {
     size_t block_bytes;
     ak_opencl_layout layout;
     /* Behind the sets, where there are several, stand the spare ones. */
-    ak_opencl_set sets[AK_OPENCL_SETS_MAX + AK_OPENCL_SPARES];
+    ak_opencl_set sets[AK_OPENCL_SETS_MAX + AK_CONTENTS_SPARES];
     size_t set_count;
     /* Counts how often the buffers were created. A kernel that was prepared with an earlier
        generation still refers to buffers that no longer exist. */
@@ -41,9 +41,7 @@ struct ak_device {
     struct {
         void *memory, *part; /* `part` begins AK_GUARD_BYTES behind the start */
         size_t bytes;
-        ak_guard_stream streams[2]; /* of the zones before and after, as painted */
-        unsigned char painted[AK_GUARD_BYTES];
-        unsigned rounds;
+        ak_zones zones;
     } workspace;
     ak_rng rng;
     bool lost;
@@ -59,24 +57,41 @@ struct ak_runnable {
     ak_launch_plan plan;
     void **kernels; /* index: set * plan.count + kernel; with their arguments */
     size_t kernel_count;
-    bool visited, looked; /* the sets hold what this has written; unseen contents were timed */
-    size_t right_set;     /* the set that was judged last */
+    ak_contents contents;
 };
 
-__attribute__((format(printf, 3, 4))) void ak_opencl_refuse(ak_outcome *out, ak_trial_status status,
-                                                            const char *format, ...);
 /* Times runs on rotating sets, from set `first` on, and waits for them. */
 int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
                             int64_t timeout_ns);
 /* Copies an argument with its zones between the block and a set. */
 int32_t ak_opencl_from_block(ak_device *device, size_t set);
 int32_t ak_opencl_to_block(ak_device *device, size_t set);
-/* Waits for everything that is queued. */
+/* opencl_device.c. Waits for everything that is queued. */
 int32_t ak_opencl_drain(ak_device *device);
+/* Waits for an event and releases it. A command that failed has a negative status; what it left
+   behind is unknown, so the device is lost. */
+int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
+/* Returns whether a code says that there is no memory. */
+bool ak_opencl_is_memory(int32_t code);
+/* Writes the outcome of calls that returned `code`. */
+void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing);
+/* Makes a buffer, and the part of it that begins behind a zone. */
+int32_t ak_opencl_make_buffer(void **memory, void **part, ak_device *device, size_t bytes);
+void ak_opencl_release_sets(ak_device *device);
+/* Makes the workspace at least this large, sets it to zero and paints the zones around it; and
+   checks whether these are unchanged. */
+int32_t ak_opencl_clear_workspace(ak_device *device, size_t bytes);
+int32_t ak_opencl_check_workspace(bool whole[2], ak_device *device, size_t bytes);
 
-/* Runs one batch of a candidate that has several sets, with contents that it cannot know
-   (opencl_contents.c). The block gets what is judged. */
-int32_t ak_opencl_contents_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
-                                 ak_outcome *out);
+/* opencl_launch.c; as in backend.h */
+ak_status ak_opencl_load_candidate(ak_runnable **out, ak_device *device, const ak_load *what,
+                                   ak_outcome *outcome, ak_error *err);
+ak_status ak_opencl_launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *what,
+                           ak_error *err);
+void ak_opencl_unload(ak_runnable *runnable);
+
+/* opencl_contents.c: the batches of candidates that have several sets. The block gets what is
+   judged. */
+extern const ak_contents_ops ak_opencl_contents_ops;
 
 #endif

@@ -7,16 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/inventory.h"
 #include "backend/opencl/opencl.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/program.h"
 
-#define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS)
-#define INVENTORY_MAX        65536
-#define NAME_MAX_BYTES       256
-#define WHERE                "OpenCL inventory"
+#define NAME_MAX_BYTES 256
+#define WHERE          "OpenCL inventory"
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -110,39 +109,15 @@ int ak_opencl_inventory_main(int argc, char **argv)
 static ak_status inventory(const json_t **out, ak_error *err)
 {
     static json_t *known;
-    char program[AK_PATH_MAX], cache[AK_PATH_MAX + 32];
-    ak_proc_result run = {0};
-    if (known != NULL) {
-        *out = known;
-        return AK_OK;
+    static const char *const arguments[] = {"worker", "--opencl-inventory", NULL};
+    char cache[AK_PATH_MAX + 32];
+    if (known == NULL) {
+        ak_opencl_pocl_cache(cache, sizeof cache);
+        const ak_inventory_child child = {"OpenCL", WHERE, arguments, cache};
+        AK_DO(ak_inventory_ask(&known, &child, err));
     }
-    ak_status status = ak_program_find(program, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    ak_opencl_pocl_cache(cache, sizeof cache);
-    const char *const variables[] = {cache[0] == 0 ? NULL : cache, NULL};
-    const char *const argv[] = {program, "worker", "--opencl-inventory", NULL};
-    ak_proc_spec spec = {.argv = argv,
-                         .setenv = variables,
-                         .timeout_ns = INVENTORY_TIMEOUT_NS,
-                         .output_max = INVENTORY_MAX};
-    status = ak_proc_run(&run, &spec, err);
-    if (status == AK_OK && run.exit_code != 0) {
-        status =
-            ak_fail(err, AK_UNAVAILABLE, "the OpenCL libraries %s when they are loaded: %.200s",
-                    run.timed_out ? "hang" : "crash", run.output);
-    }
-    /* An ICD may write before or after our line. */
-    const char *line = status == AK_OK ? strstr(run.output, "{\"") : NULL;
-    const char *end = line == NULL ? NULL : strrchr(line, '}');
-    if (status == AK_OK) {
-        status = end == NULL ? ak_fail(err, AK_CORRUPT, WHERE ": no answer")
-                             : ak_json_parse(&known, line, (size_t)(end + 1 - line), WHERE, err);
-    }
-    ak_proc_result_clear(&run);
     *out = known;
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
@@ -187,33 +162,17 @@ ak_status ak_opencl_missing(const char *device, ak_error *err)
 static ak_status device_of(const json_t **out, const char *name, ak_error *err)
 {
     const json_t *all;
-    size_t i;
-    json_t *device;
     AK_DO(inventory(&all, err));
-    json_array_foreach(json_object_get(all, "devices"), i, device)
-    {
-        if (strcmp(ak_json_text_at(device, "device"), name) == 0) {
-            *out = device;
-            return AK_OK;
-        }
-    }
-    return ak_opencl_missing(name, err);
+    *out = ak_inventory_device(all, name);
+    return *out != NULL ? AK_OK : ak_opencl_missing(name, err);
 }
 
 ak_status ak_opencl_facts(ak_scope *out, const char *device, int threads, ak_error *err)
 {
     const json_t *found = NULL;
-    const char *key;
-    json_t *value;
     (void)threads;
-    ak_status status = device_of(&found, device, err);
-    json_object_foreach((json_t *)(uintptr_t)found, key, value)
-    {
-        if (status == AK_OK && json_is_integer(value)) {
-            status = ak_scope_set_int(out, key, json_integer_value(value), err);
-        }
-    }
-    return status;
+    AK_DO(device_of(&found, device, err));
+    return ak_inventory_facts(out, found, err);
 }
 
 /* Leaves out the ordinal, because equal devices of one machine give equal results. */

@@ -200,7 +200,19 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
                          "nothing is measured on a recording; leave --protocol out");
 }
 
-/* This function is long because a recording decides each part of a task that was left open. */
+/* Fills in what the recording of a kernel of ours decides: size, dtype, and the options unless some
+   were given. `choices` holds the latter. */
+static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_recording *recording)
+{
+    own->size = given_or(own->size, recording->size);
+    own->dtype = given_or(own->dtype, recording->dtype);
+    bool only_objective = own->choices != NULL && without_objective(own->choices) == 0;
+    (void)snprintf(choices, CHOICES_BYTES, "%.*s%s%s", (int)without_objective(recording->choices),
+                   recording->choices, recording->choices[0] == 0 || !only_objective ? "" : ",",
+                   only_objective ? own->choices : "");
+    own->choices = only_objective || own->choices == NULL ? choices : own->choices;
+}
+
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const char *device, const ak_recording *recording, ak_error *err)
 {
@@ -222,14 +234,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
         own.implementation = implementation_of(problem, recording);
     }
     if (ours) {
-        own.size = given_or(own.size, recording->size);
-        own.dtype = given_or(own.dtype, recording->dtype);
-        bool only_objective = own.choices != NULL && without_objective(own.choices) == 0;
-        (void)snprintf(choices, sizeof choices, "%.*s%s%s",
-                       (int)without_objective(recording->choices), recording->choices,
-                       recording->choices[0] == 0 || !only_objective ? "" : ",",
-                       only_objective ? own.choices : "");
-        own.choices = only_objective || own.choices == NULL ? choices : own.choices;
+        take_from(&own, choices, recording);
     }
     ak_device_facts known = {.backend = ak_sim_ops.name,
                              .device = device,

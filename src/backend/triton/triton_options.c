@@ -53,7 +53,7 @@ static ak_status add_shape(ak_options *out, ak_launch_plan *plan, const ak_task 
 {
     char line[AK_TRITON_ARGUMENTS_BYTES + 16] = "--arguments=";
     const size_t head = strlen(line);
-    AK_DO(ak_launch_evaluate(plan, task, shape, config, NULL, NULL, err));
+    AK_DO(ak_launch_evaluate(plan, task, shape, config, NULL, err));
     AK_DO(ak_triton_arguments(line + head, &plan->kernels[0], task, err));
     for (size_t i = 0; i < out->count; i++) {
         if (strcmp(out->argv[i], line) == 0) {

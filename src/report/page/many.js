@@ -187,7 +187,8 @@ ak.draw_run.parallel = function (host, run, chosen) {
         tooltip: layer_hover(colors),
         visualMap: {show: true, type: "continuous", min: low, max: Math.max(high, low * 1.0001),
             inRange: {color: colors.scale}, orient: "horizontal", hoverLink: false,
-            left: "center", bottom: 0, itemHeight: 120, itemWidth: 12, calculable: false,
+            /* Where it is seen before anything is scrolled. */
+            left: wide.clientWidth > scroll.clientWidth ? 34 : "center", bottom: 0, itemHeight: 120, itemWidth: 12, calculable: false,
             text: [ak.ms(high, 3), ak.ms(low, 3)], textStyle: {color: colors.dim}},
         parallel: {left: 34, right: 54, top: 52, bottom: 64,
             axisExpandable: false, parallelAxisDefault: {
@@ -230,17 +231,19 @@ ak.draw_run.parallel = function (host, run, chosen) {
 /* What each compile worker and each device did when: [lane, from, to, kind, row]. */
 function spans(run) {
     const devices = run.data.trials.devices || [run.report.run.device], list = [];
-    const workers = run.has("compile_worker")
-        ? run.rows.reduce((a, i) => Math.max(a, run.column("compile_worker", i)), 0) : 0;
+    /* A lane for each worker that compiled, whatever its number is. */
+    const numbers = run.has("compile_worker") ? [...new Set(run.rows.map((i) =>
+        run.column("compile_worker", i)))].filter((k) => k > 0).sort((a, b) => a - b) : [];
+    const lane_of = new Map(numbers.map((k, at) => [k, at])), workers = numbers.length;
     const lane = (i) => Math.max(run.data.trials.devices ? run.column("device", i) : 0, 0);
     const add = (at, from, to, kind, i) => to > from && list.push([at, Math.max(from, 0), to, kind, i]);
     for (const i of run.rows) {
         const end = run.end_s(i), measure = run.column("measure_s", i) || 0;
         const check = run.column("check_s", i) || 0, compile = run.column("compile_s", i) || 0;
-        const worker = workers > 0 ? run.column("compile_worker", i) : 0;
-        if (worker > 0) {
+        const worker = workers > 0 ? lane_of.get(run.column("compile_worker", i)) : undefined;
+        if (worker !== undefined) {
             const compiled = end - (run.column("compiled_before_s", i) || 0);
-            add(worker - 1, compiled - compile, compiled, 0, i);
+            add(worker, compiled - compile, compiled, 0, i);
         }
         add(workers + lane(i), end - measure - check, end - measure, 1, i);
         add(workers + lane(i), end - measure, end, 2, i);
@@ -250,7 +253,7 @@ function spans(run) {
     if (whole > last * 1.01 && run.has("end_s")) {
         add(workers, last, whole, 3, -1);
     }
-    const names = Array.from({length: workers}, (_, k) => `compiler ${k + 1}`);
+    const names = numbers.map((k) => `compiler ${k}`);
     return {lanes: [...names, ...devices.map((name) => name.replace(/^sim:.*\//, "sim:"))], list};
 }
 

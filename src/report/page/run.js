@@ -89,7 +89,7 @@ function config_table(run, changed) {
         {name: "95 % interval", right: true,
             value: (i) => run.column("high_ms", i) > run.column("low_ms", i) ? run.column("low_ms", i) : null,
             cell: (i) => run.column("high_ms", i) > run.column("low_ms", i)
-                ? `${ak.number(run.column("low_ms", i))} to ${ak.number(run.column("high_ms", i))}` : "-"},
+                ? `${ak.number(run.column("low_ms", i))} .. ${ak.number(run.column("high_ms", i))}` : "-"},
         figure(rate, memory ? "GB/s" : "TFLOP/s", (v) => ak.number(v)),
         figure("efficiency", "roofline", (v) => ak.percent(v), "share of what the device can do"),
         ...run.varied.map((p) => ({name: run.parameters[p].name,
@@ -135,13 +135,13 @@ function failure_table(run) {
 
 function change_table(run) {
     const range = (c) => c.pairs > 0 && c.greatest > c.least
-        ? `${ak.ratio(c.least)} to ${ak.ratio(c.greatest)}` : "-";
+        ? `${ak.ratio(c.least)} .. ${ak.ratio(c.greatest)}` : "-";
     const columns = [
         {name: "parameter", value: (c) => c.parameter},
         {name: "default", value: (c) => ak.sort_value(c.from), cell: (c) => c.from},
         {name: "best", value: (c) => ak.sort_value(c.to), cell: (c) => c.to},
         {name: "times as fast", right: true, value: (c) => c.speed,
-            cell: (c) => ak.known(c.speed) ? ak.ratio(c.speed) : "not known by itself"},
+            cell: (c) => ak.known(c.speed) ? ak.ratio(c.speed) : "-"},
         {name: "interval", right: true, value: (c) => c.least, cell: range},
         {name: "pairs of trials", right: true, value: (c) => c.pairs},
     ];
@@ -233,7 +233,8 @@ ak.draw_page.run = function (main, data) {
             if (run.data.changes.length > 0) {
                 host.append(change_table(run), ak.el("p", {class: "note"},
                     "Of every two configurations that differ in this parameter alone: the median ratio " +
-                    "of their times, and what the intervals of these leave open."));
+                    "of their times, and what the intervals of these leave open. A dash: there are no " +
+                    "such two."));
             }
         });
         add("importance", "Parameter importance", (host) => {
@@ -262,6 +263,10 @@ ak.draw_page.run = function (main, data) {
             if (run.count < data.trials.count) {
                 host.append(ak.el("p", {class: "note"}, `${run.count} of the ${data.trials.count} ` +
                     "trials are in this page: the fastest, and every so many of the others."));
+            }
+            if (run.best && run.rows.some((i) => run.config(i) === run.best.config)) {
+                host.append(ak.el("p", {class: "note"}, "Times of the search; the shaded row is the " +
+                    "configuration that is the best."));
             }
             host.append(table.element);
         });
@@ -295,7 +300,7 @@ ak.draw_page.run = function (main, data) {
         fold(host, ...rest.map((s) => s.title));
     });
     add("again", "How to repeat the run", (host) => host.append(...[ak.el("p", {class: "config"},
-        ak.el("code", null, run.report.command), ak.copy_button(run.report.command)),
+        ak.el("code", null, ak.command(run.report.command)), ak.copy_button(run.report.command)),
     run.report.command_beside ? ak.el("p", {class: "note"}, "It repeats the run in the folder that " +
         `holds ${run.report.command_beside}.`) : null,
     ak.el("p", {class: "note"}, `Made with autokernel ${run.report.autokernel}.`)].filter(Boolean)));

@@ -70,7 +70,7 @@ function arm_table(study) {
         {name: "quality", right: true, value: (a) => last(a) ? last(a).quality : null,
             cell: (a) => last(a) ? ak.number(last(a).quality, 4) : "-"},
         {name: "95 % interval", right: true, value: (a) => last(a) ? last(a).low : null,
-            cell: (a) => last(a) ? `${ak.number(last(a).low, 4)} to ${ak.number(last(a).high, 4)}`
+            cell: (a) => last(a) ? `${ak.number(last(a).low, 4)} .. ${ak.number(last(a).high, 4)}`
                 : "-"},
         {name: "reached 1", right: true, value: (a) => a.reached_reference},
         {name: "evaluations", right: true, value: (a) => a.evaluations_mean,
@@ -95,7 +95,7 @@ function study_header(page, title, words, contents) {
 
 function repeat_section(add, page) {
     add("again", "How to repeat it", (host) => host.append(
-        page.result.command ? ak.el("p", {class: "config"}, ak.el("code", null, page.result.command),
+        page.result.command ? ak.el("p", {class: "config"}, ak.el("code", null, ak.command(page.result.command)),
             ak.copy_button(page.result.command)) : "",
         ak.el("p", {class: "note"}, `Made with autokernel ${page.autokernel}.`)));
 }

@@ -35,6 +35,10 @@ ak.el = function (tag, properties, ...children) {
 ak.config = (text) => String(text).split(",").flatMap((part, k) => k === 0 ? [part]
     : [",", ak.el("wbr"), part]);
 
+/* A command, which breaks into lines between its words only: "--name" is no place to break. */
+ak.command = (text) => String(text).split(" ").flatMap((word, k) => [k === 0 ? "" : " ",
+    ak.el("span", {class: "word"}, word)]);
+
 /* A part of a page: what one cannot draw does not take the others with it. */
 ak.part = function (draw) {
     try {

@@ -150,15 +150,16 @@ const states = () => [...ak.live.runs.values()].filter(is_running).map(state_of)
 /* ---- the runs -----------------------------------------------------------------------------------
  */
 
+/* What most people look for stands first: a narrow screen shows only that. */
 function run_columns() {
     return [
         {name: "kernel", value: (r) => r.kernel,
             cell: (r) => ak.el("a", {href: `/run/${encodeURIComponent(r.id)}`}, r.kernel)},
         {name: "size", kind: "size", value: (r) => r.size,
             cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* a place to break the line */
-        {name: "device", keep: true, value: device_of, cell: (r) =>
-            ak.el("span", {title: r.device}, device_of(r))},
-        {name: "dtype", value: (r) => r.dtype},
+        {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
+        {name: "roofline", right: true, value: (r) => r.efficiency,
+            cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
         {name: "state", keep: true, value: state_of, cell: (r) =>
             ak.el("span", {class: is_running(r) ? "running" : null}, state_of(r))},
         {name: "trials", right: true, value: (r) => r.trials,
@@ -166,9 +167,9 @@ function run_columns() {
                 (is_running(r) && r.asked_for > 0 ? ` of ${ak.count(r.asked_for)}` : "")},
         {name: "failed", right: true, value: (r) => r.trials - r.ok,
             cell: (r) => r.trials > r.ok ? ak.count(r.trials - r.ok) : "-"},
-        {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
-        {name: "roofline", right: true, value: (r) => r.efficiency,
-            cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
+        {name: "device", keep: true, value: device_of, cell: (r) =>
+            ak.el("span", {title: r.device}, device_of(r))},
+        {name: "dtype", value: (r) => r.dtype},
         {name: "found", below: true, value: (r) => r.summary || "-"},
         {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
         /* The clock of a recording begins in 1970. */
@@ -239,8 +240,6 @@ function device_table(running) {
     return ak.table([
         {name: "device", keep: true, value: (r) => r.name || r.run.device,
             cell: (r) => ak.el("span", {title: r.uuid}, r.name || r.run.device)},
-        {name: "run", value: (r) => task_of(r.run), cell: (r) =>
-            ak.el("a", {href: `/run/${encodeURIComponent(r.run.id)}`}, task_of(r.run))},
         {name: "trials", right: true, value: (r) => r.trials, cell: (r) => ak.count(r.trials)},
         {name: "failed", right: true, value: (r) => r.trials - r.ok,
             cell: (r) => r.trials > r.ok ? ak.count(r.trials - r.ok) : "-"},
@@ -252,6 +251,8 @@ function device_table(running) {
             cell: (r) => r.status === "ok" ? ak.ms(r.ms) : r.status.replace(/_/g, " ")},
         {name: "ended", right: true, value: (r) => r.ended,
             cell: (r) => ak.el("span", {"data-since": r.ended}, ak.ago(r.ended))},
+        {name: "run", keep: true, value: (r) => task_of(r.run), cell: (r) =>
+            ak.el("a", {href: `/run/${encodeURIComponent(r.run.id)}`}, task_of(r.run))},
         {name: "configuration", below: true, value: (r) => r.config,
             cell: (r) => ak.el("code", null, ak.config(r.config))},
     ], rows, {caption: "What the devices of the runs under way do"}).element;
@@ -271,10 +272,14 @@ function worker_table(fleets) {
     const state = (r) => age(r.fleet.seen) < SILENT_S ? r.state : "silent: the tuner was killed";
     const counts = new Map();
     rows.forEach((r) => counts.set(state(r), (counts.get(state(r)) || 0) + 1));
+    /* A machine compiles while its worker only prepares, but not when the tuner is gone. */
+    const share = (r) => age(r.fleet.seen) < SILENT_S ? r.compile_workers : 0;
+    const compilers = rows.reduce((sum, r) => sum + share(r), 0);
     const run_of = (r) => ak.live.runs.has(r.fleet.run) ? task_of(ak.live.runs.get(r.fleet.run))
         : r.fleet.about;
     return [ak.el("h3", null, "Workers on other machines"), ak.el("p", null, [...counts]
-        .sort((a, b) => b[1] - a[1]).map(([what, n]) => `${ak.count(n)} ${what}`).join(", ")),
+        .sort((a, b) => b[1] - a[1]).map(([what, n]) => `${ak.count(n)} ${what}`).join(", ") +
+        (compilers > 0 ? `; ${ak.plural(compilers, "compile worker")} on their machines` : "")),
     ak.table([
         {name: "worker", right: true, value: (r) => r.seat},
         /* Before it has said hello, only the launcher knows where it will be. */
@@ -285,7 +290,9 @@ function worker_table(fleets) {
                 ? "bad" : null}, state(r))},
         {name: "since", right: true, value: (r) => r.since,
             cell: (r) => ak.el("span", {"data-since": r.since}, ak.ago(r.since))},
-        {name: "run", value: run_of, cell: (r) => ak.live.runs.has(r.fleet.run)
+        {name: "compile workers", right: true, value: share, cell: (r) => share(r) > 0
+            ? ak.count(share(r)) : "-", hint: "processes that compile on the worker's machine"},
+        {name: "run", keep: true, value: run_of, cell: (r) => ak.live.runs.has(r.fleet.run)
             ? ak.el("a", {href: `/run/${encodeURIComponent(r.fleet.run)}`}, run_of(r)) : run_of(r)},
         {name: "lost because", below: true, value: (r) => r.why || "-",
             cell: (r) => r.why ? "was lost: " + r.why : "-"},
@@ -356,6 +363,9 @@ async function draw_study(id) {
     const main = document.getElementById("page");
     try {
         const page = await ask(`/api/study/${encodeURIComponent(id)}`);
+        if (!["study", "simulate"].includes(page.kind)) {
+            throw new Error(`This dashboard knows no results of the kind "${page.kind}".`);
+        }
         redraw(() => {
             ak.draw_page[page.kind](main, page);
             main.querySelector("header").prepend(ak.el("p", {class: "dim"},

@@ -1,0 +1,147 @@
+/* field.c: the table of fields, and what copies by it; see field.h. */
+#include "archive/field.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+
+const ak_field ak_fields[AK_FIELD_COUNT] = {
+#define FIELD(name, kind, member, by)                                                              \
+    {#name, #member, AK_FIELD_##kind, AK_FIELD_BY_##by, offsetof(ak_trial, member)},
+    AK_FIELD_MAP(FIELD)
+#undef FIELD
+};
+
+bool ak_field_is_text(ak_field_kind kind)
+{
+    return kind == AK_FIELD_TEXT || kind == AK_FIELD_NULLABLE || kind == AK_FIELD_FOREIGN;
+}
+
+static void *member(const ak_trial *trial, const ak_field *field)
+{
+    return (char *)(uintptr_t)trial + field->offset;
+}
+
+char **ak_field_text(const ak_trial *trial, const ak_field *field)
+{
+    assert(ak_field_is_text(field->kind));
+    return member(trial, field);
+}
+
+int *ak_field_int(const ak_trial *trial, const ak_field *field)
+{
+    assert(field->kind == AK_FIELD_INT);
+    return member(trial, field);
+}
+
+int64_t *ak_field_long(const ak_trial *trial, const ak_field *field)
+{
+    assert(field->kind == AK_FIELD_LONG || field->kind == AK_FIELD_LINK);
+    return member(trial, field);
+}
+
+double *ak_field_real(const ak_trial *trial, const ak_field *field)
+{
+    assert(field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED ||
+           field->kind == AK_FIELD_UNBOUNDED);
+    return member(trial, field);
+}
+
+ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)
+{
+    char *copy = ak_strdup(text);
+    if (copy == NULL && text != NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_free(*text_member);
+    *text_member = copy;
+    return AK_OK;
+}
+
+static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err)
+{
+    double *copy = NULL;
+    if (from->sample_count > 0) {
+        copy = ak_alloc(from->sample_count, sizeof *copy);
+        if (copy == NULL) {
+            return ak_fail_memory(err);
+        }
+        memcpy(copy, from->samples_ms, from->sample_count * sizeof *copy);
+    }
+    ak_free(out->samples_ms);
+    out->samples_ms = copy;
+    out->sample_count = from->sample_count;
+    return AK_OK;
+}
+
+static void copy_number(ak_trial *out, const ak_trial *from, const ak_field *field)
+{
+    switch (field->kind) {
+    case AK_FIELD_INT:
+        *ak_field_int(out, field) = *ak_field_int(from, field);
+        break;
+    case AK_FIELD_LONG:
+    case AK_FIELD_LINK:
+        *ak_field_long(out, field) = *ak_field_long(from, field);
+        break;
+    case AK_FIELD_REAL:
+    case AK_FIELD_MEASURED:
+    case AK_FIELD_UNBOUNDED:
+        *ak_field_real(out, field) = *ak_field_real(from, field);
+        break;
+    case AK_FIELD_STATUS:
+        out->status = from->status;
+        break;
+    case AK_FIELD_TEXT:
+    case AK_FIELD_NULLABLE:
+    case AK_FIELD_FOREIGN:
+    case AK_FIELD_SAMPLES:
+        break;
+    }
+}
+
+ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err)
+{
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        const ak_field *field = &ak_fields[i];
+        if ((field->by & by) == 0) {
+            continue;
+        }
+        if (ak_field_is_text(field->kind)) {
+            AK_DO(ak_trial_set(ak_field_text(out, field), *ak_field_text(from, field), err));
+        } else if (field->kind == AK_FIELD_SAMPLES) {
+            AK_DO(copy_samples(out, from, err));
+        } else {
+            copy_number(out, from, field);
+        }
+    }
+    return AK_OK;
+}
+
+void ak_trial_move_fields(ak_trial *out, ak_trial *from, unsigned by)
+{
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        const ak_field *field = &ak_fields[i];
+        if ((field->by & by) == 0) {
+            continue;
+        }
+        if (ak_field_is_text(field->kind)) {
+            char **text = ak_field_text(out, field), **given = ak_field_text(from, field);
+            if (*given != NULL) {
+                ak_free(*text);
+                *text = *given;
+                *given = NULL;
+            }
+        } else if (field->kind == AK_FIELD_SAMPLES) {
+            ak_free(out->samples_ms);
+            out->samples_ms = from->samples_ms;
+            out->sample_count = from->sample_count;
+            from->samples_ms = NULL;
+            from->sample_count = 0;
+        } else {
+            copy_number(out, from, field);
+        }
+    }
+}

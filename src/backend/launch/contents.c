@@ -1,0 +1,180 @@
+#include "backend/launch/contents.h"
+
+#include <assert.h>
+
+/* One batch in this many, and the first, is compared with unseen contents. */
+#define UNSEEN_EVERY 4
+/* Number of different contents in a batch; as many as there are sets would take a millisecond to
+   make where there are many. */
+#define KINDS  8
+#define NO_SET SIZE_MAX
+
+/* A batch: `used` of the sets take part, of which `judged` is judged. */
+typedef struct batch {
+    ak_contents *contents;
+    const ak_launch *launch;
+    bool first;
+    size_t used, judged;
+} batch;
+
+/* Turns an argument by rows or, if there is one row, by elements: unit 0 of the other contents is
+   unit `turn` of the own ones. Gaps behind the last row are left out. */
+static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i)
+{
+    const ak_argument_spec *argument = &launch->task->problem->arguments[i];
+    const ak_shape *shape = launch->shape;
+    ak_dtype dtype = argument->dtype_follows ? launch->task->dtype : argument->dtype;
+    size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
+    bool by_rows = rows > 1;
+    size_t count = by_rows ? rows : shape->elements[i];
+    size_t unit = by_rows ? shape->row[i] * element : element;
+    size_t distance = by_rows ? shape->pitch[i] * element : element;
+    if (argument->access == AK_ACCESS_OUT || !ak_dtype_is_float(dtype) || count < 2) {
+        return 0;
+    }
+    size_t turn = 1 + ak_rng_below(c->rng, count - 1);
+    int code =
+        c->ops->turn(c->runnable, i, 0, turn * distance, (count - turn - 1) * distance + unit);
+    return code == 0 ? c->ops->turn(c->runnable, i, (count - turn) * distance, 0,
+                                    (turn - 1) * distance + unit)
+                     : code;
+}
+
+static int turn_other(const batch *b)
+{
+    int code = 0;
+    for (size_t i = 0; i < b->launch->task->problem->argument_count && code == 0; i++) {
+        code = turn_argument(b->contents, b->launch, i);
+    }
+    return code;
+}
+
+static int fill(const batch *b, size_t set, ak_contents_spare from, bool outputs)
+{
+    return b->contents->ops->fill(b->contents->runnable, set, from, outputs);
+}
+
+static int time_runs(int64_t *ns, const batch *b, size_t runs)
+{
+    return b->contents->ops->time(ns, b->contents->runnable, (uint32_t)runs, b->judged,
+                                  b->launch->timeout_ns);
+}
+
+/* Fills sets with other contents, of which `kinds` are different. */
+static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
+{
+    int code = 0;
+    for (size_t kind = 0; kind < kinds && kind < count && code == 0; kind++) {
+        code = turn_other(b);
+        for (size_t set = kind; set < count && code == 0; set += kinds) {
+            code = fill(b, set, AK_CONTENTS_OTHER, outputs);
+        }
+    }
+    return code;
+}
+
+/* Draws the set that is judged: not the one that still holds the right outputs. */
+static size_t draw_set(const ak_contents *c, size_t count)
+{
+    assert(count > 0); /* a batch has at least one set */
+    size_t set = ak_rng_below(c->rng, count);
+    return set == c->right_set ? (set + 1) % count : set;
+}
+
+/* Compares the time of a run in the batch, `each_ns`, with that of runs on unseen contents, all of
+   them different: one run on each set that the batch has used or, if it was a single run, on the
+   set that is judged. Spoils these sets. */
+static int look_at_unseen(const batch *b, double each_ns, ak_outcome *out)
+{
+    const ak_contents_ops *ops = b->contents->ops;
+    const uint32_t runs = b->launch->iterations;
+    int64_t ns = 0, again = 0;
+    int code = 0;
+    size_t sets = runs > 1 ? b->used : 1;
+    for (int try = 0; try < ops->tries && code == 0; try++) {
+        code = runs > 1 ? fill_all(b, sets, sets, false) : turn_other(b);
+        code = code == 0 && runs == 1 ? fill(b, b->judged, AK_CONTENTS_OTHER, false) : code;
+        code = code == 0 ? time_runs(&ns, b, sets) : code;
+        double limit = (double)sets * (ops->times * each_ns + ops->each_ns) + ops->all_ns;
+        if (code != 0 || (double)ns <= limit) {
+            return code;
+        }
+        if (ops->repeats) {
+            code = time_runs(&again, b, runs);
+            each_ns = (double)again / runs;
+        }
+    }
+    if (code == 0) {
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
+                          "on inputs that it has not seen a run takes %.3g us, in a batch %.3g us: "
+                          "it reuses results of earlier runs",
+                          (double)ns / (double)sets / 1e3, each_ns / 1e3);
+    }
+    return code;
+}
+
+/* Makes a single run on the own contents. The first time, and then every second time at random, a
+   run on other contents at the same place precedes it. */
+static int single_run(int64_t *ns, const batch *b)
+{
+    int64_t ignored = 0;
+    bool other = b->first || ak_rng_below(b->contents->rng, 2) == 0;
+    int code = 0;
+    if (other) {
+        code = turn_other(b);
+        code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OTHER, b->first) : code;
+        code = code == 0 ? time_runs(&ignored, b, 1) : code;
+    }
+    /* Without a run on other contents before it, the set may hold right outputs of an earlier
+       batch. */
+    code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OWN, !other) : code;
+    return code == 0 ? time_runs(ns, b, 1) : code;
+}
+
+static int many_runs(int64_t *ns, const batch *b)
+{
+    int64_t ignored = 0;
+    /* If arguments are changed in place, only a single run on them can be judged. */
+    bool alone = ak_problem_works_in_place(b->launch->task->problem) ||
+                 ak_rng_below(b->contents->rng, 2) == 0;
+    int code = fill_all(b, b->used, KINDS, b->first);
+    code = code == 0 && !alone ? fill(b, b->judged, AK_CONTENTS_OWN, b->first) : code;
+    code = code == 0 ? time_runs(ns, b, b->launch->iterations) : code;
+    if (alone) {
+        code = code == 0 ? fill(b, b->judged, AK_CONTENTS_OWN, false) : code;
+        code = code == 0 ? time_runs(&ignored, b, 1) : code;
+    }
+    return code;
+}
+
+int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out)
+{
+    const ak_contents_ops *ops = contents->ops;
+    const uint32_t runs = launch->iterations;
+    batch b = {.contents = contents, .launch = launch, .first = !contents->visited};
+    int code = ops->begin(contents->runnable);
+    if (b.first) {
+        /* Results of candidates before this one are wiped out. */
+        code = code == 0 ? fill_all(&b, contents->sets, KINDS, true) : code;
+        contents->right_set = NO_SET;
+        contents->long_runs = 0;
+        contents->looked = false;
+        contents->visited = true;
+    }
+    b.used = runs > 1 && runs < contents->sets ? runs : contents->sets;
+    b.judged = draw_set(contents, b.used);
+    code = code != 0 ? code : runs == 1 ? single_run(ns, &b) : many_runs(ns, &b);
+    const double run_ns = (double)*ns / runs;
+    contents->right_set =
+        b.judged; /* it still holds the right outputs when the next batch begins */
+    out->alone = true;
+    code = code == 0 ? ops->keep(contents->runnable, b.judged, run_ns) : code;
+    bool long_enough = *ns >= ops->least_ns && contents->long_runs++ >= ops->cold;
+    if (code == 0 && long_enough &&
+        (!contents->looked || ak_rng_below(contents->rng, UNSEEN_EVERY) == 0)) {
+        contents->looked = true;
+        contents->right_set = NO_SET;
+        code = look_at_unseen(&b, run_ns, out);
+    }
+    return code == 0 && ops->end != NULL ? ops->end(contents->runnable) : code;
+}

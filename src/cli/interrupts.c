@@ -1,0 +1,31 @@
+/* interrupts.c: notes Ctrl-C; see task_args.h. */
+#include "cli/task_args.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+volatile int ak_interrupted;
+
+/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its group, so two
+   signals within a second count as one. Only a second Ctrl-C ends the process. */
+static void interrupt(int number)
+{
+    static volatile int64_t first_ns;
+    int64_t now = ak_clock_ns();
+    if (ak_interrupted == 0) {
+        first_ns = now;
+        ak_interrupted = 1;
+    } else if (number == SIGINT && now - first_ns > AK_SECOND_NS) {
+        _exit(130); /* 128 + SIGINT, as shells report it */
+    }
+}
+
+void ak_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}

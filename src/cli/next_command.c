@@ -1,0 +1,120 @@
+/* next_command.c: suggests what to do next; see task_args.h. */
+#include "cli/task_args.h"
+
+#include <string.h>
+
+#include "base/device_name.h"
+#include "base/fs.h"
+#include "cli/options.h"
+
+#define HINT_BYTES (4 * AK_PATH_MAX)
+
+const char *ak_plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void ak_quote(ak_buf *out, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-./,:=+@%";
+    if (word[0] != 0 && word[strspn(word, plain)] == 0) {
+        ak_buf_puts(out, word);
+        return;
+    }
+    ak_buf_putc(out, '\'');
+    for (; *word != 0; word++) {
+        if (*word == '\'') {
+            ak_buf_puts(out, "'\\''");
+        } else {
+            ak_buf_putc(out, *word);
+        }
+    }
+    ak_buf_putc(out, '\'');
+}
+
+static void add_option(ak_buf *out, ak_option_id id, const char *value)
+{
+    ak_buf_print(out, " --%s ", ak_options_all[id].name);
+    ak_quote(out, value);
+}
+
+/* Adds --archive if it was typed. Settings hold for the next command anyway. */
+static void add_archive(ak_buf *out, const ak_args *args)
+{
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE)) {
+        add_option(out, AK_OPTION_ARCHIVE, args->text[AK_OPTION_ARCHIVE]);
+    }
+}
+
+/* Prints a suggestion, unless it is too long to be useful or memory is out. */
+static void suggest(ak_buf *command, const char *why)
+{
+    if (ak_buf_status(command, NULL) == AK_OK) {
+        ak_out_next(command->data, why);
+    }
+    ak_buf_free(command);
+}
+
+void ak_next_on_archive(const char *words, const char *why, const ak_args *args)
+{
+    ak_buf command = AK_BUF(HINT_BYTES);
+    ak_buf_puts(&command, words);
+    add_archive(&command, args);
+    suggest(&command, why);
+}
+
+void ak_next_resume(const char *verb, const ak_args *args)
+{
+    ak_buf command = AK_BUF(HINT_BYTES);
+    ak_buf_puts(&command, verb);
+    for (int i = 0; i < args->word_count; i++) {
+        if (strcmp(args->words[i], "--resume") != 0) {
+            ak_buf_putc(&command, ' ');
+            ak_quote(&command, args->words[i]);
+        }
+    }
+    ak_buf_puts(&command, " --resume");
+    suggest(&command, "go on where it was");
+}
+
+void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
+                     bool with_size)
+{
+    ak_buf command = AK_BUF(HINT_BYTES);
+    ak_option_set takes = ak_command_find(verb)->options;
+    bool from_file = false;
+    for (size_t i = 0; i < args->config_count; i++) {
+        from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
+    }
+    ak_buf_print(&command, "%s ", verb);
+    /* Other commands take no recording as KERNEL; its trials have the name of the recorded
+       kernel. */
+    bool recorded = ak_device_is_recorded(ak_task_device(task));
+    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
+    const char *fix = args->text[AK_OPTION_FIX];
+    const struct {
+        ak_option_id id;
+        const char *value;
+        bool forced;
+    } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), with_size || from_file},
+                 {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
+                 {AK_OPTION_SET, ak_task_choices(task), from_file},
+                 {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
+                 {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
+                 {AK_OPTION_DEVICE, ak_task_device(task), from_file},
+                 {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);
+        if (wanted && parts[i].value[0] != 0 && (takes & AK_O_AT(parts[i].id)) != 0) {
+            add_option(&command, parts[i].id, parts[i].value);
+        }
+    }
+    if (ak_args_typed(args, AK_OPTION_ALLOW_NUMERICS) && (takes & AK_O(ALLOW_NUMERICS)) != 0) {
+        ak_buf_puts(&command, " --allow-numerics");
+    }
+    if ((takes & AK_O(ARCHIVE)) != 0) {
+        add_archive(&command, args);
+    }
+    suggest(&command, why);
+}

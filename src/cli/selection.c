@@ -1,0 +1,223 @@
+/* selection.c: selects trials of the archive by the options; see task_args.h. */
+#include "cli/task_args.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/device_name.h"
+#include "base/fs.h"
+#include "cli/options.h"
+
+static bool seen_one(void *context, const ak_trial *trial)
+{
+    (void)trial;
+    *(bool *)context = true;
+    return false;
+}
+
+/* Finds the name under which the archive has a kernel operand. */
+static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
+                             const char *operand, ak_error *err)
+{
+    ak_problem *problem = NULL;
+    ak_archive_filter filter = {.kernel = operand, .simulated = true, .limit = 1};
+    bool archived = false;
+    if (strchr(operand, '/') == NULL) {
+        AK_DO(ak_archive_each(archive, &filter, seen_one, &archived, err));
+    }
+    if (!archived) {
+        AK_DO(ak_problem_open(&problem, operand, err));
+    }
+    char *name = ak_strdup(archived ? operand : ak_problem_name(problem));
+    ak_problem_close(problem);
+    if (name == NULL) {
+        return ak_fail_memory(err);
+    }
+    *out = name;
+    *archived_out = archived;
+    return AK_OK;
+}
+
+/* Brings sizes and options to the canonical form in which the archive has them, by opening a
+   task. */
+static ak_status canonical(ak_selection *out, const ak_args *args, bool archived, ak_error *err)
+{
+    const char *size = args->text[AK_OPTION_SIZE], *set = args->text[AK_OPTION_SET];
+    if (size == NULL && set == NULL) {
+        return AK_OK;
+    }
+    if (args->operand_count == 0) {
+        if (size != NULL && strchr(size, '=') == NULL) {
+            return ak_fail(err, AK_INVALID,
+                           "--size %.60s without a KERNEL must be in full, as in M=64,N=64,K=64",
+                           size);
+        }
+        return AK_OK;
+    }
+    ak_task_spec spec = {.kernel = args->operand[0],
+                         .implementation = out->filter.implementation,
+                         .device = out->filter.device,
+                         .size = size,
+                         .dtype = out->filter.dtype,
+                         .choices = set,
+                         .look = true};
+    ak_status status = ak_task_open(&out->task, &spec, err);
+    if (status != AK_OK) {
+        /* Without the kernel or device here, trials are found by the size as it was typed. */
+        return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
+    }
+    out->filter.size = size == NULL ? NULL : ak_task_size(out->task);
+    out->filter.choices = set == NULL ? NULL : ak_task_choices(out->task);
+    return AK_OK;
+}
+
+ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
+{
+    const char *path = args->text[AK_OPTION_ARCHIVE];
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
+        return ak_fail(err, AK_NOT_FOUND,
+                       "there is no archive %.300s: check --archive, or make it with 'autokernel "
+                       "tune --archive'",
+                       path);
+    }
+    ak_status status = ak_archive_open_existing(out, path, err);
+    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
+        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
+        if (status != AK_OK) {
+            ak_archive_close(*out);
+            *out = NULL;
+        }
+    }
+    return status;
+}
+
+#define ENVIRONMENTS_MAX 32
+
+typedef struct environments {
+    char *at[ENVIRONMENTS_MAX];
+    size_t count;
+    bool failed;
+} environments;
+
+static bool note_environment(void *context, const ak_trial *trial)
+{
+    environments *e = context;
+    for (size_t i = 0; i < e->count; i++) {
+        if (trial->environment == NULL || strcmp(e->at[i], trial->environment) == 0) {
+            return true;
+        }
+    }
+    if (trial->environment != NULL && e->count < ENVIRONMENTS_MAX) {
+        e->at[e->count] = ak_strdup(trial->environment);
+        e->failed = e->at[e->count] == NULL;
+        e->count += e->failed ? 0 : 1;
+    }
+    return !e->failed && e->count < ENVIRONMENTS_MAX;
+}
+
+ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)
+{
+    environments e = {0};
+    ak_archive_filter filter = {.kernel = taken->kernel,
+                                .implementation = taken->implementation,
+                                .device = taken->device,
+                                .size = taken->size,
+                                .dtype = taken->dtype,
+                                .choices = taken->choices,
+                                .ok_only = true};
+    ak_status status = ak_archive_each(archive, &filter, note_environment, &e, err);
+    if (status == AK_OK && e.count > 1 && taken->environment != NULL) {
+        ak_out("%s %s: results of %zu%s environments are archived (compilers, sources, machine); "
+               "taken is the latest, %.12s, which trial #%lld is from\n",
+               taken->kernel, taken->size == NULL ? "" : taken->size, e.count,
+               e.count == ENVIRONMENTS_MAX ? " or more" : "", taken->environment,
+               (long long)taken->id);
+    }
+    for (size_t i = 0; i < e.count; i++) {
+        ak_free(e.at[i]);
+    }
+    return status;
+}
+
+ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err)
+{
+    const char *device = filter->device == NULL ? "" : filter->device;
+    if (!ak_device_is_recorded(device) || !ak_fs_is_file(device + strlen(AK_DEVICE_RECORDED))) {
+        return AK_OK;
+    }
+    ak_task_spec spec = {.kernel = device + 4, .device = "sim", .look = true};
+    AK_DO(ak_task_open(recorded, &spec, err));
+    filter->device = ak_task_device(*recorded);
+    return AK_OK;
+}
+
+ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)
+{
+    *out = (ak_selection){0};
+    const char *device = args->text[AK_OPTION_DEVICE];
+    bool archived = false;
+    out->filter =
+        (ak_archive_filter){.implementation = args->text[AK_OPTION_IMPL],
+                            .device = device != NULL && strcmp(device, "auto") == 0 ? NULL : device,
+                            .size = args->text[AK_OPTION_SIZE],
+                            .dtype = args->text[AK_OPTION_DTYPE],
+                            .choices = args->text[AK_OPTION_SET],
+                            .run = args->text[AK_OPTION_RUN]};
+    ak_status status = ak_args_archive(&out->archive, args, err);
+    if (status == AK_OK && args->operand_count > 0) {
+        status = kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err);
+        out->filter.kernel = out->kernel;
+    }
+    if (status == AK_OK) {
+        status = canonical(out, args, archived, err);
+    }
+    if (status == AK_OK) {
+        status = ak_selection_device(&out->recorded, &out->filter, err);
+    }
+    if (status != AK_OK) {
+        ak_selection_close(out);
+    }
+    return status;
+}
+
+const char *ak_selection_hint(const ak_selection *selection)
+{
+    ak_archive_filter filter = selection->filter;
+    bool seen = false;
+    filter.simulated = true;
+    (void)ak_archive_each(selection->archive, &filter, seen_one, &seen, NULL);
+    return seen ? "; --device sim shows those on recordings" : "";
+}
+
+static bool count_hidden(void *context, const ak_trial *trial)
+{
+    (void)trial;
+    *(size_t *)context += 1;
+    return true;
+}
+
+void ak_selection_say_hidden(const ak_selection *selection)
+{
+    ak_archive_filter filter = selection->filter;
+    size_t hidden = 0;
+    if (filter.device != NULL || filter.run != NULL || filter.environment != NULL) {
+        return; /* what was asked for is shown */
+    }
+    filter.device = "sim";
+    (void)ak_archive_each(selection->archive, &filter, count_hidden, &hidden, NULL);
+    if (hidden > 0) {
+        ak_out("%zu trial%s on recordings %s left out; --device sim shows %s\n", hidden,
+               hidden == 1 ? "" : "s", hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
+    }
+}
+
+void ak_selection_close(ak_selection *selection)
+{
+    ak_task_close(selection->task);
+    ak_task_close(selection->recorded);
+    ak_archive_close(selection->archive);
+    ak_free(selection->kernel);
+    *selection = (ak_selection){0};
+}

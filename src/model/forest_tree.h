@@ -1,0 +1,44 @@
+/*
+ * forest_tree.h: the trees of a forest, as forest.c grows them and forest_effects.c reads them.
+ *
+ * The nodes of all trees lie in one array, each tree in preorder: the child of the rows that
+ * satisfy a split follows its parent, and `other` is the index of the other child. A number is
+ * split into levels up to `level` and the others, a text into `level` and the others.
+ */
+#ifndef AK_MODEL_FOREST_TREE_H
+#define AK_MODEL_FOREST_TREE_H
+
+#include "model/feature.h"
+
+#define AK_FOREST_LEAF UINT16_MAX
+
+/* A tree this deep has split off one row at a time. */
+#define AK_FOREST_DEPTH_MAX 64
+
+typedef struct ak_forest_node {
+    double mean, variance; /* of y over the rows of the node */
+    uint32_t other;        /* index of the child of rows that do not satisfy the split */
+    uint16_t column;       /* AK_FOREST_LEAF: the node is a leaf */
+    uint16_t level;
+} ak_forest_node;
+
+struct ak_forest {
+    size_t columns;
+    uint16_t levels[AK_PARAMETERS_MAX];
+    bool ordered[AK_PARAMETERS_MAX];
+    ak_forest_node *nodes;
+    size_t node_count, node_capacity;
+    size_t trees;
+    uint32_t *root;
+    double out_of_bag; /* the R2 of ak_forest_out_of_bag */
+};
+
+/* Returns true if a value satisfies a split: at most the level, or equal to it if the column has no
+   order. */
+static inline bool ak_forest_satisfies(const struct ak_forest *forest, uint16_t column,
+                                       uint16_t level, uint16_t value)
+{
+    return forest->ordered[column] ? value <= level : value == level;
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* session_place.c: places times on the roofline of the session's device, and says which are too
+   fast to be true; see session.h. */
+#include "archive/archive.h"
+#include "base/number.h"
+#include "measure/placement.h"
+#include "tuner/session.h"
+
+/* A result this many times above the roofline is wrong, not fast: the kernel did not do the work.
+   The factor is not 1 because ceilings measured on a busy machine may be too low by a factor of
+   two. */
+#define IMPLAUSIBLE 4.0
+
+static void raise_bandwidth(ak_ceilings *ceilings, double gbs)
+{
+    if (gbs > ceilings->copy_gbs) {
+        ceilings->copy_gbs = ceilings->triad_gbs = ceilings->read_gbs = gbs;
+    }
+}
+
+/* Returns the ceilings that apply to the task. If all arguments fit the private caches of its
+   threads, the bandwidth is that of the caches, else that of the memory. A working set between the
+   two may still exceed the memory's bandwidth; `highest` grants it the caches' bandwidth, which no
+   correct kernel can exceed. */
+static ak_ceilings ceilings_for(const ak_session *session, bool highest)
+{
+    const ak_task *task = session->task;
+    ak_ceilings ceilings = session->ceilings;
+    double working_set = 0, threads = (double)ak_task_fact(task, "cpu_threads");
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        working_set += (double)task->shape.bytes[i];
+    }
+    double private_bytes = (double)ak_task_fact(task, "l2_bytes") * threads;
+    double cached_bytes =
+        highest ? private_bytes + (double)ak_task_fact(task, "l3_bytes") : private_bytes;
+    if (working_set <= cached_bytes) {
+        raise_bandwidth(&ceilings, ceilings.cache_gbs);
+    }
+    if (working_set <=
+        (highest ? private_bytes : (double)ak_task_fact(task, "l1d_bytes") * threads)) {
+        raise_bandwidth(&ceilings, ceilings.l1_gbs);
+    }
+    return ceilings;
+}
+
+ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err)
+{
+    const ak_task *task = session->task;
+    ak_ceilings ceilings = ceilings_for(session, false);
+    ak_archive_filter of = {.kernel = task->problem->name,
+                            .implementation = task->implementation->name,
+                            .device = task->device,
+                            .size = task->size_text,
+                            .dtype = ak_dtype_text(task->dtype),
+                            .choices = task->choices_text,
+                            .environment = session->environment};
+    return ak_archive_place(archive, &of, ceilings.peak_tflops, ak_roofline_bandwidth(&ceilings),
+                            err);
+}
+
+/* Returns the declared traffic of a problem, or the bytes of its arguments, which it reads or
+   writes in any case. */
+static double traffic_of(const ak_task *task)
+{
+    double arguments = 0;
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        arguments += (double)task->shape.bytes[i];
+    }
+    return task->shape.traffic > 0 ? task->shape.traffic : arguments;
+}
+
+bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms)
+{
+    const ak_task *task = session->task;
+    ak_roofline roof;
+    ak_ceilings ceilings = ceilings_for(session, true);
+    ak_roofline_of(&roof, &ceilings, task->shape.flops, traffic_of(task), ms);
+    if (!(roof.efficiency > IMPLAUSIBLE)) {
+        return false;
+    }
+    (void)ak_number_print(why, AK_IMPLAUSIBLE_BYTES,
+                          "%.3g times as fast as this device can be: it cannot have done the work",
+                          roof.efficiency);
+    return true;
+}
+
+/* Returns the used share of the arithmetic units' work at the measured clock, or 0 if unknown.
+   Because the clock is divided out, the share depends on the kernel and not on how fast the device
+   was clocked. */
+static double utilisation_of(const ak_task *task, const ak_roofline *roof, double ms, double mhz)
+{
+    const ak_backend_ops *backend;
+    if (ak_backend_find(&backend, task->backend, NULL) != AK_OK ||
+        backend->flops_per_clock == NULL) {
+        return 0;
+    }
+    double rate = backend->flops_per_clock(task->constants, ak_task_operands(task));
+    double most = rate * mhz * 1e3; /* operations per millisecond */
+    return roof->memory_bound || most <= 0 || ms <= 0 ? 0 : task->shape.flops / ms / most;
+}
+
+void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *session, double ms,
+                      double sm_clock_mhz)
+{
+    const ak_task *task = session->task;
+    ak_ceilings ceilings = ceilings_for(session, false);
+    ak_roofline_of(out, &ceilings, task->shape.flops, task->shape.traffic, ms);
+    *utilisation = utilisation_of(task, out, ms, sm_clock_mhz);
+}
+
+void ak_session_place(ak_placement *out, const ak_session *session, double ms)
+{
+    const ak_task *task = session->task;
+    ak_ceilings ceilings = ceilings_for(session, false);
+    bool cache = ak_roofline_bandwidth(&ceilings) > ak_roofline_bandwidth(&session->ceilings);
+    ak_place(out, &ceilings, task->shape.flops, task->shape.traffic, ms, cache);
+    out->memory_gbs = ak_roofline_bandwidth(&session->ceilings);
+}

@@ -1,0 +1,202 @@
+/* message_part.c: see message_part.h. */
+#include "worker/message_part.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+
+#define TEXT_MAX    4096 /* bytes of a text but for a log; the rest is cut off */
+#define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
+#define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
+
+json_t *ak_part_whole(json_t *object, bool good)
+{
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        good = json_array_append_new(array, json_real(samples[i])) == 0;
+    }
+    if (!good) {
+        json_decref(array);
+        return false;
+    }
+    return ak_json_set(object, key, array);
+}
+
+bool ak_part_set_samples(json_t *object, const double *samples, size_t count)
+{
+    return ak_part_set_numbers(object, "samples_ms", samples, count);
+}
+
+ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object, const char *key,
+                              double least, ak_error *err)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, object, key, AK_PART_WHERE, err);
+    size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
+    if (status != AK_OK || length == 0) {
+        return status;
+    }
+    if (length > AK_PART_SAMPLES_MAX) {
+        return ak_fail(err, AK_LIMIT, AK_PART_WHERE ": %zu samples are too many", length);
+    }
+    double *samples = ak_alloc(length, sizeof *samples);
+    if (samples == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < length; i++) {
+        const json_t *item = json_array_get(array, i);
+        samples[i] = json_number_value(item);
+        if (!json_is_number(item) || samples[i] < least || samples[i] > NUMBER_MAX) {
+            ak_free(samples);
+            return ak_fail(err, AK_INVALID,
+                           AK_PART_WHERE ": \"%s\" holds something that is not a time", key);
+        }
+    }
+    *out = samples;
+    *count = length;
+    return AK_OK;
+}
+
+ak_status ak_part_get_samples(double **out, size_t *count, const json_t *object, ak_error *err)
+{
+    return ak_part_get_numbers(out, count, object, "samples_ms", DBL_MIN, err);
+}
+
+ak_status ak_part_get_status(ak_trial_status *out, const json_t *object, ak_error *err)
+{
+    const char *text;
+    AK_DO(ak_json_string(&text, object, "outcome", AK_PART_WHERE, err));
+    if (!ak_trial_status_parse(out, text)) {
+        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": unknown outcome \"%.40s\"", text);
+    }
+    return AK_OK;
+}
+
+/* Replaces control characters, which must reach neither a terminal nor a prompt; with `lines`, line
+   breaks and tabs stay. */
+static void clean(char *text, bool lines)
+{
+    for (char *c = text; *c != 0; c++) {
+        bool layout = *c == '\n' || *c == '\t';
+        *c = ((unsigned char)*c < 0x20 || *c == 0x7f) && !(lines && layout) ? ' ' : *c;
+    }
+}
+
+ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak_error *err)
+{
+    const bool log = strcmp(key, "log") == 0;
+    const json_t *value = json_object_get(object, key);
+    if (value == NULL || json_is_null(value)) {
+        return AK_OK;
+    }
+    if (!json_is_string(value)) {
+        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string", key);
+    }
+    char *copy = ak_strdup(json_string_value(value));
+    if (copy == NULL) {
+        return ak_fail_memory(err);
+    }
+    if (!log && strlen(copy) > TEXT_MAX) {
+        copy[TEXT_MAX] = 0;
+    }
+    clean(copy, log);
+    *out = ak_utf8_valid(copy) ? copy : ak_utf8_clean(copy);
+    if (*out != copy) {
+        ak_free(copy);
+    }
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+ak_status ak_part_get_real(double *out, const json_t *object, const char *key, ak_error *err)
+{
+    if (json_is_null(json_object_get(object, key))) {
+        *out = 0.0;
+        return AK_OK;
+    }
+    return ak_json_real_or(out, object, key, 0.0, AK_PART_WHERE, err);
+}
+
+bool ak_part_set_conditions(json_t *object, const ak_conditions *c)
+{
+    if (c->samples == 0) {
+        return true;
+    }
+    json_t *inner = json_object();
+    bool good =
+        inner != NULL && (ak_json_set(inner, "samples", json_integer(c->samples)) &&
+                          ak_json_set_real(inner, "sm_clock_mhz", c->sm_clock_mhz) &&
+                          ak_json_set_real(inner, "memory_clock_mhz", c->memory_clock_mhz) &&
+                          ak_json_set_real(inner, "power_watts", c->power_watts) &&
+                          ak_json_set_real(inner, "temperature_celsius", c->temperature_celsius) &&
+                          ak_json_set(inner, "throttle", json_integer(c->throttle)));
+    if (!good) {
+        json_decref(inner);
+        return false;
+    }
+    return ak_json_set(object, "conditions", inner);
+}
+
+ak_status ak_part_get_amount(double *out, const json_t *object, const char *key, ak_error *err)
+{
+    ak_status status = ak_part_get_real(out, object, key, err);
+    return status == AK_OK && *out < 0.0
+               ? ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" is negative", key)
+               : status;
+}
+
+ak_status ak_part_get_conditions(ak_conditions *out, const json_t *object, ak_error *err)
+{
+    ak_conditions c = {0};
+    int64_t samples = 0, throttle = 0;
+    json_t *inner;
+    AK_DO(ak_json_object_or_null(&inner, object, "conditions", AK_PART_WHERE, err));
+    if (inner == NULL) {
+        return AK_OK;
+    }
+    AK_DO(ak_json_int_or(&samples, inner, "samples", 0, AK_PART_WHERE, err));
+    AK_DO(ak_part_get_amount(&c.sm_clock_mhz, inner, "sm_clock_mhz", err));
+    AK_DO(ak_part_get_amount(&c.memory_clock_mhz, inner, "memory_clock_mhz", err));
+    AK_DO(ak_part_get_amount(&c.power_watts, inner, "power_watts", err));
+    AK_DO(ak_part_get_amount(&c.temperature_celsius, inner, "temperature_celsius", err));
+    AK_DO(ak_json_int_or(&throttle, inner, "throttle", 0, AK_PART_WHERE, err));
+    if (samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX) {
+        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"conditions\" is out of range");
+    }
+    c.samples = (uint32_t)samples;
+    c.throttle = (uint32_t)throttle;
+    *out = c;
+    return AK_OK;
+}
+
+ak_status ak_part_get_time(int64_t *out, const json_t *object, const char *key, ak_error *err)
+{
+    ak_status status = ak_json_int_or(out, object, key, 0, AK_PART_WHERE, err);
+    return status == AK_OK && (*out < 0 || *out > TIME_MAX_NS)
+               ? ak_fail(err, AK_INVALID,
+                         AK_PART_WHERE ": \"%s\" is negative or longer than a year", key)
+               : status;
+}
+
+ak_status ak_part_get_int(int *out, const json_t *object, const char *key, ak_error *err)
+{
+    int64_t value;
+    ak_status status = ak_json_int_or(&value, object, key, 0, AK_PART_WHERE, err);
+    if (status == AK_OK && (value < 0 || value > INT32_MAX)) {
+        return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" is out of range", key);
+    }
+    *out = status == AK_OK ? (int)value : 0;
+    return status;
+}
