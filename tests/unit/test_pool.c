@@ -60,7 +60,8 @@ static const struct {
     {MODE_EXIT, AK_TRIAL_CRASHED, "exit code 3"},
     {MODE_NO_COMPILE, AK_TRIAL_COMPILE_ERROR, "this is not to be compiled"},
     {MODE_PHASES, AK_TRIAL_REJECTED, "keeps state between calls"},
-    /* found by what its calls have not written or, in a batch of few calls, by its result */
+    /* Found by what its calls have not written or, in a batch of few calls, by its result. Where
+       the machine is so busy that each batch is one call, it does all of the work. */
     {MODE_REMEMBER, AK_TRIAL_REJECTED, "all of the work"},
     {MODE_RECITE, AK_TRIAL_REJECTED, "keeps state between calls"},
     {MODE_ABORT, AK_TRIAL_CRASHED, "signal 6"},
@@ -87,6 +88,7 @@ static void every_fate_is_named(void **state)
     }
     assert_int_equal(ak_pool_pending(pool), EXPECTED);
     bool seen[MODE_COUNT] = {false};
+    double honest_ms = 0;
     for (size_t n = 0; n < EXPECTED; n++) {
         ak_result result = wait_one(pool);
         size_t i = 0;
@@ -97,7 +99,11 @@ static void every_fate_is_named(void **state)
         seen[result.id] = true;
         char mode[32];
         (void)snprintf(mode, sizeof mode, "mode %d", expected[i].mode);
-        if (result.id != MODE_REMEMBER || result.trial.status != AK_TRIAL_WRONG_RESULT) {
+        honest_ms = result.id == MODE_OK ? result.trial.median_ms : honest_ms;
+        bool gained_nothing =
+            result.trial.status == AK_TRIAL_WRONG_RESULT ||
+            (result.trial.status == AK_TRIAL_OK && result.trial.median_ms > honest_ms / 2);
+        if (result.id != MODE_REMEMBER || !gained_nothing) {
             expect_fate(&result, mode, expected[i].status, expected[i].reason);
         }
         if (result.trial.status == AK_TRIAL_OK) {

@@ -51,7 +51,9 @@
 /* A kernel is rejected only if its calls leave at least this many stained elements of a batch
    unwritten: one whose results differ in their last bits from call to call may by chance write the
    value that was put there. Where a busy machine allows batches of a few calls only, those of all
-   batches count together, if they are at least one in SKIPPED_PART of those that were looked at. */
+   batches count together, if they are at least one in SKIPPED_PART of those that were looked at.
+   A kernel of which every element so far is unwritten, beginning with a NaN, is rejected as well:
+   a machine may be so busy that a trial ends after two or three calls. */
 #define SKIPPED_MIN  3
 #define SKIPPED_PART 4
 /* A candidate ends after this much processor time, even if the worker has ended. */
@@ -471,8 +473,9 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
             (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes;
         s->at[i] = (uint64_t)(uintptr_t)at ^ s->mask;
         s->was[i] = get(at, bytes);
-        s->put[i] = get((x & 1) != 0 ? nan : other, bytes);
-        put(at, (x & 1) != 0 ? nan : other, bytes);
+        bool poisoned = (x & 1) != 0 || r->looked == 0;
+        s->put[i] = get(poisoned ? nan : other, bytes);
+        put(at, poisoned ? nan : other, bytes);
     }
     if (page->workspace_bytes >= sizeof nan) {
         uint64_t words = page->workspace_bytes / sizeof nan;
@@ -514,7 +517,7 @@ static uint64_t count_skipped(const ak_runner_page *page, stained *s)
 /* Returns whether calls leave out work: by one batch, or by all batches together. */
 static bool leaves_out(const runner *r, uint64_t skipped)
 {
-    return skipped >= SKIPPED_MIN ||
+    return skipped >= SKIPPED_MIN || (r->skipped > 0 && r->skipped == r->looked) ||
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
