@@ -28,12 +28,15 @@ static void one_begin(void)
                      : akr_open_memory(&one_open, one_bundle, sizeof one_bundle, 0, &one_error);
 }
 
-static akr_status one_find(one_thread **out, const int64_t *size)
+static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err)
 {
     one_thread *t;
     akr_status status;
     (void)pthread_once(&one_once, one_begin);
     if (one_status != AKR_OK) {
+        if (err != NULL) {
+            *err = one_error;
+        }
         return one_status;
     }
     t = (one_thread *)pthread_getspecific(one_key);
@@ -47,7 +50,7 @@ static akr_status one_find(one_thread **out, const int64_t *size)
     if (!t->planned ||
         memcmp(t->plan.size, size, (size_t)one_open->info.size_count * sizeof *size) != 0) {
         t->planned = 0;
-        status = akr_query(&t->plan, one_open, size, NULL);
+        status = akr_query(&t->plan, one_open, size, err);
         if (status != AKR_OK) {
             return status;
         }
@@ -58,20 +61,20 @@ static akr_status one_find(one_thread **out, const int64_t *size)
 }
 
 static akr_status one_run(const int64_t *size, void *const *arg, void *workspace,
-                          size_t workspace_bytes, void *stream)
+                          size_t workspace_bytes, void *stream, akr_error *err)
 {
     one_thread *t;
-    akr_status status = one_find(&t, size);
+    akr_status status = one_find(&t, size, err);
     if (status == AKR_OK && t->plan.threads > 1 &&
         (t->threads < t->plan.threads || t->pool->forks != fork_count)) {
         akr_pool_close(t->pool);
         t->pool = NULL;
         t->threads = 0;
-        status = akr_pool_open(&t->pool, t->plan.threads, NULL);
+        status = akr_pool_open(&t->pool, t->plan.threads, err);
         t->threads = status == AKR_OK ? t->plan.threads : 0;
     }
     return status != AKR_OK ? status
            : t->plan.kernels > 0
-               ? akr_run_stream(one_open, &t->plan, arg, workspace, workspace_bytes, stream, NULL)
-               : akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, NULL);
+               ? akr_run_stream(one_open, &t->plan, arg, workspace, workspace_bytes, stream, err)
+               : akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, err);
 }

@@ -256,7 +256,7 @@ static void print_body(ak_buf *out, const writer *w)
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, "    size[%d] = %s;\n", i, w->size[i]);
     }
-    ak_buf_puts(out, "    status = one_find(&t, size);\n"
+    ak_buf_puts(out, "    status = one_find(&t, size, NULL);\n"
                      "    if (status == AKR_OK && bytes != NULL) {\n"
                      "        *bytes = t->plan.workspace_bytes;\n    }\n"
                      "    return (int)status;\n}\n\n");
@@ -270,12 +270,31 @@ static void print_body(ak_buf *out, const writer *w)
         ak_buf_print(out, "    arg[%d] = (void *)(uintptr_t)%s;\n", i, w->argument[i]);
     }
     ak_buf_print(out,
-                 "    return (int)one_run(size, arg, workspace, workspace_bytes, %s);\n}\n\n"
+                 "    return (int)one_run(size, arg, workspace, workspace_bytes, %s, NULL);\n}\n\n"
                  "const char *ak_%s_text(int status)\n{\n"
                  "    return status != 0 && status == (int)one_status && one_error.text[0] != 0\n"
                  "               ? one_error.text\n"
                  "               : akr_status_text((akr_status)status);\n}\n",
                  ak_bundle_is_for_gpu(w->info->backend) ? "stream" : "NULL", info->name);
+}
+
+/* Prints the entries of TVM FFI. */
+static ak_status print_tvm(ak_buf *out, const writer *w, ak_error *err)
+{
+    static const char *const tails[][2] = {{"", "run"}, {"_workspace", "workspace"}};
+    ak_buf_puts(out, "\n#ifndef AK_NO_TVM_FFI\n");
+    ak_status status = print_asset(out, "runtime/amalgam_tvm.c", err);
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        ak_buf_print(out,
+                     "\nAK_TVM_ENTRY __tvm_ffi_ak_%s%s(void *handle, const one_any *args, int32_t "
+                     "count, one_any *result);\n"
+                     "AK_TVM_ENTRY __tvm_ffi_ak_%s%s(void *handle, const one_any *args, int32_t "
+                     "count, one_any *result)\n{\n    (void)handle;\n"
+                     "    return one_tvm_%s(args, count, result);\n}\n",
+                     w->info->name, tails[i][0], w->info->name, tails[i][0], tails[i][1]);
+    }
+    ak_buf_puts(out, "#endif\n");
+    return status == AK_OK ? ak_buf_status(out, err) : status;
 }
 
 static ak_status write_source(ak_buf *out, const writer *w, ak_error *err)
@@ -291,6 +310,7 @@ static ak_status write_source(ak_buf *out, const writer *w, ak_error *err)
     AK_TRY(print_bundle(out, w->pack, err));
     AK_TRY(print_asset(out, "runtime/amalgam_call.c", err));
     print_body(out, w);
+    AK_TRY(print_tvm(out, w, err));
     status = ak_buf_status(out, err);
 out:
     return status;

@@ -36,6 +36,50 @@ int main(void)
 }
 END
 gcc -O1 -Wall -Werror other.c gcc.o -ldl -lm -pthread -o other && env -i ./other
+# The entry of TVM FFI, called as its loaders do: the file beside this one stands in for its library.
+cat >tvm.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+typedef struct { void *data; int32_t device, id, rank; uint8_t code, bits; uint16_t lanes; int64_t *shape, *strides; uint64_t offset; } tensor;
+typedef struct { int32_t type; uint32_t zero; union { int64_t integer; void *pointer; } as; } any;
+int __tvm_ffi_ak_double_f32(void *, const any *, int32_t, any *);
+int __tvm_ffi_ak_double_f32_workspace(void *, const any *, int32_t, any *);
+void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text) { printf("%s: %s\n", kind, text); }
+static float x[64] __attribute__((aligned(64))), y[64] __attribute__((aligned(64)));
+int main(void)
+{
+    int64_t n = 10, one = 1, far = 1 << 20;
+    tensor a = {x, 1, 0, 1, 2, 32, 1, &n, &one, 0}, b = {y, 1, 0, 1, 2, 32, 1, &n, NULL, 0};
+    struct { int64_t header[3]; tensor t; } object = {{0}, b};
+    any args[4] = {{7, 0, {.pointer = &a}}, {70, 0, {.pointer = &object}}, {0, 0, {0}}, {0, 0, {0}}}, out = {9, 9, {9}};
+    any sized[3] = {{1, 0, {.integer = 10}}, args[0], args[1]};
+    x[9] = 1.5f;
+    printf("%d", __tvm_ffi_ak_double_f32(NULL, args, 2, &out));
+    printf(" %g, type %d\n", y[9], out.type);
+    x[9] = 2.5f;
+    printf("%d", __tvm_ffi_ak_double_f32(NULL, sized, 3, &out));
+    printf(" %g\n", y[9]);
+    printf("%d", __tvm_ffi_ak_double_f32_workspace(NULL, sized, 1, &out));
+    printf(" %d bytes\n", (int)out.as.integer);
+    (void)__tvm_ffi_ak_double_f32(NULL, args, 4, &out);
+    (void)__tvm_ffi_ak_double_f32(NULL, args + 1, 2, &out);
+    sized[0].as.integer = -1;
+    (void)__tvm_ffi_ak_double_f32(NULL, sized, 3, &out);
+    a.device = 2;
+    (void)__tvm_ffi_ak_double_f32(NULL, args, 2, &out);
+    a.device = 1, a.code = 0;
+    (void)__tvm_ffi_ak_double_f32(NULL, args, 2, &out);
+    a.code = 2, a.strides = &far, a.rank = 5;
+    (void)__tvm_ffi_ak_double_f32(NULL, args, 2, &out);
+    a.rank = 1;
+    (void)__tvm_ffi_ak_double_f32(NULL, args, 2, &out);
+    a.strides = NULL, a.offset = 4;
+    (void)__tvm_ffi_ak_double_f32(NULL, args, 2, &out);
+    a.offset = 0, object.t.id = 1;
+    return __tvm_ffi_ak_double_f32(NULL, args, 2, &out) == -1 ? 0 : 1;
+}
+END
+gcc -O1 -Wall -Werror -rdynamic tvm.c gcc.o -ldl -lm -pthread -o tvm && ./tvm
 autokernel export "$kernel" --table --format c --output -
 echo "exit $?"
 # Parameters whose names would be the same in C have names of their own.

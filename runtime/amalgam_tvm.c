@@ -1,0 +1,269 @@
+/* amalgam_tvm.c: the part of the C file of `export --format c` that serves TVM FFI
+   (https://github.com/apache/tvm-ffi): two functions that its loaders find by name, for tensors of
+   torch, CuPy, NumPy and whatever else speaks DLPack. They need none of its headers: what they use
+   of its binary interface and of DLPack's is declared here, as it is in tvm-ffi 0.1 and DLPack 1.
+   Where its library is not in the process, nobody calls them. This file is included in that file
+   and is not compiled by itself. */
+
+#ifdef __cplusplus
+#define AK_TVM_ENTRY extern "C" __attribute__((visibility("default"))) int
+#else
+#define AK_TVM_ENTRY __attribute__((visibility("default"))) int
+#endif
+
+/* DLTensor and its members. */
+typedef struct one_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t rank;
+    uint8_t code, bits;
+    uint16_t lanes;
+    const int64_t *shape, *strides; /* no strides: row-major without gaps */
+    uint64_t byte_offset;
+} one_tensor;
+
+/* TVMFFIAny. */
+typedef struct one_any {
+    int32_t type;
+    uint32_t padding;
+    union {
+        int64_t integer;
+        void *pointer;
+    } as;
+} one_any;
+
+enum {
+    ONE_NONE = 0,
+    ONE_INT = 1,
+    ONE_TENSOR = 7,         /* a pointer to a DLTensor */
+    ONE_OBJECT = 70,        /* an object whose header the DLTensor follows */
+    ONE_OBJECT_HEADER = 24, /* bytes of that header */
+    ONE_CPU = 1,            /* kinds of memory */
+    ONE_CUDA = 2,
+    ONE_CUDA_HOST = 3,
+    ONE_CUDA_MANAGED = 13
+};
+
+/* The arguments of a call: sizes (or none, if they follow from the shapes), one tensor or None for
+   each argument and perhaps a workspace. */
+typedef struct one_call {
+    int64_t size[AKR_SIZES_MAX];
+    akr_tensor tensor[AKR_ARGUMENTS_MAX];
+    void *arg[AKR_ARGUMENTS_MAX];
+    void *workspace;
+    size_t workspace_bytes;
+    int32_t device_type, device_id; /* of the first tensor */
+} one_call;
+
+/* Raises the error in the caller's language. */
+static int one_raise(const char *kind, const char *text)
+{
+    void (*set)(const char *kind, const char *text);
+    if (find_symbol(&set, RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr")) {
+        set(kind, text);
+    }
+    return -1;
+}
+
+static int one_refuse(akr_status status, const akr_error *err)
+{
+    const char *kind = status == AKR_DTYPE                            ? "TypeError"
+                       : status == AKR_NO_MEMORY                      ? "MemoryError"
+                       : status == AKR_SYSTEM || status == AKR_DRIVER ? "RuntimeError"
+                                                                      : "ValueError";
+    return one_raise(kind, err->text[0] != 0 ? err->text : akr_status_text(status));
+}
+
+/* Returns the tensor behind a value; NULL if it is none. */
+static const one_tensor *one_tensor_of(const one_any *value)
+{
+    return value->type == ONE_TENSOR ? (const one_tensor *)value->as.pointer
+           : value->type == ONE_OBJECT
+               ? (const one_tensor *)(const void *)((const char *)value->as.pointer +
+                                                    ONE_OBJECT_HEADER)
+               : NULL;
+}
+
+static akr_dtype one_dtype(const one_tensor *t)
+{
+    int kind = t->lanes == 1 ? t->code * 100 + t->bits : 0;
+    return kind == 216    ? AKR_F16
+           : kind == 416  ? AKR_BF16
+           : kind == 232  ? AKR_F32
+           : kind == 264  ? AKR_F64
+           : kind == 32   ? AKR_I32
+           : kind == 1008 ? AKR_E4M3
+           : kind == 1208 ? AKR_E5M2
+                          : (akr_dtype)-1;
+}
+
+/* Reads argument `i`. A tensor of another kind of memory than the first, or than the bundle's, is
+   refused: its addresses would mean nothing. */
+static akr_status one_take(one_call *call, int i, const one_any *value, akr_error *err)
+{
+    const akr_argument *a = &one_open->info.argument[i];
+    const one_tensor *t = one_tensor_of(value);
+    akr_tensor *out = &call->tensor[i];
+    int64_t stride = 1;
+    int d;
+    if (value->type == ONE_NONE && a->unused) {
+        out->rank = -1;
+        return AKR_OK;
+    }
+    if (t == NULL) {
+        return fail(err, AKR_DTYPE, "%s: must be a tensor%s", a->name, a->unused ? " or None" : "");
+    }
+    if (is_for_gpu(one_open) ? t->device_type != ONE_CUDA && t->device_type != ONE_CUDA_MANAGED
+                             : t->device_type != ONE_CPU && t->device_type != ONE_CUDA_HOST) {
+        return fail(err, AKR_INVALID, "%s: its memory is not that of a %s", a->name,
+                    is_for_gpu(one_open) ? "GPU" : "CPU");
+    }
+    if (call->device_id >= 0 && t->device_id != call->device_id) {
+        return fail(err, AKR_INVALID, "%s: is on another device than the tensors before it",
+                    a->name);
+    }
+    call->device_type = t->device_type;
+    call->device_id = t->device_id;
+    if (t->rank > AKR_RANK_MAX) {
+        return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
+    }
+    out->data = call->arg[i] = (char *)t->data + t->byte_offset;
+    out->dtype = one_dtype(t);
+    out->rank = t->rank;
+    for (d = t->rank - 1; d >= 0; d--) {
+        out->shape[d] = t->shape[d];
+        out->stride[d] = t->strides != NULL ? t->strides[d] : stride;
+        stride *= t->shape[d];
+    }
+    return AKR_OK;
+}
+
+/* Takes the workspace: any tensor without gaps in the same memory. */
+static akr_status one_take_workspace(one_call *call, const one_any *value, akr_error *err)
+{
+    const one_tensor *t = one_tensor_of(value);
+    int64_t count = 1;
+    int d;
+    if (value->type == ONE_NONE) {
+        return AKR_OK;
+    }
+    if (t == NULL || t->device_type != call->device_type || t->device_id != call->device_id) {
+        return fail(err, AKR_DTYPE,
+                    "the workspace must be a tensor in the same memory as the others");
+    }
+    for (d = t->rank - 1; d >= 0; d--) {
+        if (t->strides != NULL && t->shape[d] > 1 && t->strides[d] != count) {
+            return fail(err, AKR_SHAPE, "the workspace must be a tensor without gaps");
+        }
+        count *= t->shape[d];
+    }
+    call->workspace = (char *)t->data + t->byte_offset;
+    call->workspace_bytes = (size_t)count * ((size_t)t->bits * t->lanes / 8);
+    return AKR_OK;
+}
+
+/* Reads the arguments and checks them against what the bundle serves. `*thread` has the plan. */
+static akr_status one_read(one_call *call, one_thread **thread, const one_any *args, int32_t count,
+                           akr_error *err)
+{
+    const akr_info *info;
+    akr_status status;
+    int i, sizes = 0, tensors;
+    (void)pthread_once(&one_once, one_begin);
+    if (one_status != AKR_OK) {
+        *err = one_error;
+        return one_status;
+    }
+    info = &one_open->info;
+    while (sizes < count && sizes < info->size_count && args[sizes].type == ONE_INT) {
+        call->size[sizes] = args[sizes].as.integer;
+        sizes++;
+    }
+    tensors = (int)count - sizes;
+    if ((sizes > 0 && sizes != info->size_count) ||
+        (tensors != info->argument_count && tensors != info->argument_count + 1)) {
+        return fail(err, AKR_DTYPE,
+                    "%s takes %d tensors and, if it needs one, a workspace; the sizes (%d) may stand "
+                    "before them",
+                    info->name, info->argument_count, info->size_count);
+    }
+    for (i = 0; i < info->argument_count; i++) {
+        status = one_take(call, i, &args[sizes + i], err);
+        if (status != AKR_OK) {
+            return status;
+        }
+    }
+    status = tensors > info->argument_count
+                 ? one_take_workspace(call, &args[sizes + info->argument_count], err)
+                 : AKR_OK;
+    if (status == AKR_OK && sizes == 0) {
+        status = infer_sizes(call->size, one_open, call->tensor, err);
+    }
+    if (status == AKR_OK) {
+        status = one_find(thread, call->size, err);
+    }
+    for (i = 0; status == AKR_OK && i < info->argument_count; i++) {
+        status = check_tensor(&(*thread)->plan, one_open, i, &call->tensor[i], err);
+    }
+    return status;
+}
+
+static int one_tvm_run(const one_any *args, int32_t count, one_any *result)
+{
+    one_call call;
+    one_thread *thread = NULL;
+    akr_error err;
+    void *stream = NULL;
+    void *(*current)(int32_t device_type, int32_t device_id);
+    akr_status status;
+    memset(&call, 0, sizeof call);
+    memset(&err, 0, sizeof err);
+    call.device_id = -1;
+    status = one_read(&call, &thread, args, count, &err);
+    if (status != AKR_OK) {
+        return one_refuse(status, &err);
+    }
+    if (thread->plan.kernels > 0 && find_symbol(&current, RTLD_DEFAULT, "TVMFFIEnvGetStream")) {
+        stream = current(ONE_CUDA, call.device_id);
+    }
+    status = one_run(call.size, call.arg, call.workspace, call.workspace_bytes, stream, &err);
+    if (status != AKR_OK) {
+        return one_refuse(status, &err);
+    }
+    result->type = ONE_NONE;
+    result->padding = 0;
+    result->as.integer = 0;
+    return 0;
+}
+
+/* Takes the same arguments, or the sizes alone. */
+static int one_tvm_workspace(const one_any *args, int32_t count, one_any *result)
+{
+    one_call call;
+    one_thread *thread = NULL;
+    akr_error err;
+    akr_status status;
+    int i, sizes = 0;
+    memset(&call, 0, sizeof call);
+    memset(&err, 0, sizeof err);
+    call.device_id = -1;
+    while (sizes < count && sizes < AKR_SIZES_MAX && args[sizes].type == ONE_INT) {
+        sizes++;
+    }
+    (void)pthread_once(&one_once, one_begin);
+    if (one_status == AKR_OK && sizes == count && count == one_open->info.size_count) {
+        for (i = 0; i < sizes; i++) {
+            call.size[i] = args[i].as.integer;
+        }
+        status = one_find(&thread, call.size, &err);
+    } else {
+        status = one_read(&call, &thread, args, count, &err);
+    }
+    if (status != AKR_OK) {
+        return one_refuse(status, &err);
+    }
+    result->type = ONE_INT;
+    result->padding = 0;
+    result->as.integer = (int64_t)thread->plan.workspace_bytes;
+    return 0;
+}
