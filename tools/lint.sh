@@ -9,19 +9,20 @@ complain() { echo "lint: $*" >&2; bad=1; }
 
 # A folder may include itself and the folders before it; cli sees only base and the public header.
 order="runtime base space problem model measure llm check archive recording formats backend strategy judge launcher worker report serve tuner lab ship"
-rank() { local i=0 name; for name in $order; do i=$((i + 1)); [ "$name" = "$1" ] && echo $i && return; done; echo 0; }
-while IFS=: read -r file include; do
-    from=$(echo "$file" | cut -d/ -f2)
-    to=${include%%/*}
-    case "$to" in autokernel) continue ;; esac
-    if [ "$from" = cli ]; then
-        case "$to" in base | cli) ;; *) complain "$file includes $include: cli/ uses the public header and base/ only" ;; esac
-    elif [ "$(rank "$from")" -eq 0 ] || [ "$(rank "$to")" -eq 0 ]; then
-        complain "$file includes $include: unknown folder"
-    elif [ "$(rank "$to")" -gt "$(rank "$from")" ]; then
-        complain "$file includes $include: $from/ comes before $to/"
-    fi
-done < <(grep -rnE '^#include "' src --include='*.c' --include='*.h' | sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)".*/\1:\2/')
+while read -r hit; do complain "$hit"; done < <(
+    grep -rnE '^#include "' src --include='*.c' --include='*.h' |
+        sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)".*/\1:\2/' |
+        awk -F: -v order="$order" '
+            BEGIN { count = split(order, folders, " "); for (i = 1; i <= count; i++) rank[folders[i]] = i }
+            {
+                split($1, path, "/"); from = path[2]; to = $2; sub(/\/.*/, "", to)
+                if (to == "autokernel") next
+                if (from == "cli") {
+                    if (to != "base" && to != "cli")
+                        print $1 " includes " $2 ": cli/ uses the public header and base/ only"
+                } else if (!(from in rank)) print $1 " includes " $2 ": unknown folder"
+                else if (rank[to] + 0 > rank[from]) print $1 " includes " $2 ": " from "/ comes before " to "/"
+            }')
 
 while read -r hit; do complain "$hit"; done < <(
     grep -rnE '\b(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|system|popen|rand|srand|gets|alloca)\(' src examples --include='*.c' --include='*.h' || true)
@@ -55,9 +56,13 @@ while read -r name; do complain "two files are called $name"; done < <(
 while read -r file; do complain "$file: a line is longer than 100 columns"; done < <(
     find src include runtime examples tests -name '*.[ch]' -exec awk 'length($0) > 100 {print FILENAME; nextfile}' {} +)
 while read -r file; do complain "$file: ends without a line break or holds a tab"; done < <(
-    find src include runtime examples tests -name '*.[ch]' | while read -r f; do
-        if [ -n "$(tail -c1 "$f")" ] || grep -qP '\t' "$f"; then echo "$f"; fi
-    done)
+    {
+        find src include runtime examples tests -name '*.[ch]' -exec grep -lP '\t' {} + || true
+        find src include runtime examples tests -name '*.[ch]' -exec tail -qc1 {} + | tr '\n' . | grep -q '[^.]' &&
+            find src include runtime examples tests -name '*.[ch]' | while read -r f; do
+                [ -z "$(tail -c1 "$f")" ] || echo "$f"
+            done || true
+    } | sort -u)
 # Documents: the glossary, the walk through the source, the width of lines.
 if command -v python3 >/dev/null; then
     while read -r hit; do complain "$hit"; done < <(python3 tools/docs.py . | grep -v '^docs: clean$' || true)

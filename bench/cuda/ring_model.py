@@ -6,6 +6,7 @@ the barriers between them, step by step in random order. It shows when somebody 
 
 `each` counts EARLY_SLOTS anew for each piece of work, as the kernel did until that was found to hang; `once` is what it does now."""
 import random, sys
+from itertools import accumulate
 
 # clusters of M x N blocks, slots, EARLY_SLOTS, slots of each piece of work
 CASES = [((2, 2), 9, 4, [4] * 24), ((2, 4), 3, 4, [4] * 5), ((2, 2), 4, 4, [4] * 8), ((2, 2), 3, 4, [64]), ((2, 2), 9, 4, [4, 5, 4] * 8),
@@ -66,17 +67,19 @@ def ends(cluster, slots, early, pieces, once, seed):
 
     actors = [(role(b), chance.choice([1, 1, 1 / 3, 1 / 20])) for b in blocks for role in (producer, consumer)]
     idle = 0
+    upto = list(accumulate(speed for _, speed in actors))
     while actors and idle < PATIENCE:
         if on_the_way and chance.random() < 0.5:
             block, slot, count = on_the_way.pop(chance.randrange(len(on_the_way)))
             full[block][slot].change(0, -count)
             idle = 0
             continue
-        k = chance.choices(range(len(actors)), [speed for _, speed in actors])[0]
+        k = chance.choices(range(len(actors)), cum_weights=upto)[0]
         try:
             idle = 0 if next(actors[k][0]) else idle + 1
         except StopIteration:
             actors.pop(k)
+            upto = list(accumulate(speed for _, speed in actors))
             idle = 0
     return not actors
 

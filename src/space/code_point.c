@@ -92,6 +92,21 @@ bool ak_cell_call(ak_cell *out, ak_function function, double x)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
+/* Evaluates an operand. Half of all nodes are constants and parameters, and a call for each of them
+   would take longer than what it does. */
+static inline bool point(ak_cell *out, const ak_code *code, const ak_binding *binding)
+{
+    if (code->kind == AK_CODE_CONSTANT) {
+        *out = code->value;
+        return true;
+    }
+    if (code->kind == AK_CODE_PARAMETER) {
+        *out = binding->range[code->slot].low;
+        return true;
+    }
+    return ak_code_point(out, code, binding);
+}
+
 static bool compare_holds(ak_op op, const ak_code *a, ak_cell x, const ak_code *b, ak_cell y)
 {
     if (ak_cell_incomparable(a->type, b->type)) {
@@ -117,11 +132,11 @@ static bool compare_holds(ak_op op, const ak_code *a, ak_cell x, const ak_code *
 static bool point_chain(ak_cell *out, const ak_code *code, const ak_binding *binding)
 {
     ak_cell total, next;
-    if (!ak_code_point(&total, code->child, binding)) {
+    if (!point(&total, code->child, binding)) {
         return false;
     }
     for (const ak_code *child = code->child->next; child != NULL; child = child->next) {
-        if (!ak_code_point(&next, child, binding)) {
+        if (!point(&next, child, binding)) {
             return false;
         }
         bool fine = code->type == AK_CELL_REAL
@@ -139,12 +154,12 @@ static bool point_compare(ak_cell *out, const ak_code *code, const ak_binding *b
 {
     const ak_code *left = code->child;
     ak_cell x, y;
-    if (!ak_code_point(&x, left, binding)) {
+    if (!point(&x, left, binding)) {
         return false;
     }
     out->i = 1;
     for (const ak_code *right = left->next; right != NULL; right = right->next) {
-        if (!ak_code_point(&y, right, binding)) {
+        if (!point(&y, right, binding)) {
             return false;
         }
         if (!compare_holds(right->op, left, x, right, y)) {
@@ -160,12 +175,12 @@ static bool point_compare(ak_cell *out, const ak_code *code, const ak_binding *b
 static bool point_in(ak_cell *out, const ak_code *code, const ak_binding *binding)
 {
     ak_cell x, y;
-    if (!ak_code_point(&x, code->child, binding)) {
+    if (!point(&x, code->child, binding)) {
         return false;
     }
     bool found = false;
     for (const ak_code *item = code->child->next; item != NULL; item = item->next) {
-        if (!ak_code_point(&y, item, binding)) {
+        if (!point(&y, item, binding)) {
             return false;
         }
         found = found || compare_holds(AK_OP_EQUAL, code->child, x, item, y);
@@ -179,7 +194,7 @@ static bool point_logic(ak_cell *out, const ak_code *code, const ak_binding *bin
     bool stop = code->kind == AK_CODE_OR; /* the operand's truth that decides the result */
     for (const ak_code *child = code->child; child != NULL; child = child->next) {
         ak_cell cell;
-        if (!ak_code_point(&cell, child, binding)) {
+        if (!point(&cell, child, binding)) {
             return false;
         }
         if (ak_code_truth(child, cell) == stop) {
@@ -193,12 +208,12 @@ static bool point_logic(ak_cell *out, const ak_code *code, const ak_binding *bin
 
 static bool point_extreme(ak_cell *out, const ak_code *code, const ak_binding *binding)
 {
-    if (!ak_code_point(out, code->child, binding)) {
+    if (!point(out, code->child, binding)) {
         return false;
     }
     for (const ak_code *child = code->child->next; child != NULL; child = child->next) {
         ak_cell cell;
-        if (!ak_code_point(&cell, child, binding)) {
+        if (!point(&cell, child, binding)) {
             return false;
         }
         int order = ak_cell_compare(code->type, cell, code->type, *out);
@@ -223,7 +238,7 @@ bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
     case AK_CODE_FAIL:
         return false;
     case AK_CODE_TO_REAL:
-        if (!ak_code_point(&a, code->child, binding)) {
+        if (!point(&a, code->child, binding)) {
             return false;
         }
         out->r = (double)a.i;
@@ -232,13 +247,13 @@ bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
     case AK_CODE_AND:
         return point_logic(out, code, binding);
     case AK_CODE_NOT:
-        if (!ak_code_point(&a, code->child, binding)) {
+        if (!point(&a, code->child, binding)) {
             return false;
         }
         out->i = !ak_code_truth(code->child, a);
         return true;
     case AK_CODE_NEGATE:
-        if (!ak_code_point(&a, code->child, binding)) {
+        if (!point(&a, code->child, binding)) {
             return false;
         }
         if (code->type == AK_CELL_REAL) {
@@ -250,32 +265,31 @@ bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
     case AK_CODE_PRODUCT:
         return point_chain(out, code, binding);
     case AK_CODE_INT_DIVIDE:
-        if (!ak_code_point(&a, code->child, binding) ||
-            !ak_code_point(&b, code->child->next, binding) || b.i == 0) {
+        if (!point(&a, code->child, binding) || !point(&b, code->child->next, binding) ||
+            b.i == 0) {
             return false;
         }
         out->r = ak_int_divide(a.i, b.i);
         return true;
     case AK_CODE_POWER:
-        return ak_code_point(&a, code->child, binding) &&
-               ak_code_point(&b, code->child->next, binding) &&
+        return point(&a, code->child, binding) && point(&b, code->child->next, binding) &&
                ak_cell_power(out, code->type, a, b);
     case AK_CODE_COMPARE:
         return point_compare(out, code, binding);
     case AK_CODE_IN:
         return point_in(out, code, binding);
     case AK_CODE_IF:
-        if (!ak_code_point(&a, code->child, binding)) {
+        if (!point(&a, code->child, binding)) {
             return false;
         }
-        return ak_code_point(
-            out, ak_code_truth(code->child, a) ? code->child->next : code->child->next->next,
-            binding);
+        return point(out,
+                     ak_code_truth(code->child, a) ? code->child->next : code->child->next->next,
+                     binding);
     case AK_CODE_MIN:
     case AK_CODE_MAX:
         return point_extreme(out, code, binding);
     case AK_CODE_ABS:
-        if (!ak_code_point(&a, code->child, binding)) {
+        if (!point(&a, code->child, binding)) {
             return false;
         }
         if (code->type == AK_CELL_REAL) {
@@ -285,7 +299,7 @@ bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
         out->i = a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i;
         return a.i != INT64_MIN;
     case AK_CODE_CALL:
-        return ak_code_point(&a, code->child, binding) && ak_cell_call(out, code->function, a.r);
+        return point(&a, code->child, binding) && ak_cell_call(out, code->function, a.r);
     }
     return false;
 }
