@@ -1,6 +1,6 @@
 """What the tests of faults share: a search that is disturbed, what is left of it, and whether --resume
 goes on to the trials of an undisturbed one."""
-import json, os, re, signal, sqlite3, subprocess, sys, time
+import json, os, re, select, signal, sqlite3, subprocess, sys, time
 
 TUNE = ["autokernel", "tune", "part", "--size", "1000", "--strategy", "random", "--seed", "3", "--fix",
         "COMPILER=gcc", "--evals", "8", "--libraries", "none", "--finish-time", "0.05"]
@@ -42,6 +42,21 @@ def left_behind(known):
             return len(alive)
         time.sleep(0.05)
 
+def lines(tune, name="events"):
+    """The lines that `tune` writes to the FIFO `name`. If it ends before the first one, which a plain open() would
+    wait for, shows what it said and ends the test."""
+    reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    while not select.select([reader], [], [], 0.1)[0] and tune.poll() is None:
+        pass
+    os.set_blocking(reader, True)
+    told = False
+    with open(reader) as events:
+        for line in events:
+            told = True
+            yield line
+    if not told:
+        sys.exit(f"the program ended without an event, exit {tune.wait()}: {tune.stdout.read()}")
+
 def run(archive, fault, after=3, more=(), at="trial", start=None):
     """Runs a search; once `after` events `at` are known calls fault(tune, its descendants). `start` is called
     in the child before the program begins."""
@@ -51,18 +66,17 @@ def run(archive, fault, after=3, more=(), at="trial", start=None):
     tune = subprocess.Popen([*TUNE, *more, "--events", "events"], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=start)
     trials, seen, known = 0, 0, {}
-    with open("events") as events:
-        for line in events:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            known.update(processes(tune.pid))
-            trials += event["event"] == "trial"
-            if at in (event["event"], event.get("phase")):
-                seen += 1
-                if seen == after and fault is not None:
-                    fault(tune, known)
+    for line in lines(tune):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        known.update(processes(tune.pid))
+        trials += event["event"] == "trial"
+        if at in (event["event"], event.get("phase")):
+            seen += 1
+            if seen == after and fault is not None:
+                fault(tune, known)
     text = tune.communicate()[0]
     return tune.returncode, trials, text, left_behind(known)
 

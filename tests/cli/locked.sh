@@ -5,6 +5,8 @@ export AUTOKERNEL_ARCHIVE=$PWD/archive.db
 autokernel new kernel part >/dev/null
 cat >drive.py <<'PY'
 import json, os, signal, sqlite3, subprocess, sys
+sys.path.insert(0, os.environ["TESTS"])
+from faults import lines
 archive = os.environ["AUTOKERNEL_ARCHIVE"]
 begin, end = sys.argv[1:3]
 os.mkfifo("events")
@@ -14,7 +16,7 @@ tune = subprocess.Popen(["autokernel", "tune", "part", "--size", "1000", "--stra
 def is_at(event, what):
     return what in (event["event"], event.get("name"))
 lock, shown, told = None, 0, []
-for line in open("events"):
+for line in lines(tune):
     event = json.loads(line)
     if event["event"] == "warning" and "archive.db" in event["text"]:
         told.append(event["text"])

@@ -16,12 +16,14 @@ export PATH=$PWD/bin:$PATH TMPDIR=$PWD/temporary
 autokernel new kernel part >/dev/null
 cat >drive.py <<'PY'
 import json, os, subprocess, sys
+sys.path.insert(0, os.environ["TESTS"])
+from faults import lines
 how = sys.argv[1]
 os.mkfifo("events")
 tune = subprocess.Popen(["autokernel", "tune", "part", "--size", "1000", "--strategy", "random", "--fix", "COMPILER=gcc", "--evals",
                          "14", "--seed", "2", "--json", "--events", "events"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 trials, told = 0, []
-for line in open("events"):
+for line in lines(tune):
     event = json.loads(line)
     trials += event["event"] == "trial"
     if event["event"] == "trial" and trials == 3:
