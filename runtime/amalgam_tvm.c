@@ -182,10 +182,11 @@ static akr_status one_read(one_call *call, one_thread **thread, const one_any *a
     tensors = (int)count - sizes;
     if ((sizes > 0 && sizes != info->size_count) ||
         (tensors != info->argument_count && tensors != info->argument_count + 1)) {
-        return fail(err, AKR_DTYPE,
-                    "%s takes %d tensors and, if it needs one, a workspace; the sizes (%d) may stand "
-                    "before them",
-                    info->name, info->argument_count, info->size_count);
+        return fail(
+            err, AKR_DTYPE,
+            "%s takes %d tensors and, if it needs one, a workspace; the sizes (%d) may stand "
+            "before them",
+            info->name, info->argument_count, info->size_count);
     }
     for (i = 0; i < info->argument_count; i++) {
         status = one_take(call, i, &args[sizes + i], err);
