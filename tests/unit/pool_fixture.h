@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/clock.h"
 #include "worker/pool.h"
 
@@ -18,6 +19,16 @@ static inline ak_result wait_one(ak_pool *pool)
         fail_msg("%s", err.text);
     }
     return result;
+}
+
+/* A machine may be too busy to tell what a candidate does; then it is asked for again, this often
+   at most. */
+#define UNJUDGED_MAX 50
+
+static inline bool is_unjudged(ak_trial_status status, const char *reason)
+{
+    return status == AK_TRIAL_TIMED_OUT && reason != NULL &&
+           strncmp(reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
 }
 
 /* What must become of a candidate: this status and, as a part of the reason, this text (or NULL).

@@ -43,6 +43,18 @@ static void submit(ak_pool *pool, const ak_task *task, ak_job_kind kind, int mod
     }
 }
 
+static ak_result wait_trial(ak_pool *pool, const ak_task *task)
+{
+    for (int asked = 1;; asked++) {
+        ak_result result = wait_one(pool);
+        if (asked == UNJUDGED_MAX || !is_unjudged(result.trial.status, result.trial.reason)) {
+            return result;
+        }
+        submit(pool, task, AK_JOB_TRIAL, (int)result.id);
+        ak_result_clear(&result);
+    }
+}
+
 static const struct {
     int mode;
     ak_trial_status status;
@@ -90,7 +102,7 @@ static void every_fate_is_named(void **state)
     bool seen[MODE_COUNT] = {false};
     double honest_ms = 0;
     for (size_t n = 0; n < EXPECTED; n++) {
-        ak_result result = wait_one(pool);
+        ak_result result = wait_trial(pool, task);
         size_t i = 0;
         while (i < EXPECTED && (uint64_t)expected[i].mode != result.id) {
             i++;
@@ -233,8 +245,17 @@ static void a_comparison_pairs_its_rounds(void **state)
                   .candidates = candidates,
                   .candidate_count = 5,
                   .plan = {.seconds = 0.05}};
-    assert_int_equal(ak_pool_submit(pool, &job, NULL), AK_OK);
-    ak_result result = wait_one(pool);
+    ak_result result = {0};
+    bool unjudged = true;
+    for (int asked = 0; unjudged && asked < UNJUDGED_MAX; asked++) {
+        ak_result_clear(&result);
+        assert_int_equal(ak_pool_submit(pool, &job, NULL), AK_OK);
+        result = wait_one(pool);
+        unjudged = false;
+        for (size_t i = 0; i < result.entry_count; i++) {
+            unjudged = unjudged || is_unjudged(result.entries[i].status, result.entries[i].reason);
+        }
+    }
     assert_int_equal(result.id, 99);
     assert_int_equal(result.entry_count, 5);
     assert_int_equal(result.entries[0].status, AK_TRIAL_OK);
@@ -369,7 +390,7 @@ static void a_dead_worker_costs_one_job(void **state)
     }
     assert_int_equal(good + bad, 2);
     submit(pool, task, AK_JOB_TRIAL, MODE_THREADS); /* both have been started again */
-    ak_result result = wait_one(pool);
+    ak_result result = wait_trial(pool, task);
     assert_int_equal(result.trial.status, AK_TRIAL_OK);
     ak_result_clear(&result);
     ak_pool_close(pool);
@@ -395,7 +416,7 @@ static void fates_are_named_where_sigchld_is_ignored(void **state)
                  {MODE_OK, AK_TRIAL_OK, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         submit(pool, task, AK_JOB_TRIAL, cases[i].mode);
-        ak_result result = wait_one(pool);
+        ak_result result = wait_trial(pool, task);
         expect_fate(&result, "where SIGCHLD is ignored", cases[i].status, cases[i].reason);
         ak_result_clear(&result);
     }
@@ -425,7 +446,7 @@ static void a_pool_outlives_the_thread_that_opened_it(void **state)
     assert_int_equal(pthread_create(&thread, NULL, open_and_end, &o), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     submit(o.pool, o.task, AK_JOB_TRIAL, MODE_OK);
-    ak_result result = wait_one(o.pool);
+    ak_result result = wait_trial(o.pool, o.task);
     expect_fate(&result, "after its thread", AK_TRIAL_OK, NULL);
     ak_result_clear(&result);
     ak_ceilings ceilings;
@@ -435,7 +456,7 @@ static void a_pool_outlives_the_thread_that_opened_it(void **state)
     assert_int_equal(pthread_create(&thread, NULL, open_and_end, &o), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     submit(first, o.task, AK_JOB_TRIAL, MODE_THREADS);
-    result = wait_one(first);
+    result = wait_trial(first, o.task);
     expect_fate(&result, "beside another", AK_TRIAL_OK, NULL);
     ak_result_clear(&result);
     ak_pool_close(first);
@@ -529,7 +550,7 @@ static void a_starved_compiler_is_given_a_share(void **state)
     ak_pool *pool = NULL;
     assert_int_equal(ak_pool_open(&pool, task, &options, NULL), AK_OK);
     submit(pool, task, AK_JOB_TRIAL, MODE_OK);
-    ak_result result = wait_one(pool);
+    ak_result result = wait_trial(pool, task);
     expect_fate(&result, "starved", AK_TRIAL_OK, NULL);
     ak_result_clear(&result);
     ak_pool_close(pool);
@@ -562,7 +583,7 @@ static void a_full_disk_is_no_compile_error(void **state)
     assert_int_equal(ak_pool_pending(pool), 0);
     submit(pool, task, AK_JOB_TRIAL, MODE_OK); /* tried again with pauses: there may be room soon */
     (void)unlink(flag);
-    result = wait_one(pool);
+    result = wait_trial(pool, task);
     expect_fate(&result, "with room", AK_TRIAL_OK, NULL);
     ak_result_clear(&result);
     ak_pool_close(pool);
