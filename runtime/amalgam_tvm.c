@@ -52,7 +52,7 @@ typedef struct one_call {
     void *arg[AKR_ARGUMENTS_MAX];
     void *workspace;
     size_t workspace_bytes;
-    int32_t device_type, device_id; /* of the first tensor */
+    int32_t device_id; /* that of the tensors; -1 before the first */
 } one_call;
 
 /* Raises the error in the caller's language. */
@@ -97,8 +97,15 @@ static akr_dtype one_dtype(const one_tensor *t)
                           : (akr_dtype)-1;
 }
 
-/* Reads argument `i`. A tensor of another kind of memory than the first, or than the bundle's, is
-   refused: its addresses would mean nothing. */
+/* Returns whether the bundle's processor reaches the tensor's memory. */
+static int one_reaches(const one_tensor *t)
+{
+    return is_for_gpu(one_open) ? t->device_type == ONE_CUDA || t->device_type == ONE_CUDA_MANAGED
+                                : t->device_type == ONE_CPU || t->device_type == ONE_CUDA_HOST;
+}
+
+/* Reads argument `i`. A tensor in memory that the bundle's processor does not reach, or of another
+   device than those before it, is refused. */
 static akr_status one_take(one_call *call, int i, const one_any *value, akr_error *err)
 {
     const akr_argument *a = &one_open->info.argument[i];
@@ -113,8 +120,7 @@ static akr_status one_take(one_call *call, int i, const one_any *value, akr_erro
     if (t == NULL) {
         return fail(err, AKR_DTYPE, "%s: must be a tensor%s", a->name, a->unused ? " or None" : "");
     }
-    if (is_for_gpu(one_open) ? t->device_type != ONE_CUDA && t->device_type != ONE_CUDA_MANAGED
-                             : t->device_type != ONE_CPU && t->device_type != ONE_CUDA_HOST) {
+    if (!one_reaches(t)) {
         return fail(err, AKR_INVALID, "%s: its memory is not that of a %s", a->name,
                     is_for_gpu(one_open) ? "GPU" : "CPU");
     }
@@ -122,7 +128,6 @@ static akr_status one_take(one_call *call, int i, const one_any *value, akr_erro
         return fail(err, AKR_INVALID, "%s: is on another device than the tensors before it",
                     a->name);
     }
-    call->device_type = t->device_type;
     call->device_id = t->device_id;
     if (t->rank > AKR_RANK_MAX) {
         return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
@@ -138,7 +143,7 @@ static akr_status one_take(one_call *call, int i, const one_any *value, akr_erro
     return AKR_OK;
 }
 
-/* Takes the workspace: any tensor without gaps in the same memory. */
+/* Takes the workspace: any tensor without gaps on the same device. */
 static akr_status one_take_workspace(one_call *call, const one_any *value, akr_error *err)
 {
     const one_tensor *t = one_tensor_of(value);
@@ -147,9 +152,9 @@ static akr_status one_take_workspace(one_call *call, const one_any *value, akr_e
     if (value->type == ONE_NONE) {
         return AKR_OK;
     }
-    if (t == NULL || t->device_type != call->device_type || t->device_id != call->device_id) {
+    if (t == NULL || !one_reaches(t) || t->device_id != call->device_id) {
         return fail(err, AKR_DTYPE,
-                    "the workspace must be a tensor in the same memory as the others");
+                    "the workspace must be a tensor on the same device as the others");
     }
     for (d = t->rank - 1; d >= 0; d--) {
         if (t->strides != NULL && t->shape[d] > 1 && t->strides[d] != count) {
