@@ -152,8 +152,10 @@ static void test_before(void **state)
     (void)state;
     ak_task *task = fixture_task("N=100");
     ak_error err = AK_ERROR_INIT;
-    ak_pool_options options = {
-        .compile_workers = 1, .every_device = true, .launcher = "cmd:sleep 1000000"};
+    char launcher[2 * AK_PATH_MAX];
+    fixture_write("wait.sh", "exec sleep 1000000\n"); /* says nothing, whatever it is told */
+    (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/wait.sh", fixture_folder);
+    ak_pool_options options = {.compile_workers = 1, .every_device = true, .launcher = launcher};
     ak_pool *pool = NULL;
     const int64_t deadline = ak_clock_ns() + WAIT_NS;
     assert_int_equal(ak_pool_open(&pool, task, &options, &err), AK_OK);
