@@ -20,7 +20,7 @@ while read -r hit; do complain "$hit"; done < <(
                 if (from == "cli") {
                     if (to != "base" && to != "cli")
                         print $1 " includes " $2 ": cli/ uses the public header and base/ only"
-                } else if (!(from in rank)) print $1 " includes " $2 ": unknown folder"
+                } else if (!(from in rank) || !(to in rank)) print $1 " includes " $2 ": unknown folder"
                 else if (rank[to] + 0 > rank[from]) print $1 " includes " $2 ": " from "/ comes before " to "/"
             }')
 
