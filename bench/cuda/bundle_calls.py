@@ -1,9 +1,17 @@
-"""bundle_calls.py: what a call costs the host from Python: a bundle, its registered operator and
-torch's own, with an output that is there (out=) and without; medians in microseconds.
+"""bundle_calls.py: what a call costs the host from Python, and a run the device: a bundle, its
+registered operator, its C file as a module of TVM FFI, and torch's own.
 
     python3 bench/cuda/bundle_calls.py matmul_bf16.akb softmax_bf16.akb rmsnorm_bf16.akb
+
+Host: medians in microseconds of batches of 20 calls, all ways in turns: `ffi` (only if tvm_ffi can
+be imported and NAME/NAME.so lies beside NAME.akb: `export --format c`, compiled with -shared), `out=`
+and `call` (a bundle into an output that is there, and without), `op` (the registered operator),
+`compiled` (the operator under torch.compile). Device: microseconds of one run in a CUDA graph of 40
+runs on rotating inputs, in turns, beside the bundle's own figure; `error` is the largest difference
+from torch's result in float, relative to its largest element, over all five ways.
 """
 
+import os
 import sys
 import time
 
@@ -11,51 +19,148 @@ import torch
 
 import autokernel as ak
 
+try:
+    import tvm_ffi
+except ImportError:
+    tvm_ffi = None
 
-def host_us(call, batch=20, rounds=200):
-    for _ in range(50):
-        call()
-    times = []
-    for _ in range(rounds):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        for _ in range(batch):
+BATCH, ROUNDS, GRAPH, GRAPHS = 20, 100, 40, 40
+NONE = float("nan")
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def host_us(calls):
+    """Medians of the host's time for a call of each, in turns."""
+    times = [[] for _ in calls]
+    for call in calls:
+        for _ in range(30):
             call()
-        times.append((time.perf_counter() - begin) / batch * 1e6)
-    return sorted(times)[rounds // 2]
+    for _ in range(ROUNDS):
+        for call, own in zip(calls, times):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(BATCH):
+                call()
+            own.append((time.perf_counter() - begin) / BATCH * 1e6)
+    torch.cuda.synchronize()
+    return [median(own) for own in times]
 
 
-def random(*shape):
-    return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+def device_us(calls, sets):
+    """Medians of a run's time on the device, from graphs that are launched in turns."""
+    graphs, times = [], [[] for _ in calls]
+    for call in calls:
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for k in range(len(sets)):
+                call(k)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for i in range(GRAPH):
+                call(i % len(sets))
+        graphs.append(graph)
+    for _ in range(GRAPHS):
+        for graph, own in zip(graphs, times):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            own.append(begin.elapsed_time(end) * 1e3 / GRAPH)
+    return [median(own) for own in times]
+
+
+def torch_calls(kernel, arrays):
+    """torch's own for these arrays: call(), call(out), and the same in float to compare with."""
+    f = torch.nn.functional
+    a, b = arrays[0], arrays[1] if len(arrays) > 1 else None
+    if kernel == "matmul":
+        return (lambda: torch.mm(a, b)), (lambda out: torch.mm(a, b, out=out)), \
+            (lambda: a.float() @ b.float())
+    if kernel == "matmul_act":
+        bias = arrays[2]
+        return (lambda: f.leaky_relu(torch.addmm(bias, a, b), 0.01)), None, \
+            (lambda: f.leaky_relu(a.float() @ b.float() + bias.float(), 0.01))
+    if kernel == "softmax":
+        return (lambda: torch.softmax(a, 1)), (lambda out: torch.softmax(a, 1, out=out)), \
+            (lambda: torch.softmax(a.float(), 1))
+    return (lambda: f.rms_norm(a, a.shape[1:], b, 1e-5)), None, \
+        (lambda: f.rms_norm(a.float(), a.shape[1:], b.float(), 1e-5))
+
+
+def inputs_of(kernel, n):
+    def random(*shape):
+        return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+    if kernel == "matmul":
+        return [random(n[0], n[2]), random(n[2], n[1])]
+    if kernel == "matmul_act":
+        return [random(n[0], n[2]), random(n[2], n[1]), random(n[1])]
+    return [random(*n)] if kernel == "softmax" else [random(*n), random(n[1])]
+
+
+def ffi_call(path, bundle, arrays, out, size):
+    """The C file's entry as a module of TVM FFI, called with what the bundle is called with."""
+    library = os.path.join(os.path.splitext(path)[0], bundle.name + ".so")
+    if tvm_ffi is None or not os.path.exists(library):
+        return None
+    module = tvm_ffi.load_module(library)
+    entry, room = f"ak_{bundle.name}", f"ak_{bundle.name}_workspace"
+    given, result = iter(arrays), []
+    for argument in bundle.arguments:
+        result.append(out if argument.access == "out" else None if argument.unused else next(given))
+    need = int(getattr(module, room)(*size))
+    if need > 0:
+        result.append(torch.zeros(need, device="cuda", dtype=torch.uint8))
+    function, result = getattr(module, entry), tuple(result)
+    return lambda: function(*result)
+
+
+def largest_error(results, exact):
+    scale = exact.abs().max().item()
+    return max((r.float() - exact).abs().max().item() for r in results) / scale
 
 
 def main():
     torch.set_grad_enabled(False)
-    print(f"{'':14s}  {'size':>18s}  {'out=':>6s}  {'call':>6s}  {'op':>6s}  {'torch out=':>10s}  "
-          f"{'torch':>6s}")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    print(f"{'':15s}  {'size':>15s}  {'ffi':>5s}  {'out=':>5s}  {'call':>5s}  {'op':>5s}  "
+          f"{'compiled':>8s}  {'torch out=':>10s}  {'torch':>5s} | {'tuner':>7s}  {'graph':>7s}  "
+          f"{'torch':>7s}  {'error':>7s}")
     for path in sys.argv[1:]:
         bundle = ak.load(path)
         op = ak.torch.register(bundle)
-        for size in [m.size for m in bundle.measured]:
-            n = tuple(size.values())
-            if bundle.kernel == "matmul":
-                x = (random(n[0], n[2]), random(n[2], n[1]))
-                own, own_out = torch.mm, torch.mm
-            elif bundle.kernel == "softmax":
-                x = (random(*n),)
-                own, own_out = (lambda a: torch.softmax(a, 1)), \
-                    (lambda a, out: torch.softmax(a, 1, out=out))
-            else:
-                x = (random(*n), random(n[1]))
-                own, own_out = (lambda a, w: torch.nn.functional.rms_norm(a, a.shape[1:], w, 1e-5)), \
-                    None
+        for measured in bundle.measured:
+            n = tuple(measured.size.values())
+            total = 2 * sum(torch.Size(a.shape).numel() for a in inputs_of(bundle.kernel, n))
+            sets = [inputs_of(bundle.kernel, n) for _ in range(max(2, min(12, (200 << 20) // total)))]
+            x = sets[0]
+            own, own_out, exact = torch_calls(bundle.kernel, x)
             out = bundle(*x)
-            times = [host_us(lambda: bundle(*x, out=out)), host_us(lambda: bundle(*x)),
-                     host_us(lambda: op(*x)),
-                     host_us(lambda: own_out(*x, out=out)) if own_out else float("nan"),
-                     host_us(lambda: own(*x))]
-            print(f"{bundle.name:14s}  {'x'.join(map(str, n)):>18s}  {times[0]:6.2f}  {times[1]:6.2f}"
-                  f"  {times[2]:6.2f}  {times[3]:10.2f}  {times[4]:6.2f}", flush=True)
+            compiled = torch.compile(lambda *arrays: op(*arrays), fullgraph=True)
+            ffi = ffi_call(path, bundle, x, out, n)
+            results = [out.clone(), bundle(*x), op(*x), compiled(*x)]
+            if ffi is not None:
+                out.zero_()
+                ffi()
+                results.append(out.clone())
+            error = largest_error(results, exact())
+            ways = [ffi, lambda: bundle(*x, out=out), lambda: bundle(*x), lambda: op(*x),
+                    lambda: compiled(*x), (lambda: own_out(out)) if own_out else None, own]
+            times = iter(host_us([w for w in ways if w is not None]))
+            host = [next(times) if w is not None else NONE for w in ways]
+            outs = [torch.empty_like(out) for _ in sets]
+            libraries = [torch_calls(bundle.kernel, s) for s in sets]
+            device = device_us([lambda k: bundle(*sets[k], out=outs[k]),
+                                lambda k: libraries[k][1](outs[k]) if own_out else libraries[k][0]()],
+                               sets)
+            print(f"{bundle.name:15s}  {'x'.join(map(str, n)):>15s}  {host[0]:5.2f}  {host[1]:5.2f}  "
+                  f"{host[2]:5.2f}  {host[3]:5.2f}  {host[4]:8.2f}  {host[5]:10.2f}  {host[6]:5.2f} | "
+                  f"{(measured.ms or NONE) * 1e3:7.2f}  {device[0]:7.2f}  {device[1]:7.2f}  "
+                  f"{error:7.4f}", flush=True)
 
 
 main()

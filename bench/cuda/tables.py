@@ -31,7 +31,7 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
             ("layernorm", "bf16", 65536, 1021), ("layernorm", "bf16", 16384, 4099), ("layernorm", "f32", 2048, 32771),
             ("rmsnorm", "bf16", 32768, 2049), ("rmsnorm", "f16", 8192, 8191), ("rmsnorm", "f32", 4096, 16381),
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
-RANDOM_SEED = 2026
+RANDOM_SEED, SECOND_SEED = 2026, 2027
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
@@ -40,6 +40,12 @@ def random_products(seed, count=40):
         sizes = [2 ** draw.uniform(4, 14) for _ in range(3)]
         shapes.append(tuple(int(x) // 2 * 2 + 1 if i % 4 == 3 else max(16, int(x / 8 + 0.5) * 8) for x in sizes))
     return mnk(shapes)
+
+def random_few_rows(seed, count=12):
+    """17 to 64 rows, N and K log-uniform from 16 to 16384 in multiples of 8."""
+    draw = random.Random(seed)
+    return mnk([(draw.randint(17, 64),) + tuple(max(16, int(2 ** draw.uniform(4, 14) / 8 + 0.5) * 8) for _ in "nk")
+                for _ in range(count)])
 
 FUSED = ["activation=%s,bias=add" % a for a in ("relu", "leaky_relu", "gelu_tanh", "silu")]
 
@@ -91,6 +97,9 @@ SETS["grouped"] = ([("matmul_grouped", s, "", None) for s in GROUPED], "default,
 SETS["grouped-swiglu"] = ([("matmul_grouped", s, "activation=swiglu", None) for s in GROUPED], "default,torch-eager,torch-compile")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
 SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
+SETS["random-second"] = ([("matmul", s, "", None) for s in random_products(SECOND_SEED)], "default")
+SETS["random-few"] = ([("matmul", s, "", None) for s in random_few_rows(RANDOM_SEED)], "default")
+SETS["random-few-second"] = ([("matmul", s, "", None) for s in random_few_rows(SECOND_SEED)], "default")
 
 # Columns of a table: what they are called, and the libraries of which the fastest counts.
 # The best of cuBLASLt's algorithms is chosen on a cooler device than the last measurement's, where the first may be faster.

@@ -114,7 +114,7 @@ DEVICE work tile_at(int id, problem p)
    gridDim.x, `next` first. Its place in the round changes, because tiles differ in cost and the
    list repeats itself. */
 typedef struct plan {
-    int whole, divided, share, begin, end, next, turn, round, part;
+    int whole, divided, share, begin, end, next, part;
 } plan;
 
 DEVICE plan plan_of(problem p)
@@ -129,8 +129,7 @@ DEVICE plan plan_of(problem p)
     s.whole = tiles - s.divided;
     s.begin = min((int)blockIdx.x * s.share, s.divided * p.slots);
     s.end = min(s.begin + s.share, s.divided * p.slots);
-    s.next = s.turn = (int)blockIdx.x;
-    s.round = 0;
+    s.next = (int)blockIdx.x;
     s.part = 0;
     return s;
 }
@@ -152,9 +151,8 @@ DEVICE bool next_work(work *w, plan *s, problem p)
         return false;
     }
     *w = tile_at(s->next, p);
-    s->turn = (s->turn + TURN) % (int)gridDim.x;
-    s->round += (int)gridDim.x;
-    s->next = s->round + s->turn;
+    const int blocks = (int)gridDim.x, place = s->next % blocks;
+    s->next += blocks - place + (place + TURN) % blocks;
     return true;
 }
 

@@ -86,6 +86,8 @@ static const struct {
     {"matmul_grouped", "cuda_sm90", "bf16", "groups=8,M=1024,N=4096,K=4096", NULL, true},
     {"matmul_grouped", "cuda_sm90", "f16", "groups=64,M=4096,N=1408,K=2048", "activation=swiglu",
      true},
+    {"matmul_grouped", "cuda_sm90", "bf16", "groups=8,M=4096,N=4096,K=4096", "activation=swiglu",
+     true},
     {"matmul_grouped", "cuda_sm90", "bf16", "groups=1,M=1,N=8,K=8", NULL, false},
     {"matmul_grouped", "cuda_sm90", "bf16", "groups=5,M=100,N=264,K=1032",
      "activation=swiglu,layout=masked", false},

@@ -61,7 +61,8 @@ def plain(choices, known):
 
 
 def product(size, choices):
-    choices = plain(choices, ("bias", "activation", "layout", "alpha", "beta", "residual"))
+    choices = plain(choices, ("bias", "activation", "layout", "alpha", "beta", "residual", "precision"))
+    torch.backends.cuda.matmul.allow_tf32 = choices.get("precision", "full") == "tf32"
     m, n, k = size["M"], size["N"], size["K"]
     layout, act = choices.get("layout", "nn"), activation(choices.get("activation", "none"))
     flip = [letter == "t" for letter in layout]
