@@ -44,7 +44,7 @@ def build(folder):
     os.makedirs(folder, exist_ok=True)
     source = os.path.join(folder, "attention.cu")
     with open(source, "w") as out:
-        for name in ("matmul/cuda_wgmma.cu", "attention/cuda_sm90.cu"):
+        for name in ("matmul/cuda_wgmma.cu", "matmul/cuda_ring.cu", "attention/cuda_sm90.cu"):
             with open(os.path.join(KERNELS, name)) as f:
                 out.write(f.read())
     def one(c):

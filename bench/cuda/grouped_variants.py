@@ -9,7 +9,7 @@ import ctypes, itertools, json, os, random, statistics, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = [os.path.join(HERE, "../../kernels", f) for f in ("matmul/cuda_wgmma.cu", "matmul_grouped/cuda_plan.cu", "matmul_grouped/cuda_sm90.cu")]
+SOURCES = [os.path.join(HERE, "../../kernels", f) for f in ("matmul/cuda_wgmma.cu", "matmul/cuda_ring.cu", "matmul_grouped/cuda_plan.cu", "matmul_grouped/cuda_sm90.cu")]
 WIDTHS = (16, 32, 64, 96, 128, 192, 256)
 # groups, rows of all, N, K
 CASES = [(8, 1024, 4096, 4096), (8, 128, 4096, 4096), (8, 4096, 4096, 4096), (8, 512, 14336, 4096), (8, 2048, 4096, 14336), (16, 1024, 5120, 8192),

@@ -24,8 +24,8 @@
  *   NUM_CONSUMERS          consumer warpgroups: 2, 3; a tile has 64 * NUM_CONSUMERS queries
  *   num_stages             slots of the ring
  *   PING_PONG              1: the consumers take turns with the tensor cores
- *   SCHEDULE               0: a block for each tile; 1: resident blocks, each takes every so manieth
- *                          tile; 2: resident blocks that draw the next tile from a counter
+ *   SCHEDULE               0: a block for each tile; 1: resident blocks, which share the tiles in a
+ *                          fixed order; 2: resident blocks that draw the next tile from a counter
  *   RESCALE_ABOVE          the sums are scaled to a new maximum once weights could be larger than 2
  *                          to this power: 0 to 8
  *   LAUNCH_EARLY           1: programmatic dependent launch
@@ -39,7 +39,6 @@
 #define PRODUCER_REGISTERS (NUM_CONSUMERS == 2 ? 24 : 32)
 #define CONSUMER_REGISTERS (NUM_CONSUMERS == 2 ? 240 : 160)
 #define THREADS            (128 * NUM_CONSUMERS + 128)
-#define BLOCKS             (HEAD_DIM / 64) /* blocks of 64 columns of a tile */
 #define SLOT_BYTES         (TILE_KEYS * HEAD_DIM * 2)
 #define Q_BYTES            (TILE_QUERIES * HEAD_DIM * 2)
 #define OFFSET_BARS        (Q_BYTES + num_stages * SLOT_BYTES)
@@ -190,18 +189,6 @@ DEVICE void keys_of(int *first, int *last, int number, sizes s)
     *first = end > 0 ? (end - 1) / TILE_KEYS : 0;
     *last = begin > 0 ? begin / TILE_KEYS : 0;
     *last = *last < *first ? *last : *first;
-}
-
-typedef struct ring {
-    u32 slot, parity;
-} ring;
-
-DEVICE void ring_next(ring *r)
-{
-    if (++r->slot == num_stages) {
-        r->slot = 0;
-        r->parity ^= 1;
-    }
 }
 
 /* Addresses in shared memory. */

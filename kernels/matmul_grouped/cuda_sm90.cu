@@ -70,19 +70,6 @@
 
 typedef unsigned short number;
 
-/* A position in the ring: the slot, and the parity of the round to wait for. */
-typedef struct ring {
-    u32 slot, parity;
-} ring;
-
-DEVICE void ring_next(ring *r)
-{
-    if (++r->slot == num_stages) {
-        r->slot = 0;
-        r->parity ^= 1;
-    }
-}
-
 /* Widths that a tile of BLOCK_SIZE_M tokens may have: X(width). */
 #define WIDTHS_16(X)  X(16)
 #define WIDTHS_32(X)  WIDTHS_16(X) X(32)
@@ -339,7 +326,7 @@ DEVICE void add_parts(number *c, unsigned char *workspace, int number_of_tile, i
     }
 }
 
-/* Adds up every so-many-th unit of all divided tiles. */
+/* Adds up the block's share of the units of all divided tiles. */
 DEVICE void add_divided(number *c, unsigned char *workspace, plan s, problem p, u32 staging,
                         int consumer, int thread)
 {

@@ -1,18 +1,26 @@
 # Tests that Ctrl-C and SIGTERM end a run early and keep its results.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+# When a program ends, opens the pipe that it should have written to: else its reader would wait for ever.
+watch() {
+    (tail --pid="$1" -f /dev/null; : >events) >/dev/null 2>&1 &
+    watcher=$!
+}
 for signal in INT TERM; do
     rm -f events
     mkfifo events
     # A shell lets background jobs ignore SIGINT; env undoes that.
     env --default-signal=INT autokernel tune matmul --size 32 --evals 100000 --events events --quiet >out 2>err &
+    program=$!
+    watch $program
     sent=no
     while IFS= read -r event; do
         case $event in
-        *'"event"'*'"trial"'*'"status"'*'"ok"'*) [ $sent = yes ] || { sent=yes; kill -$signal $!; } ;;
+        *'"event"'*'"trial"'*'"status"'*'"ok"'*) [ $sent = yes ] || { sent=yes; kill -$signal $program; } ;;
         esac
     done <events
-    wait $!
+    wait $program
     echo "$signal: exit $?"
+    kill $watcher 2>/dev/null # it may have ended
     cat err
     grep -E -c '; interrupted' out
     grep -E -c '^best ' out
@@ -25,12 +33,15 @@ done
 rm -f events
 mkfifo events
 env --default-signal=INT autokernel tune matmul --size 512 --evals 2 --libraries none --events events --json >out 2>err &
+program=$!
+watch $program
 trials=0
 while IFS= read -r event; do
     case $event in
-    *'"event"'*'"trial"'*) trials=$((trials + 1)); [ $trials != 2 ] || kill -INT $! ;;
+    *'"event"'*'"trial"'*) trials=$((trials + 1)); [ $trials != 2 ] || kill -INT $program ;;
     esac
 done <events
-wait $!
+wait $program
 echo "after the search: exit $?, best $(grep -c '"best":{' out)"
+kill $watcher 2>/dev/null # it may have ended
 cat err

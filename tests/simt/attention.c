@@ -395,6 +395,7 @@ __attribute__((unused)) static void wait_for_kernel_before(void)
     launch_wait();
 }
 
+#include "../../kernels/matmul/cuda_ring.cu"
 #include "../../kernels/attention/cuda_sm90.cu"
 
 /* ---- cases ---- */
