@@ -24,9 +24,9 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=1.077, sm=0.5379, ba=0.3158, bb=0.1686, l2=50.49, f1=1.177, f3=0.9578, fp=1.149, q=4.427, lat=3132, epp=424.9, ep0=38.36,
-             ep1=5.268, ep2=0.9508, s0=1550, s1=758.5, s2=4.739, s3=0.2265, c0=159.5, c1=1.967, c2=613.4, cl=162, dr=3568, db=0.8515,
-             eb=1.602, wc=2.525, du=0.3561, rr=0.2004, pl=210.2, pd=566.1, pdl=181.3, pw=2.709, start=1503, bl=221.9)
+START = dict(t0=0.8954, sm=0.7739, ba=0.4762, bb=0.1784, l2=46.27, f1=1.327, f3=0.5884, fp=1.053, q=4.498, lat=3166, epp=316.4, ep0=31.42,
+             ep1=8.893, ep2=0.9459, s0=1988, s1=1118, s2=1.495, s3=0.2742, c0=144.1, c1=1.296, c2=632.5, cl=185.2, dr=4358, db=0.9303,
+             eb=1.449, wc=2.335, du=0.1451, rr=0.2384, pl=180.1, pd=822.1, pdl=182.4, pw=2.416, start=1237, bl=233)
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -219,7 +219,7 @@ def write(p, configs):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("files", nargs="+")
-    ap.add_argument("--configs", type=int, default=60)
+    ap.add_argument("--configs", type=int, default=60, help="0: all that were measured, as a family proposes them")
     ap.add_argument("--rounds", type=int, default=14, help="0: only judge the constants as they are")
     ap.add_argument("--seed", type=int, default=0, help="0: begin with the constants as they are, else near them")
     ap.add_argument("--held", default="")
@@ -233,8 +233,8 @@ def main():
     held = {tuple(map(int, s.split("x"))) for s in open(args.held).read().split()} if args.held else set()
     found = {shape: {c: t for c, t in times.items() if valid(shape, c)} for shape, times in found.items()}
     best = {shape: min(times.values()) for shape, times in found.items()}
-    configs = choose_configs({s: t for s, t in found.items() if s not in held}, best, args.configs)
-    model = Model(found, best, configs)
+    configs = choose_configs({s: t for s, t in found.items() if s not in held}, best, args.configs) if args.configs else []
+    model = Model(found, best, configs or {c for times in found.values() for c in times})
     known = [i for i, s in enumerate(found) if s not in held]
     p = fit(model, known, args.seed, args.rounds)
     print(", ".join("%s=%.4g" % x for x in p.items()))

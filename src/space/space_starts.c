@@ -7,7 +7,8 @@
  * starts count. First come the starts that won at sizes near those of the space, in the order of
  * the distance, which is the number of doublings and halvings of all sizes together. Then come the
  * starts without "At", which are for every size, in the order of the times that the author's rank
- * expects. Last come the starts from sizes farther away.
+ * expects; a family of them (space_family.h) is ranked member by member. Last come the starts from
+ * sizes farther away.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +17,12 @@
 
 #include "base/alloc.h"
 #include "space/rank.h"
-#include "space/space_body.h"
+#include "space/space_family.h"
 
 #define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */
 #define FAR  4.0 /* the distance beyond which a start is ignored */
+
+#define SAME_TIME 2e-3 /* the difference of two logarithms of expected times that means nothing */
 
 enum { NEARBY, FOR_EVERY_SIZE, FAR_AWAY };
 
@@ -125,14 +128,25 @@ static void make_default(ak_space *space, const ak_config *config)
     }
 }
 
+/* Returns true if a search gains nothing by the second start after the first: it is the same, or
+   the rank expects the same time of both, because they differ in what the rank does not know. */
+static bool repeats(const start *first, const start *second)
+{
+    return memcmp(&first->config, &second->config, sizeof first->config) == 0 ||
+           (first->kind == FOR_EVERY_SIZE && second->kind == FOR_EVERY_SIZE &&
+            fabs(first->amount - second->amount) < SAME_TIME);
+}
+
 static void keep(ak_space *space, const start *list, size_t count)
 {
+    const start *kept[AK_SPACE_STARTS_MAX];
     for (size_t i = 0; i < count && space->start_count < AK_SPACE_STARTS_MAX; i++) {
         bool known = false;
         for (size_t k = 0; k < space->start_count && !known; k++) {
-            known = memcmp(&space->starts[k], &list[i].config, sizeof list[i].config) == 0;
+            known = repeats(kept[k], &list[i]);
         }
         if (!known) {
+            kept[space->start_count] = &list[i];
             space->starts[space->start_count++] = list[i].config;
         }
     }
@@ -163,78 +177,99 @@ static ak_status read_near(double *near, const json_t *definition, const char *w
                          where);
 }
 
-/* The space, and all else that is needed to read a start. */
+/* The space, all else that is needed to read a start, and those that have been read. */
 typedef struct reading {
     const ak_space *space;
     const ak_space_spec *spec;
     ak_rank *rank; /* NULL if the space has no rank */
     double near;
+    size_t number; /* of the entry that is being read */
+    start *starts;
+    size_t count, capacity;
 } reading;
 
-/* Reads a start; *usable says whether it is valid here and its sizes are not too far away. */
-static ak_status read_start(start *out, bool *usable, const json_t *json, const reading *r,
-                            ak_error *err)
+static ak_status add_start(reading *r, const ak_config *config, int kind, double amount,
+                           ak_error *err)
+{
+    AK_DO(ak_grow((void **)&r->starts, &r->capacity, r->count + 1, sizeof r->starts[0], err));
+    r->starts[r->count] = (start){*config, kind, amount, r->count};
+    r->count++;
+    return AK_OK;
+}
+
+static ak_status add_member(void *context, const ak_config *member, ak_error *err)
+{
+    reading *r = context;
+    return add_start(r, member, FOR_EVERY_SIZE, ak_rank_log(r->rank, member), err);
+}
+
+/* Reads an entry with "Family", whose members are starts for every size. */
+static ak_status read_family(reading *r, const json_t *json, const char *where, ak_error *err)
+{
+    static const char *const keys[] = {"Family", "Where", NULL};
+    json_t *family = NULL, *conditions = NULL;
+    AK_DO(ak_json_only(json, keys, where, err));
+    AK_DO(ak_json_object_or_null(&family, json, "Family", where, err));
+    AK_DO(ak_json_array_or_null(&conditions, json, "Where", where, err));
+    return r->rank == NULL
+               ? ak_fail(err, AK_INVALID,
+                         "%s has a \"Family\", for which the file needs a \"Rank\"", where)
+               : ak_space_family(r->space, r->spec->constants, family, conditions, where,
+                                 add_member, r, err);
+}
+
+/* Reads an entry of "Starts". It adds nothing if the start is not valid here or its sizes are too
+   far away. */
+static ak_status read_start(reading *r, const json_t *json, ak_error *err)
 {
     static const char *const keys[] = {"At", "Config", NULL};
     char where[512];
-    json_t *at = NULL, *config = NULL;
-    (void)snprintf(where, sizeof where, "%.400s: start %zu", r->spec->where, out->order + 1);
-    ak_status status = AK_OK;
-    AK_TRY(json_is_object(json) ? ak_json_only(json, keys, where, err)
-                                : ak_fail(err, AK_INVALID, "%s must be an object", where));
-    AK_TRY(ak_json_object_or_null(&at, json, "At", where, err));
-    AK_TRY(ak_json_object_or_null(&config, json, "Config", where, err));
-    if (config == NULL || (at == NULL && r->rank == NULL)) {
+    json_t *at = NULL, *values = NULL;
+    ak_config config;
+    bool usable;
+    double distance;
+    (void)snprintf(where, sizeof where, "%.400s: start %zu", r->spec->where, r->number + 1);
+    if (!json_is_object(json)) {
+        return ak_fail(err, AK_INVALID, "%s must be an object", where);
+    }
+    if (json_object_get(json, "Family") != NULL) {
+        return read_family(r, json, where, err);
+    }
+    AK_DO(ak_json_only(json, keys, where, err));
+    AK_DO(ak_json_object_or_null(&at, json, "At", where, err));
+    AK_DO(ak_json_object_or_null(&values, json, "Config", where, err));
+    if (values == NULL || (at == NULL && r->rank == NULL)) {
         return ak_fail(err, AK_INVALID,
                        "%s needs \"Config\", and also \"At\" if the file has no \"Rank\"", where);
     }
-    AK_TRY(read_config(&out->config, usable, config, r->space, where, err));
+    AK_DO(read_config(&config, &usable, values, r->space, where, err));
     if (at == NULL) {
-        out->kind = FOR_EVERY_SIZE;
-        out->amount = ak_rank_log(r->rank, &out->config);
-    } else {
-        AK_TRY(distance_of(&out->amount, at, r->spec->constants, where, err));
-        out->kind = out->amount <= r->near ? NEARBY : FAR_AWAY;
-        *usable = *usable && out->amount <= FAR;
+        return usable ? add_member(r, &config, err) : AK_OK;
     }
-out:
-    return status;
+    AK_DO(distance_of(&distance, at, r->spec->constants, where, err));
+    return usable && distance <= FAR
+               ? add_start(r, &config, distance <= r->near ? NEARBY : FAR_AWAY, distance, err)
+               : AK_OK;
 }
 
 ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err)
 {
     reading r = {.space = space, .spec = spec};
-    json_t *list = NULL, *json;
-    size_t index, count = 0;
-    start *starts = NULL;
-    ak_status status = ak_json_array_or_null(&list, spec->definition, "Starts", spec->where, err);
-    if (status != AK_OK || list == NULL) {
-        return status;
+    json_t *list = NULL;
+    AK_DO(ak_json_array_or_null(&list, spec->definition, "Starts", spec->where, err));
+    if (list == NULL) {
+        return AK_OK;
     }
-    status = read_near(&r.near, spec->definition, spec->where, err);
-    if (status == AK_OK) {
-        status = ak_rank_open(&r.rank, space, spec->constants, spec->rank, spec->where, err);
+    ak_status status = AK_OK;
+    AK_TRY(read_near(&r.near, spec->definition, spec->where, err));
+    AK_TRY(ak_rank_open(&r.rank, space, spec->constants, spec->rank, spec->where, err));
+    for (; r.number < json_array_size(list); r.number++) {
+        AK_TRY(read_start(&r, json_array_get(list, r.number), err));
     }
-    if (status == AK_OK) {
-        starts = ak_alloc(json_array_size(list) + 1, sizeof *starts);
-        status = starts == NULL ? ak_fail_memory(err) : AK_OK;
-    }
-    json_array_foreach(list, index, json)
-    {
-        start found = {.order = index};
-        bool usable = false;
-        if (status == AK_OK) {
-            status = read_start(&found, &usable, json, &r, err);
-        }
-        if (status == AK_OK && usable) {
-            starts[count++] = found;
-        }
-    }
-    if (status == AK_OK) {
-        keep_best(space, starts, count, r.rank);
-    }
+    keep_best(space, r.starts, r.count, r.rank);
+out:
     ak_rank_close(r.rank);
-    ak_free(starts);
+    ak_free(r.starts);
     return status;
 }
 

@@ -1134,9 +1134,82 @@ static void test_starts(void **state)
     }
 }
 
+/* Families of starts: A of 1 to 4, B of 1, 2, 4, 8 and text C; at most 16 for A*B. */
+static const char with_family[] =
+    "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4]},"
+    " {\"Name\": \"B\", \"Type\": \"int\", \"Values\": [1, 2, 4, 8]},"
+    " {\"Name\": \"C\", \"Type\": \"string\", \"Values\": [\"x\", \"y\"]}],"
+    " \"Conditions\": [{\"Expression\": \"A*B <= 16\"}], \"Starts\": [%s]}";
+
+static void test_families(void **state)
+{
+    static const struct {
+        const char *entry, *rank, *expected; /* the default and the starts, or the message */
+    } cases[] = {
+        /* 99 becomes the greatest value that is valid beside this A */
+        {"{\"Family\": {\"A\": [1, 3, 4], \"B\": [99]}}", "A + B", "11x: 34x 44x 18x"},
+        /* an expression over earlier parameters and sizes; a number between two values */
+        {"{\"Family\": {\"A\": [2, 3], \"B\": [\"A*N\", 5]}}", "10*A + B", "11x: 24x 28x 34x"},
+        /* a condition of the family; what is not named has its default */
+        {"{\"Family\": {\"A\": [1, 2, 3, 4], \"B\": [2, 8]}, \"Where\": [\"A*B < 8\", \"A > 1\"]}",
+         "A", "11x: 22x 32x"},
+        /* texts are written as the language writes them */
+        {"{\"Family\": {\"A\": [1], \"C\": [\"'y' if N == 4 else 'x'\", \"'x'\"]}}",
+         "A*(1 if C == 'x' else 0.5)", "11y: 11y 11x"},
+        /* of members of which the same time is expected the first is kept, also beside others */
+        {"{\"Family\": {\"A\": [3, 2], \"B\": [4, 2]}}, {\"Config\": {\"A\": 4}}", "A",
+         "11x: 24x 34x 41x"},
+        /* no member is valid: there is no start */
+        {"{\"Family\": {\"A\": [0]}}", "A", "11x:"},
+        {"{\"Family\": {\"D\": [1]}}", "A", "there is no parameter \"D\""},
+        {"{\"Family\": {\"A\": 1}}", "A", "\"A\" needs a list of 1 to 64 alternatives"},
+        {"{\"Family\": {\"A\": []}}", "A", "\"A\" needs a list of 1 to 64 alternatives"},
+        {"{\"Family\": {\"A\": [null]}}", "A", "\"A\" needs numbers and expressions"},
+        {"{\"Family\": {\"A\": [\"B\"]}}", "A", "reads \"B\", which is declared later"},
+        {"{\"Family\": {\"A\": [\"Q\"]}}", "A", "reads \"Q\", which is neither"},
+        {"{\"Family\": {\"A\": [\"1//0\"]}}", "A", "division by zero"},
+        {"{\"Family\": {\"A\": [1]}, \"Where\": [7]}", "A", "\"Where\" is a list of expressions"},
+        {"{\"Family\": {\"A\": [1]}, \"At\": {\"N\": 1}}", "A", "\"At\""},
+        {"{\"Family\": {\"A\": [1]}}", NULL,
+         "has a \"Family\", for which the file needs a \"Rank\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_scope *facts = ak_scope_new(NULL);
+        json_t *definition;
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        const ak_config *starts;
+        ak_config first;
+        char json[1024], text[128];
+        (void)snprintf(json, sizeof json, with_family, cases[i].entry);
+        assert_int_equal(ak_scope_set_int(facts, "N", 4, NULL), AK_OK);
+        assert_int_equal(ak_json_parse(&definition, json, strlen(json), "test.json", NULL), AK_OK);
+        ak_space_spec spec = {.definition = definition, .constants = facts, .rank = cases[i].rank};
+        if (ak_space_build(&space, &spec, &err) == AK_OK) {
+            static const int b[] = {1, 2, 4, 8};
+            ak_space_default(&first, space);
+            int used = snprintf(text, sizeof text, "%d%d%c:", first.at[0] + 1, b[first.at[1]],
+                                "xy"[first.at[2]]);
+            size_t count = ak_space_starts(&starts, space);
+            for (size_t k = 0; k < count; k++) {
+                used += snprintf(text + used, sizeof text - (size_t)used, " %d%d%c",
+                                 starts[k].at[0] + 1, b[starts[k].at[1]], "xy"[starts[k].at[2]]);
+            }
+            assert_string_equal(text, cases[i].expected);
+        } else if (strstr(err.text, cases[i].expected) == NULL) {
+            fail_msg("%s: %s", cases[i].entry, err.text);
+        }
+        ak_space_free(space);
+        json_decref(definition);
+        ak_scope_free(facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_families),
         cmocka_unit_test(test_random_spaces),
         cmocka_unit_test(test_small_space),
         cmocka_unit_test(test_default_is_repaired),

@@ -1,0 +1,31 @@
+/*
+ * space_family.h: configurations that an author describes together, by alternatives for each
+ * parameter instead of one by one. Internal to space/.
+ *
+ *     {"Family": {"SWAP": [0, 1], "TILE": [64, 128, "M/4"], "num_stages": [99]},
+ *      "Where": ["TILE*(SWAP + 1) <= 128"]}
+ *
+ * An alternative is a number or an expression over the parameters declared before this one, the
+ * sizes and the device facts. A number that the parameter cannot have there becomes the next
+ * smaller value that it can; if there is none, the alternative is left out. A text must be one of
+ * the parameter's values, in quotes of the expression. A parameter that the family does not name
+ * has its default or, where that is not valid, the only value that is. A member of the family
+ * fulfils all conditions of the space, and all of "Where".
+ */
+#ifndef AK_SPACE_SPACE_FAMILY_H
+#define AK_SPACE_SPACE_FAMILY_H
+
+#include "space/space_body.h"
+
+#define AK_FAMILY_MAX 100000 /* members; more is AK_LIMIT */
+
+/* Receives a member. */
+typedef ak_status (*ak_family_take)(void *context, const ak_config *member, ak_error *err);
+
+/* Gives all members of the family, each once. `constants` holds sizes and device facts; `where`
+   begins messages. `family` is an object, `conditions` an array or NULL. */
+ak_status ak_space_family(const ak_space *space, const ak_scope *constants, const json_t *family,
+                          const json_t *conditions, const char *where, ak_family_take take,
+                          void *context, ak_error *err);
+
+#endif
