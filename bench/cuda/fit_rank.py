@@ -24,9 +24,10 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=0.8954, sm=0.7739, ba=0.4762, bb=0.1784, l2=46.27, f1=1.327, f3=0.5884, fp=1.053, q=4.498, lat=3166, epp=316.4, ep0=31.42,
-             ep1=8.893, ep2=0.9459, s0=1988, s1=1118, s2=1.495, s3=0.2742, c0=144.1, c1=1.296, c2=632.5, cl=185.2, dr=4358, db=0.9303,
-             eb=1.449, wc=2.335, du=0.1451, rr=0.2384, pl=180.1, pd=822.1, pdl=182.4, pw=2.416, start=1237, bl=233)
+START = dict(t0=0.8954, sm=0.7739, ba=0.4762, bb=0.1784, l2=46.27, f1=1.327, f3=0.5884, fp=1.053, q=4.498, lat=3166,
+             epp=316.4, ep0=11.97, ep1=8.893, ep2=0.9459, s0=1945, s1=1354, s2=1.495, s3=0.2742, c0=144.1, c1=1.296, c2=632.5,
+             cl=185.2, dr=4358, db=0.9303, eb=1.449, wc=2.335, du=0.09673, rr=0.2384, pl=180.1, pd=822.1, pdl=182.4, pw=2.416,
+             start=1237, bl=233)
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -35,7 +36,7 @@ def expression(p):
     rows = "((M + BLOCK_SIZE_M*CLUSTER_M - 1)//(BLOCK_SIZE_M*CLUSTER_M))"
     tiles = "(%s*((N + BLOCK_SIZE_N*CLUSTER_N - 1)//(BLOCK_SIZE_N*CLUSTER_N)))" % rows
     blocks = "(%s*SPLIT_K*%s)" % (tiles, clusters)
-    places = "((sm_count - (0 if %s <= 2 else 8 if %s <= 4 else 12))*BLOCKS_PER_SM)" % (clusters, clusters)
+    places = "((sm_count - (0 if %s <= 2 else 12))*BLOCKS_PER_SM)" % clusters
     waves = "((%s + %s - 1)//%s)" % (blocks, places, places)
     held = "min(%s, %s)" % (blocks, places)
     sharing = "min(BLOCKS_PER_SM, (%s + sm_count - 1)//sm_count)" % blocks
