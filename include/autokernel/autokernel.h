@@ -595,11 +595,12 @@ typedef struct ak_noise {
 
 /* A candidate of a comparison: a configuration or a library. */
 typedef struct ak_compared {
-    char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
-    char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for configurations */
-    char *config;  /* NULL for libraries */
-    char *library; /* its name in --libraries: "cublaslt-best"; NULL for configurations */
-    char *reason;  /* why it failed, in one line; NULL if it did not */
+    char *name;          /* "tuned", "default", or the library: "OpenBLAS" */
+    char *version;       /* with the core type: "0.3.21 Cooperlake"; NULL for configurations */
+    char *config;        /* NULL for libraries */
+    char *library;       /* its name in --libraries: "cublaslt-best"; NULL for configurations */
+    const ak_task *task; /* the one in ak_compare_options that `config` is of; NULL: the task */
+    char *reason;        /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
     /* Speed relative to the reference: the fastest library or, without one, the default. */
@@ -781,6 +782,10 @@ typedef struct ak_comparison {
 typedef struct ak_compare_options {
     const ak_config *configs; /* `count` of them, of the task's space */
     const char *const *names; /* one for each configuration */
+    /* One for each configuration: the task whose space it is of, NULL for the task itself. Such a
+       task has another implementation, but the same problem, size, dtype, options and device. NULL:
+       all configurations are of the task itself. */
+    const ak_task *const *tasks;
     size_t count;
     bool baselines; /* include the installed vendor libraries */
     double seconds; /* measuring time for all candidates together; 0: 1 second for each, and more if

@@ -88,6 +88,8 @@ typedef void (*ak_baseline_visitor)(void *context, const char *name, const char 
 
 /* What to load: either an artifact or a baseline. */
 typedef struct ak_load {
+    const ak_task *task; /* has the artifact's implementation; outlives the runnable; NULL: the task
+                            that the device was opened for */
     const char *artifact;
     const char *baseline; /* "openblas", "openblas:Haswell" */
     const char *symbol;   /* entry of the artifact; NULL: "ak_kernel" */

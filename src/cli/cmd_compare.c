@@ -7,8 +7,8 @@
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/reported.h"
+#include "cli/several.h"
 #include "cli/size_list.h"
-#include "cli/task_args.h"
 
 #define SECONDS_DEFAULT 5.0
 
@@ -38,19 +38,49 @@ out:
     return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
-static ak_status print(const ak_comparison *comparison, const ak_task *task, const search *best,
-                       const ak_args *args, ak_error *err)
+/* The comparison at one size: the implementations that take part, and their configurations. The
+   texts of `names` are constants, or belong to `candidates` or `texts`. */
+typedef struct compared {
+    ak_several several;
+    ak_task *task[AK_SEVERAL_MAX];
+    search best[AK_SEVERAL_MAX];
+    ak_config configs[AK_CONFIGS_MAX];
+    const ak_task *of[AK_CONFIGS_MAX]; /* the task of each configuration; NULL: the first */
+    const char *names[AK_CONFIGS_MAX];
+    char texts[AK_CONFIGS_MAX][160];
+    ak_candidate candidates[AK_CONFIGS_MAX]; /* those of --config */
+    size_t count;
+    ak_comparison comparison;
+} compared;
+
+static void close_compared(compared *c)
 {
+    for (size_t i = 0; i < AK_SEVERAL_MAX; i++) {
+        ak_trial_clear(&c->best[i].trial);
+        ak_task_close(c->task[i]);
+    }
+    ak_comparison_clear(&c->comparison);
+    ak_several_free(&c->several);
+}
+
+static ak_status print(const ak_comparison *comparison, const compared *c, ak_error *err)
+{
+    const ak_args *args = c->several.parts[0].args;
+    const ak_task *task = c->task[0];
+    const search *best = &c->best[0];
     if (ak_args_has(args, AK_OPTION_JSON)) {
         char *text = NULL;
         ak_status status = ak_comparison_json(&text, comparison, task, err);
         return ak_out_document(status, text);
     }
     ak_task_print(task);
+    for (size_t i = 1; i < c->several.count; i++) {
+        ak_out("in turns with implementation %s\n", c->several.parts[i].name);
+    }
     ak_compared_print(comparison->candidates, comparison->count, &comparison->placement, task);
     ak_summary_print(comparison);
     ak_out("\n");
-    if (best->given) {
+    if (c->several.count > 1 || best->given) {
         ak_next_on_task("tune", "find the best", args, task, true);
         return AK_OK;
     }
@@ -62,72 +92,94 @@ static ak_status print(const ak_comparison *comparison, const ak_task *task, con
     return AK_OK;
 }
 
-/* The comparison at one size. */
-typedef struct compared {
-    ak_task *task;
-    ak_comparison comparison;
-    search best;
-} compared;
-
-/* The configurations to compare with the libraries. The texts of `names` are constants or belong to
-   `candidates`. */
-typedef struct entries {
-    ak_config configs[AK_CONFIGS_MAX];
-    const char *names[AK_CONFIGS_MAX];
-    ak_candidate candidates[AK_CONFIGS_MAX]; /* those of --config */
-    size_t count;
-} entries;
-
-/* Takes the configurations of --config or, without any, the default and the best of the archive. */
-static ak_status choose_entries(entries *e, search *best, const ak_args *args, const ak_task *task,
-                                ak_archive *archive, ak_error *err)
+/* Takes the configurations of --config for an implementation or, without any, its default and the
+   best of the archive. */
+static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, ak_error *err)
 {
+    const ak_task *task = c->task[part];
+    search *best = &c->best[part];
+    const size_t first = c->count;
+    size_t count = 0;
     best->space = ak_task_space(task);
-    best->given = args->config_count > 0;
+    best->given = c->several.parts[part].args->config_count > 0;
     if (best->given) {
-        ak_status status = ak_args_candidates(e->candidates, &e->count, args, task, err);
-        for (size_t i = 0; status == AK_OK && i < e->count; i++) {
-            e->configs[i] = e->candidates[i].config;
-            e->names[i] = e->candidates[i].name;
+        ak_candidate *list = ak_alloc(AK_CONFIGS_MAX, sizeof *list);
+        ak_status status =
+            list == NULL ? ak_fail_memory(err)
+                         : ak_args_candidates(list, &count, c->several.parts[part].args, task, err);
+        for (size_t i = 0; status == AK_OK && i < count && c->count < AK_CONFIGS_MAX; i++) {
+            c->candidates[c->count] = list[i];
+            c->configs[c->count] = list[i].config;
+            c->names[c->count] = c->candidates[c->count].name;
+            c->count++;
         }
-        return status;
+        ak_free(list);
+        if (status != AK_OK && c->several.count > 1) {
+            status = ak_fail_within(err, "implementation %s", c->several.parts[part].name);
+        }
+        AK_DO(status);
+    } else {
+        AK_DO(find_best(best, task, archive, err));
+        ak_config fallback;
+        ak_space_default(&fallback, best->space);
+        bool same = best->found && memcmp(&fallback, &best->config, sizeof fallback) == 0;
+        count = best->found && !same ? 2 : 1;
+        for (size_t i = 0; i < count && c->count < AK_CONFIGS_MAX; i++) {
+            c->configs[c->count] = i == 0 ? fallback : best->config;
+            c->names[c->count++] = i == 1 ? "best" : same ? "best = default" : "default";
+        }
     }
-    ak_space_default(&e->configs[0], best->space);
-    e->names[0] = "default";
-    e->count = 1;
-    ak_status status = find_best(best, task, archive, err);
-    if (status == AK_OK && best->found) {
-        bool same = memcmp(&e->configs[0], &best->config, sizeof best->config) == 0;
-        e->configs[1] = best->config;
-        e->names[1] = "best";
-        e->names[0] = same ? "best = default" : "default";
-        e->count = same ? 1 : 2;
+    for (size_t i = first; i < c->count && c->several.count > 1; i++) {
+        (void)snprintf(c->texts[i], sizeof c->texts[i], "%s %s", c->several.parts[part].name,
+                       c->names[i]);
+        c->names[i] = c->texts[i];
+        c->of[i] = part == 0 ? NULL : task;
     }
-    return status;
+    return first + count <= AK_CONFIGS_MAX
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "at most %d configurations at once", AK_CONFIGS_MAX);
+}
+
+/* Opens the tasks of all implementations at one size (NULL: that of the options) and chooses their
+   configurations. */
+static ak_status open_compared(compared *c, const ak_args *args, ak_archive *archive,
+                               const char *size, ak_error *err)
+{
+    AK_DO(ak_several_split(&c->several, args, err));
+    for (size_t i = 0; i < c->several.count; i++) {
+        ak_several_part *part = &c->several.parts[i];
+        part->args->text[AK_OPTION_SIZE] = size == NULL ? args->text[AK_OPTION_SIZE] : size;
+        if (i == 0) {
+            AK_DO(ak_args_task(&c->task[0], part->args, err));
+            AK_DO(ak_args_measured_task(&c->task[0], part->args, archive, true, err));
+        } else {
+            AK_DO(ak_several_task(&c->task[i], part, c->task[0], err));
+        }
+        ak_task_set_cancel(c->task[i], &ak_interrupted);
+        AK_DO(choose_configs(c, i, archive, err));
+    }
+    return AK_OK;
+}
+
+static ak_compare_options options_of(const compared *c)
+{
+    const ak_args *args = c->several.parts[0].args;
+    return (ak_compare_options){.configs = c->configs,
+                                .names = c->names,
+                                .tasks = c->of,
+                                .count = c->count,
+                                .baselines = true,
+                                .seconds = ak_args_has(args, AK_OPTION_TIME)
+                                               ? args->number[AK_OPTION_TIME]
+                                               : SECONDS_DEFAULT};
 }
 
 static ak_status compare_size(compared *c, const ak_args *args, ak_archive *archive,
                               const char *size, ak_error *err)
 {
-    ak_args mine = *args;
-    mine.text[AK_OPTION_SIZE] = size == NULL ? mine.text[AK_OPTION_SIZE] : size;
-    entries *e = ak_alloc(1, sizeof *e);
-    ak_status status = AK_OK;
-    AK_TRY(e == NULL ? ak_fail_memory(err) : ak_args_task(&c->task, &mine, err));
-    AK_TRY(ak_args_measured_task(&c->task, &mine, archive, true, err));
-    AK_TRY(choose_entries(e, &c->best, &mine, c->task, archive, err));
-    double seconds =
-        ak_args_has(args, AK_OPTION_TIME) ? args->number[AK_OPTION_TIME] : SECONDS_DEFAULT;
-    ak_task_set_cancel(c->task, &ak_interrupted);
-    const ak_compare_options options = {.configs = e->configs,
-                                        .names = e->names,
-                                        .count = e->count,
-                                        .baselines = true,
-                                        .seconds = seconds};
-    AK_TRY(ak_compare(&c->comparison, c->task, &options, err));
-out:
-    ak_free(e);
-    return status;
+    AK_DO(open_compared(c, args, archive, size, err));
+    const ak_compare_options options = options_of(c);
+    return ak_compare(&c->comparison, c->task[0], &options, err);
 }
 
 /* Fails if a configuration failed. The failure of a library is only shown in the table. */
@@ -146,9 +198,7 @@ static ak_status check_candidates(const ak_comparison *comparison, const char *k
 
 /* What show() needs to print each comparison. */
 typedef struct shown {
-    const ak_args *args;
-    const ak_task *task;
-    const search *best;
+    const compared *of;
     size_t count; /* comparisons shown so far */
     ak_status status;
     ak_error *err;
@@ -157,60 +207,73 @@ typedef struct shown {
 static bool show(void *context, ak_comparison *comparison)
 {
     shown *s = context;
-    s->status = print(comparison, s->task, s->best, s->args, s->err);
+    s->status = print(comparison, s->of, s->err);
     s->count++;
     (void)fflush(stdout); /* the next comparison takes a while */
     if (s->status == AK_OK) {
-        s->status = check_candidates(comparison, s->args->operand[0], s->err);
+        s->status = check_candidates(comparison, s->of->several.parts[0].args->operand[0], s->err);
     }
     return s->status == AK_OK;
 }
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Finds the fastest library (NULL if none worked) and the configuration, which comes last. */
-static void pick(const ak_compared **library, const ak_compared **mine, const compared *c)
+/* Finds the fastest library; NULL if none worked. */
+static const ak_compared *pick_library(const compared *c)
 {
-    *library = NULL;
-    *mine = NULL;
+    const ak_compared *library = NULL;
     for (size_t i = 0; i < c->comparison.count; i++) {
         const ak_compared *one = &c->comparison.candidates[i];
-        if (one->library != NULL && one->ratio_low == 1 && one->ratio_high == 1) {
-            *library = one;
-        }
-        *mine = one->library == NULL ? one : *mine;
+        library =
+            one->library != NULL && one->ratio_low == 1 && one->ratio_high == 1 ? one : library;
     }
+    return library;
 }
 
+/* Adds the row of a configuration; `mine` is NULL if there is none. */
+static void add_size_row(ak_table *table, const compared *c, const ak_compared *mine)
+{
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    const ak_compared *library = pick_library(c);
+    ak_table_cell(table, "%s", ak_task_size(c->task[0]));
+    ak_table_cell(table, "%s", mine == NULL ? "-" : mine->name);
+    ak_table_cell(table, "%s", ak_show_real(a, mine == NULL ? 0 : mine->median_ms));
+    ak_table_cell(table, "%s", ak_show_percent(a, mine == NULL ? 0 : mine->efficiency));
+    ak_table_cell(table, "%s", library == NULL ? "-" : library->name);
+    ak_table_cell(table, "%s", ak_show_real(a, library == NULL ? 0 : library->median_ms));
+    bool several = c->several.count > 1; /* without a library, the first of them is the reference */
+    bool known = (library != NULL || several) && mine != NULL && mine->ratio_high > 0;
+    ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
+    if (known) {
+        ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
+                      ak_show_ratio(b, mine->ratio_high), ak_verdict_words(mine->verdict));
+    } else {
+        ak_table_cell(table, "-");
+    }
+    ak_table_cell(table, "%s", mine == NULL || mine->reason == NULL ? "" : mine->reason);
+}
+
+/* Prints a row for the last configuration of each size or, with several implementations, for every
+   configuration. */
 static void print_sizes(const compared *list, size_t count)
 {
     ak_table table;
-    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     ak_table_begin(&table, "size", "measured", ">ms", ">roofline", "library", ">its ms", ">speed",
                    "95 % interval", "_", NULL);
     for (size_t i = 0; i < count; i++) {
-        const ak_compared *library, *mine;
-        pick(&library, &mine, &list[i]);
-        ak_table_cell(&table, "%s", ak_task_size(list[i].task));
-        ak_table_cell(&table, "%s", mine == NULL ? "-" : mine->name);
-        ak_table_cell(&table, "%s", ak_show_real(a, mine == NULL ? 0 : mine->median_ms));
-        ak_table_cell(&table, "%s", ak_show_percent(a, mine == NULL ? 0 : mine->efficiency));
-        ak_table_cell(&table, "%s", library == NULL ? "-" : library->name);
-        ak_table_cell(&table, "%s", ak_show_real(a, library == NULL ? 0 : library->median_ms));
-        bool known = library != NULL && mine != NULL && mine->ratio_high > 0;
-        ak_table_cell(&table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
-        if (known) {
-            ak_table_cell(&table, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
-                          ak_show_ratio(b, mine->ratio_high), ak_verdict_words(mine->verdict));
-        } else {
-            ak_table_cell(&table, "-");
+        const ak_comparison *comparison = &list[i].comparison;
+        for (size_t k = 0; k < comparison->count; k++) {
+            bool last = k + 1 == comparison->count;
+            if (last || (list[i].several.count > 1 && comparison->candidates[k].library == NULL)) {
+                add_size_row(&table, &list[i], &comparison->candidates[k]);
+            }
         }
-        ak_table_cell(&table, "%s", mine == NULL || mine->reason == NULL ? "" : mine->reason);
     }
     ak_table_print(&table);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < list[i].comparison.warning_count; k++) {
-            ak_out("warning: %s: %s\n", ak_task_size(list[i].task), list[i].comparison.warnings[k]);
+            ak_out("warning: %s: %s\n", ak_task_size(list[i].task[0]),
+                   list[i].comparison.warnings[k]);
         }
     }
 }
@@ -222,7 +285,7 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
     for (size_t i = 0; i < count && good; i++) {
         char *text = NULL;
         json_t *row = NULL;
-        good = ak_comparison_json(&text, &list[i].comparison, list[i].task, err) == AK_OK &&
+        good = ak_comparison_json(&text, &list[i].comparison, list[i].task[0], err) == AK_OK &&
                ak_json_parse(&row, text, strlen(text), "comparison", err) == AK_OK &&
                json_array_append_new(rows, row) == 0;
         ak_text_free(text);
@@ -277,9 +340,7 @@ static int run_sizes(const ak_args *args)
         status = check_candidates(&list[i].comparison, args->operand[0], &err);
     }
     for (size_t i = 0; list != NULL && i < sizes.count; i++) {
-        ak_comparison_clear(&list[i].comparison);
-        ak_trial_clear(&list[i].best.trial);
-        ak_task_close(list[i].task);
+        close_compared(&list[i]);
     }
     ak_free(list);
     ak_size_list_free(&sizes);
@@ -290,40 +351,33 @@ static int run_sizes(const ak_args *args)
 static int run_one(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_task *task = NULL;
     ak_archive *archive = NULL;
-    search best = {0};
     shown s = {0};
-    entries *e = ak_alloc(1, sizeof *e);
+    compared *c = ak_alloc(1, sizeof *c);
     ak_status status = AK_OK;
-    AK_TRY(e == NULL ? ak_fail_memory(&err) : ak_args_task(&task, args, &err));
+    AK_TRY(c == NULL ? ak_fail_memory(&err) : AK_OK);
     AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(ak_args_measured_task(&task, args, archive, true, &err));
-    AK_TRY(choose_entries(e, &best, args, task, archive, &err));
-    if (best.trial.config != NULL && !ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_say_environment(archive, &best.trial, &err));
+    AK_TRY(open_compared(c, args, archive, NULL, &err));
+    for (size_t i = 0; i < c->several.count && !ak_args_has(args, AK_OPTION_JSON); i++) {
+        if (c->best[i].trial.config != NULL) {
+            AK_TRY(ak_say_environment(archive, &c->best[i].trial, &err));
+        }
     }
-    double seconds =
-        ak_args_has(args, AK_OPTION_TIME) ? args->number[AK_OPTION_TIME] : SECONDS_DEFAULT;
     double wanted = args->number[AK_OPTION_REPEATS];
-    ak_task_set_cancel(task, &ak_interrupted);
-    s = (shown){.args = args, .task = task, .best = &best, .err = &err};
-    const ak_compare_options options = {.configs = e->configs,
-                                        .names = e->names,
-                                        .count = e->count,
-                                        .baselines = true,
-                                        .seconds = seconds};
-    AK_TRY(ak_compare_each(task, &options, wanted > 0 ? (size_t)wanted : 1, show, &s, &err));
+    s = (shown){.of = c, .err = &err};
+    const ak_compare_options options = options_of(c);
+    AK_TRY(ak_compare_each(c->task[0], &options, wanted > 0 ? (size_t)wanted : 1, show, &s, &err));
     AK_TRY(s.status);
 out:
     if (status == AK_CANCELLED) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
                       s.count == 0 ? "nothing is known yet" : "what was shown is whole");
     }
-    ak_trial_clear(&best.trial);
-    ak_task_close(task);
+    if (c != NULL) {
+        close_compared(c);
+    }
     ak_archive_close(archive);
-    ak_free(e);
+    ak_free(c);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
@@ -374,20 +428,26 @@ const ak_command ak_cmd_compare = {
              "one for this kernel, size, type and device in turns, so that a slow phase of the "
              "machine affects all of them alike. With --config, the given configurations take the "
              "place of the last two.\n\n"
+             "--impl may name several implementations for the same device: triton,cuda_sm90. "
+             "A configuration names its implementation before a colon, 'cuda_sm90:default'; one "
+             "that names none belongs to the first. An implementation without a configuration "
+             "takes part with its default and its best archived one.\n\n"
              "Speeds are relative to the fastest library or, without one, to the first "
              "configuration. The last configuration is measured twice, as a control: a difference "
              "that is no larger than the control's, or below 1 %, is a tie. A ratio whose interval "
              "is wider than 20 % is not decided.\n\n"
-             "--sizes prints one line for each size, about the last configuration. --time is the "
-             "whole time of one size (default 5s). --repeats repeats the comparison, each time "
-             "with new processes.\n\n"
+             "--sizes prints one line for each size, about the last configuration; with several "
+             "implementations, a line for each configuration. --time is the whole time of one size "
+             "(default 5s). --repeats repeats the comparison, each time with new processes.\n\n"
              "With two runs nothing is measured: it prints side by side what each found, and what "
              "differs in their configurations and environments, in a format of 'report'. With one "
              "run it lists the versions of the kernel in all runs of its task: what each version "
              "reached, how fast the run's best was in it, and which lines changed.",
-    .examples = "  autokernel compare matmul --size 64\n"
-                "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
-                "  autokernel compare matmul --size 256 --config default --config KC=128\n"
-                "  autokernel compare matmul --sizes '64;96;128' --time 2s\n",
+    .examples =
+        "  autokernel compare matmul --size 64\n"
+        "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
+        "  autokernel compare matmul --size 256 --config default --config KC=128\n"
+        "  autokernel compare matmul --sizes '64;96;128' --time 2s\n"
+        "  autokernel compare matmul --dtype bf16 --impl triton,cuda_sm90 --device cuda:0\n",
     .run = run,
 };

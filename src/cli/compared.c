@@ -110,13 +110,20 @@ static void speed_cells(ak_table *table, const ak_compared *c)
     }
 }
 
+/* Returns whether a name says "default" already: "default", or "cuda_sm90 default". */
+static bool is_default(const char *name)
+{
+    const char *last = strrchr(name, ' ');
+    return strcmp(last == NULL ? name : last + 1, "default") == 0 && strchr(name, '=') == NULL;
+}
+
 /* Adds why the candidate failed or, for a configuration, what it changes. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
     if (c->median_ms <= 0) {
         ak_table_cell(table, "%s", c->reason == NULL ? "" : c->reason);
-    } else if (c->config == NULL || strcmp(c->name, "default") == 0) {
+    } else if (c->config == NULL || is_default(c->name)) {
         ak_table_cell(table, "%s", "");
     } else if (base == NULL) {
         ak_table_cell(table, "%s", c->config);
@@ -142,6 +149,15 @@ typedef struct compared_rows {
     const ak_task *task;
 } compared_rows;
 
+/* Gives the default configuration of a task; NULL if memory is out. The caller frees it. */
+static void default_text(char **out, const ak_task *task)
+{
+    ak_config fallback;
+    *out = NULL;
+    ak_space_default(&fallback, ak_task_space(task));
+    (void)ak_config_text(out, ak_task_space(task), &fallback, NULL);
+}
+
 static void add_row(ak_table *table, const compared_rows *rows, const ak_compared *c)
 {
     char a[AK_NUMBER_BYTES];
@@ -159,7 +175,12 @@ static void add_row(ak_table *table, const compared_rows *rows, const ak_compare
     ak_table_cell(table, "%s", ak_show_real(a, rows->bytes ? c->gbs : c->tflops));
     ak_table_cell(table, "%s", ak_show_percent(a, c->efficiency));
     speed_cells(table, c);
-    below_cell(table, c, rows->base);
+    char *base = NULL;
+    if (c->task != NULL) {
+        default_text(&base, c->task);
+    }
+    below_cell(table, c, c->task != NULL ? base : rows->base);
+    ak_free(base);
 }
 
 /* Adds the candidates by their rank, then those that failed, then the libraries. */
@@ -207,10 +228,8 @@ static void print_paired(const ak_compared *list, size_t count)
 void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
                        const ak_task *task)
 {
-    ak_config fallback;
-    char *base = NULL;
-    ak_space_default(&fallback, ak_task_space(task));
-    (void)ak_config_text(&base, ak_task_space(task), &fallback, NULL); /* NULL if memory is out */
+    char *base;
+    default_text(&base, task);
     ak_table table;
     bool bytes = placement->memory_bound;
     char value[AK_OBJECTIVE_NAME_BYTES + 32];

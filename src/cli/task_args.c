@@ -18,7 +18,8 @@ typedef struct best_file {
     json_t *document;
     const char *kernel;
     char size[ASSIGNMENTS_BYTES], choices[ASSIGNMENTS_BYTES];
-    ak_trial trial; /* the trial of "#5" */
+    char implementation[64]; /* that --config names before a ':' */
+    ak_trial trial;          /* the trial of "#5" */
 } best_file;
 
 /* Writes {"M": 64, "N": 64} as "M=64,N=64"; "" if there is no such member. */
@@ -105,7 +106,8 @@ static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *tex
     AK_DO(find_trial(&file->trial, text, args, err));
     const ak_trial *trial = &file->trial;
     file->kernel = trial->kernel;
-    spec->implementation = trial->implementation;
+    spec->implementation =
+        file->implementation[0] == 0 ? trial->implementation : file->implementation;
     spec->device = trial->device;
     spec->dtype = trial->dtype;
     spec->size = trial->size;
@@ -113,12 +115,31 @@ static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *tex
     return AK_OK;
 }
 
+/* The value of a parameter may have a ':', but that comes behind its '='. */
+size_t ak_config_prefix(const char *text)
+{
+    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && text[length] == ':' ? length + 1 : 0;
+}
+
+size_t ak_config_length(const char *text)
+{
+    return text[ak_config_prefix(text)] == '@' ? strlen(text) : strcspn(text, ";");
+}
+
 static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *args, ak_error *err)
 {
     const char *trial = NULL;
     for (size_t i = 0; i < args->config_count && file->path == NULL; i++) {
-        file->path = args->config[i][0] == '@' ? args->config[i] + 1 : NULL;
-        trial = args->config[i][0] == '#' && trial == NULL ? args->config[i] : trial;
+        size_t prefix = ak_config_prefix(args->config[i]);
+        const char *text = args->config[i] + prefix;
+        file->path = text[0] == '@' ? text + 1 : NULL;
+        trial = text[0] == '#' && trial == NULL ? text : trial;
+        if (prefix > 0 && file->implementation[0] == 0) {
+            (void)snprintf(file->implementation, sizeof file->implementation, "%.*s",
+                           (int)prefix - 1, args->config[i]);
+            spec->implementation = file->implementation;
+        }
     }
     if (file->path == NULL && trial != NULL) {
         file->path = trial;
@@ -149,6 +170,9 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
     for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
         AK_TRY(ak_json_string_or(members[m].to, file->document, members[m].key, NULL, file->path,
                                  err));
+    }
+    if (file->implementation[0] != 0) {
+        spec->implementation = file->implementation;
     }
     AK_TRY(read_assignments(file->size, file, "size", err));
     AK_TRY(read_assignments(file->choices, file, "choices", err));
@@ -201,6 +225,13 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     ak_task *task = NULL;
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
+    if (status == AK_OK && spec.implementation != NULL &&
+        strchr(spec.implementation, ',') != NULL) {
+        status = ak_fail(err, AK_INVALID,
+                         "--impl %.100s: one implementation at a time; 'autokernel compare' takes "
+                         "several",
+                         spec.implementation);
+    }
     status = status == AK_OK ? refuse_simulated(&file, spec.device, args, err) : status;
     if (status == AK_OK) {
         status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
@@ -307,6 +338,15 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
                                 const ak_task *task, ak_error *err)
 {
     const ak_space *space = ak_task_space(task);
+    size_t prefix = ak_config_prefix(text);
+    const char *mine = ak_task_implementation(task);
+    if (prefix > 0 && (strlen(mine) != prefix - 1 || strncmp(text, mine, prefix - 1) != 0)) {
+        return ak_fail(err, AK_INVALID,
+                       "--config %.160s: this configuration is for another implementation than %s; "
+                       "'autokernel compare' takes several",
+                       text, mine);
+    }
+    text += prefix;
     if (strcmp(text, "default") == 0) {
         ak_space_default(&out->config, space);
         (void)snprintf(out->name, sizeof out->name, "default");
@@ -317,7 +357,10 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
         ak_status status = find_trial(&trial, text, args, err);
         if (status == AK_OK) {
             (void)snprintf(out->name, sizeof out->name, "%s", text);
-            status = ak_config_parse(&out->config, space, trial.config, err);
+            status = strcmp(trial.implementation, mine) == 0
+                         ? ak_config_parse(&out->config, space, trial.config, err)
+                         : ak_fail(err, AK_INVALID, "it is of implementation %.60s, not of %s",
+                                   trial.implementation, mine);
         }
         ak_trial_clear(&trial);
         return status;
@@ -336,7 +379,7 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
 {
     ak_status status = AK_OK;
     while (status == AK_OK && *text != 0) {
-        size_t length = text[0] == '@' ? strlen(text) : strcspn(text, ";");
+        size_t length = ak_config_length(text);
         char *part = ak_strndup(text, length);
         if (part == NULL) {
             return ak_fail_memory(err);

@@ -27,6 +27,11 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
+/* Return the length of "NAME:" with which a configuration names its implementation, 0 if it names
+   none; and that of the configuration at the begin of a --config, which may hold several. */
+size_t ak_config_prefix(const char *text);
+size_t ak_config_length(const char *text);
+
 /* A configuration to measure or check, with the name that tables show. */
 typedef struct ak_candidate {
     ak_config config;

@@ -12,6 +12,7 @@ typedef struct ak_evaluator ak_evaluator; /* loaded.h */
 bool ak_evaluator_lost(const ak_evaluator *evaluator);
 
 typedef struct ak_judge_candidate {
+    const ak_task *task;  /* with the implementation of `config`; NULL: the evaluator's task */
     const char *artifact; /* NULL: a baseline */
     const char *symbol;   /* the artifact's entry; NULL: "ak_kernel" or what the space says */
     ak_config config;

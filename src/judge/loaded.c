@@ -37,12 +37,18 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
     }
 }
 
+const ak_task *ak_loaded_task(const ak_loaded *r)
+{
+    return r->candidate->task != NULL ? r->candidate->task : r->e->task;
+}
+
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
                          int64_t timeout_ns, ak_error *err)
 {
     assert((candidate->artifact == NULL) != (candidate->baseline == NULL)); /* one or the other */
     *r = (ak_loaded){.e = e, .candidate = candidate, .timeout_ns = timeout_ns};
-    ak_load load = {.artifact = candidate->artifact,
+    ak_load load = {.task = candidate->task,
+                    .artifact = candidate->artifact,
                     .baseline = candidate->baseline,
                     .symbol = candidate->symbol};
     for (size_t i = 0; i < e->sets; i++) {
@@ -78,7 +84,8 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 {
     assert(r->runnable != NULL && iterations > 0);
     ak_evaluator *e = r->e;
-    ak_launch launch = {.task = e->task,
+    const ak_task *task = ak_loaded_task(r);
+    ak_launch launch = {.task = task,
                         .shape = &stage->shape,
                         .offset = stage->offset,
                         .threads = THREADS_ALL,
@@ -88,7 +95,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
     if (r->candidate->artifact != NULL) {
         launch.config = &r->candidate->config;
         ak_error why = AK_ERROR_INIT;
-        status = ak_task_workspace(&launch.workspace_bytes, &launch.threads, e->task, &stage->shape,
+        status = ak_task_workspace(&launch.workspace_bytes, &launch.threads, task, &stage->shape,
                                    launch.config, &why);
         if (status == AK_INVALID || status == AK_LIMIT) { /* this configuration cannot run */
             r->outcome = (ak_outcome){.status = AK_TRIAL_INVALID};
@@ -194,7 +201,7 @@ ak_status ak_loaded_check_library(ak_loaded *r, ak_error *err)
 ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage, ak_error *err)
 {
     const ak_config *config = r->candidate->artifact != NULL ? &r->candidate->config : NULL;
-    return ak_task_allows(out, r->e->task, &stage->shape, config, err);
+    return ak_task_allows(out, ak_loaded_task(r), &stage->shape, config, err);
 }
 
 /* Finds the edge-case shape of a trial: the one with the most work below EDGE_CASE_FLOPS that the

@@ -108,9 +108,12 @@ static bool set_costs(json_t *object, double joules, double cost, double low, do
 static json_t *candidate_json(const ak_compared *c, const ak_task *task)
 {
     json_t *object = json_object();
+    const ak_task *own = c->task == NULL ? task : c->task;
     bool good = ak_json_set_text(object, "name", c->name) &&
                 ak_json_set_text(object, "version", c->version) &&
-                ak_json_set(object, "config", config_json(c->config, task->space)) &&
+                ak_json_set_text(object, "implementation",
+                                 c->config == NULL ? NULL : own->implementation->name) &&
+                ak_json_set(object, "config", config_json(c->config, own->space)) &&
                 ak_json_set_text(object, "library", c->library) &&
                 ak_json_set_text(object, "reason", c->reason) &&
                 ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&

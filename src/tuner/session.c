@@ -47,6 +47,8 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
     ak_status status = AK_OK;
     ak_session opened = {.task = task, .next_job = 1};
     ak_pool_options pool = {.compile_workers = options->compile_workers,
+                            .others = options->others,
+                            .other_count = options->other_count,
                             .every_device = options->every_device,
                             .artifact = options->artifact,
                             .symbol = options->symbol,
@@ -63,6 +65,11 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
     }
     AK_TRY(task->recorded ? AK_OK : ak_problem_runnable(task->problem, err));
     AK_TRY(ak_session_environment(opened.environment, &opened.environment_json, task, err));
+    for (size_t i = 0; i < options->other_count; i++) { /* what they need must be here, too */
+        char hash[AK_ENVIRONMENT_BYTES], *facts = NULL;
+        AK_TRY(ak_session_environment(hash, &facts, options->others[i], err));
+        ak_free(facts);
+    }
     pool.environment = opened.environment_json;
     AK_TRY(ak_pool_open(&opened.pool, task, &pool, err));
     *out = opened;

@@ -45,6 +45,8 @@ typedef struct ak_session {
 
 typedef struct ak_session_options {
     int compile_workers;
+    const ak_task *const *others; /* as in ak_pool_options */
+    size_t other_count;
     bool every_device; /* use all of the task's devices for trials, not only the first */
     const char *artifact, *symbol;                               /* as in ak_pool_options */
     int64_t deadline_ns;                                         /* likewise */

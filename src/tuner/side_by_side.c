@@ -61,16 +61,23 @@ out:
     return status;
 }
 
-static ak_status name_candidate(ak_compared *c, const ak_session *session, const ak_config *config,
-                                const char *name, ak_error *err)
+static const ak_task *task_of(const ak_comparison_candidate *candidate, const ak_session *session)
 {
-    const ak_space *space = session->task->space;
-    size_t length = ak_config_format(NULL, 0, space, config);
+    return candidate->task != NULL ? candidate->task : session->task;
+}
+
+static ak_status name_candidate(ak_compared *c, const ak_session *session,
+                                const ak_comparison_candidate *candidate, const char *name,
+                                ak_error *err)
+{
+    const ak_task *task = task_of(candidate, session);
+    size_t length = ak_config_format(NULL, 0, task->space, candidate->config);
     c->config = ak_alloc(length + 1, 1);
+    c->task = candidate->task;
     if (c->config == NULL) {
         return ak_fail_memory(err);
     }
-    (void)ak_config_format(c->config, length + 1, space, config);
+    (void)ak_config_format(c->config, length + 1, task->space, candidate->config);
     c->ranked = ak_candidate_is_ranked(name);
     return copy_text(&c->name, name, err);
 }
@@ -153,7 +160,7 @@ static ak_status describe(ak_compared *c, const ak_session *session,
     ak_status status = AK_OK;
     AK_TRY(candidate->baseline != NULL
                ? name_library(c, session, candidate->baseline, entry->version, err)
-               : name_candidate(c, session, candidate->config, name, err));
+               : name_candidate(c, session, candidate, name, err));
     if (entry->status != AK_TRIAL_OK) {
         const char *why =
             entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason;
@@ -161,7 +168,7 @@ static ak_status describe(ak_compared *c, const ak_session *session,
     } else if (entry->sample_count > 0) {
         set_times(c, session, entry);
         if (session->task->objective != NULL) {
-            AK_TRY(set_costs(c, session->task, candidate, entry, err));
+            AK_TRY(set_costs(c, task_of(candidate, session), candidate, entry, err));
         }
     }
     if (entry->overlap != AK_OVERLAP_UNKNOWN) {

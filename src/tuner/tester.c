@@ -210,7 +210,10 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
     }
     out->libraries = out->all;
     for (size_t i = 0; i < options->count; i++) {
-        out->candidates[out->all] = (ak_comparison_candidate){.config = &options->configs[i]};
+        out->candidates[out->all] = (ak_comparison_candidate){
+            .config = &options->configs[i],
+            .task = options->tasks == NULL ? NULL : options->tasks[i],
+        };
         out->names[out->all++] = options->names[i];
     }
     return out->all > 0
@@ -220,17 +223,60 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
                          "applies is installed (see autokernel doctor)");
 }
 
+/* Lists the tasks of other implementations, each once, and refuses those that are no other
+   implementation of the same task. */
+static ak_status find_others(const ak_task **out, size_t *count, const ak_task *task,
+                             const ak_compare_options *options, ak_error *err)
+{
+    for (size_t i = 0; options->tasks != NULL && i < options->count; i++) {
+        const ak_task *other = options->tasks[i];
+        bool known = other == NULL;
+        for (size_t k = 0; !known && k < *count; k++) {
+            known = out[k] == other;
+        }
+        if (known) {
+            continue;
+        }
+        const char *name = other->implementation->name;
+        const struct {
+            const char *what, *mine, *its;
+        } same[] = {{"kernel", task->problem->name, other->problem->name},
+                    {"device", task->device, other->device},
+                    {"size", task->size_text, other->size_text},
+                    {"dtype", ak_dtype_text(task->dtype), ak_dtype_text(other->dtype)},
+                    {"options", task->choices_text, other->choices_text}};
+        for (size_t k = 0; k < sizeof same / sizeof same[0]; k++) {
+            if (strcmp(same[k].mine, same[k].its) != 0) {
+                return ak_fail(err, AK_INVALID,
+                               "implementations are compared for one task, but %s has the %s "
+                               "\"%.80s\" and %s \"%.80s\"",
+                               name, same[k].what, same[k].its, task->implementation->name,
+                               same[k].mine);
+            }
+        }
+        if (task->recorded || task->launcher != NULL) {
+            return ak_fail(err, AK_INVALID,
+                           "several implementations are compared on this machine's own devices: "
+                           "leave %s out",
+                           task->recorded ? "the recording" : "--launcher");
+        }
+        out[(*count)++] = other;
+    }
+    return AK_OK;
+}
+
 ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options, size_t times,
                           ak_comparison_visitor visit, void *context, ak_error *err)
 {
     ak_status status = AK_OK;
-    ak_session session;
-    const ak_session_options own = {.compile_workers = 0};
+    ak_session session = {0};
+    ak_session_options own = {.compile_workers = 0};
     lineup l = {.all = 0};
-    status = ak_session_open(&session, task, &own, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
+    AK_TRY(others == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(find_others(others, &own.other_count, task, options, err));
+    own.others = others;
+    AK_TRY(ak_session_open(&session, task, &own, err));
     AK_TRY(ak_session_survey(&session, err));
     AK_TRY(line_up(&l, &session, options, err));
     const double seconds = SECONDS_EACH * (double)l.all;
@@ -253,6 +299,7 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
 out:
     clear_lineup(&l);
     ak_session_close(&session);
+    ak_free((void *)others);
     return status;
 }
 

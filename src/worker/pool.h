@@ -35,7 +35,11 @@
 typedef struct ak_pool ak_pool;
 
 typedef struct ak_pool_options {
-    int compile_workers;        /* 0: one per core */
+    int compile_workers; /* 0: one per core */
+    /* Tasks of other implementations, whose configurations take part in comparisons; they outlive
+       the pool. Not for a pool with a launcher. */
+    const ak_task *const *others;
+    size_t other_count;
     int64_t compile_timeout_ns; /* 0: 60 s */
     int64_t launch_timeout_ns;  /* limit for one batch; 0: 30 s */
     size_t memory_max;          /* bytes for one compiler process; 0: 4 GiB */
@@ -76,6 +80,7 @@ typedef enum ak_job_kind {
 } ak_job_kind;
 
 typedef struct ak_comparison_candidate {
+    const ak_task *task;     /* one of `others` in ak_pool_options; NULL: the pool's task */
     const char *baseline;    /* NULL: the candidate is `config` */
     const ak_config *config; /* compiled now unless this pool has compiled it already */
 } ak_comparison_candidate;

@@ -39,6 +39,8 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
     ak_pool_travel_path(artifact, pool, d, u);
     return ak_json_set_text(object, "artifact", artifact) &&
            ak_json_set_text(object, "config", u->text) &&
+           (u->task == pool->task ||
+            ak_json_set_text(object, "implementation", u->task->implementation->name)) &&
            (pool->options.symbol == NULL ||
             ak_json_set_text(object, "symbol", pool->options.symbol)) &&
            (!u->own_size || ak_json_set(object, "own_size", json_true()));

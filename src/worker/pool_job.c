@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #define CONFIG_TEXT_MAX 4096
+#define KEY_MAX         (CONFIG_TEXT_MAX + 128) /* with the name of the implementation */
 #define ARTIFACT_MAX    (256u << 20)
 
 void ak_result_clear(ak_result *result)
@@ -89,23 +90,27 @@ static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
     return status;
 }
 
-/* Writes the key of a unit: 'o' for code of the own size only or 'e' for every size, and the
-   configuration. Returns false if the configuration is too long. */
-static bool unit_key(char out[CONFIG_TEXT_MAX + 1], const ak_pool *pool, const ak_config *config,
-                     bool own_size)
+/* Writes the key of a unit: 'o' for code of the own size only or 'e' for every size, the
+   implementation and, where *text points, the configuration. Returns false if the configuration is
+   too long. */
+static bool unit_key(char out[KEY_MAX], const char **text, const ak_task *task,
+                     const ak_config *config, bool own_size)
 {
-    out[0] = own_size ? 'o' : 'e';
-    return ak_config_format(out + 1, CONFIG_TEXT_MAX, pool->task->space, config) < CONFIG_TEXT_MAX;
+    int length = snprintf(out, KEY_MAX - CONFIG_TEXT_MAX, "%c%s ", own_size ? 'o' : 'e',
+                          task->implementation->name);
+    *text = out + length;
+    return length < KEY_MAX - CONFIG_TEXT_MAX &&
+           ak_config_format(out + length, CONFIG_TEXT_MAX, task->space, config) < CONFIG_TEXT_MAX;
 }
 
 /* Finds the unit of a configuration, or adds it. A unit whose artifact was deleted waits to be
    compiled again. */
-static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, bool own_size,
-                          ak_error *err)
+static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const ak_config *config,
+                          bool own_size, ak_error *err)
 {
-    char key[CONFIG_TEXT_MAX + 1], name[64], path[AK_PATH_MAX];
-    const char *const text = key + 1;
-    if (!unit_key(key, pool, config, own_size)) {
+    char key[KEY_MAX], name[64], path[AK_PATH_MAX];
+    const char *text;
+    if (!unit_key(key, &text, task, config, own_size)) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     }
     if (ak_map_get(out, pool->unit_of, key)) {
@@ -133,6 +138,7 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
         return status;
     }
     ak_pool_unit made = {.state = AK_UNIT_WAITING,
+                         .task = task,
                          .config = *config,
                          .own_size = own_size,
                          .text = ak_strdup(text),
@@ -153,9 +159,10 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config)
 {
     for (int own = 0; own < 2; own++) {
-        char key[CONFIG_TEXT_MAX + 1];
+        char key[KEY_MAX];
+        const char *text;
         size_t at;
-        if (!ak_pool_recalls(pool) && unit_key(key, pool, config, own != 0) &&
+        if (!ak_pool_recalls(pool) && unit_key(key, &text, pool->task, config, own != 0) &&
             ak_map_get(&at, pool->unit_of, key)) {
             const ak_pool_unit *u = &pool->units[at];
             if (u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted) {
@@ -169,16 +176,18 @@ bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_confi
 
 static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_error *err)
 {
-    const bool own = from->own_size && pool->task->implementation->specialised;
     for (size_t i = 0; i < j->count; i++) {
+        const bool foreign = from->kind == AK_JOB_COMPARISON && from->candidates[i].task != NULL;
+        const ak_task *task = foreign ? from->candidates[i].task : pool->task;
+        const bool own = from->own_size && task->implementation->specialised;
         j->units[i] = AK_POOL_NONE;
         if (from->kind != AK_JOB_COMPARISON) {
-            AK_DO(unit_for(&j->units[i], pool, &from->config, own, err));
+            AK_DO(unit_for(&j->units[i], pool, task, &from->config, own, err));
         } else if (from->candidates[i].baseline != NULL) {
             j->baselines[i] = ak_strdup(from->candidates[i].baseline);
             AK_DO(j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK);
         } else if (from->candidates[i].config != NULL) {
-            AK_DO(unit_for(&j->units[i], pool, from->candidates[i].config, own, err));
+            AK_DO(unit_for(&j->units[i], pool, task, from->candidates[i].config, own, err));
         } else {
             return ak_fail(err, AK_INVALID,
                            "candidate %zu is neither a library nor a "

@@ -13,18 +13,38 @@
 #define LAUNCH_TIMEOUT_NS  (30 * AK_SECOND_NS)
 #define MEMORY_MAX         ((size_t)4 << 30)
 
-static ak_status write_source(ak_pool *pool, ak_error *err)
+ak_status ak_pool_source_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_task *task,
+                              ak_error *err)
 {
-    const ak_implementation_spec *implementation = pool->task->implementation;
-    char name[128];
+    char name[128] = "source.c";
+    if (task != pool->task) {
+        (void)snprintf(name, sizeof name, "source-%.100s.c", task->implementation->name);
+    }
+    return ak_fs_join(out, pool->folder.path, name, err);
+}
+
+static ak_status write_source(const ak_pool *pool, const ak_task *task, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    char name[128], path[AK_PATH_MAX];
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
-    ak_status status = ak_fs_join(pool->source, pool->folder.path, "source.c", err);
+    ak_status status = ak_pool_source_path(path, pool, task, err);
     status =
         status == AK_OK ? pool->backend->source(&text, implementation->source, name, err) : status;
-    status = status == AK_OK ? ak_fs_write(pool->source, text.data, text.length, err) : status;
+    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
     ak_buf_free(&text);
     return status;
+}
+
+static ak_status write_sources(ak_pool *pool, ak_error *err)
+{
+    AK_DO(ak_pool_source_path(pool->source, pool, pool->task, err));
+    AK_DO(write_source(pool, pool->task, err));
+    for (size_t i = 0; i < pool->options.other_count; i++) {
+        AK_DO(write_source(pool, pool->options.others[i], err));
+    }
+    return AK_OK;
 }
 
 static ak_status start_workers(ak_pool *pool, ak_error *err)
@@ -103,7 +123,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         status = status == AK_OK ? name_devices(pool, err) : status;
         status = status == AK_OK ? ak_program_find(pool->program, err) : status;
         status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
-        status = status == AK_OK ? write_source(pool, err) : status;
+        status = status == AK_OK ? write_sources(pool, err) : status;
         status = status == AK_OK ? ak_pool_travel_open(pool, err) : status;
         status = status == AK_OK ? start_workers(pool, err) : status;
     }

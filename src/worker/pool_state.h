@@ -51,6 +51,7 @@ typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILE
    folder of the seat that compiled it (`place`) if that shares no folder with the pool. */
 typedef struct ak_pool_unit {
     ak_unit_state state;
+    const ak_task *task; /* whose space the configuration is of */
     ak_config config;
     bool own_size; /* compile only the entry for the task's sizes */
     char *text;    /* the configuration in canonical form */
@@ -186,7 +187,7 @@ struct ak_pool {
     size_t fleet_cores; /* compile workers of the fleet that may be used now */
     int numbered;       /* compile workers that have a number */
     int64_t watched_ns; /* when the compile workers on other machines were looked at last */
-    ak_map *unit_of;    /* key: own_size and text */
+    ak_map *unit_of;    /* key: see unit_key in pool_job.c */
     ak_pool_job **jobs; /* in order; a job is removed when its result exists */
     size_t job_count, job_capacity;
     ak_result *results; /* not given out yet */
@@ -240,6 +241,9 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
                                   const ak_pool_unit *u, ak_error *err);
 /* Makes the first request to a compile worker that may write into `folder`; NULL: no memory. */
 json_t *ak_pool_start_request(const ak_pool *pool, const char *folder);
+/* Writes the path of an implementation's source in the pool's folder. */
+ak_status ak_pool_source_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_task *task,
+                              ak_error *err);
 /* Returns how long a compile worker may take for a unit. */
 int64_t ak_pool_compile_limit(const ak_pool *pool);
 /* Returns the first unit that may be compiled now, or unit_count if there is none. */

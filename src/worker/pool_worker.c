@@ -64,6 +64,22 @@ ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, j
     return status;
 }
 
+/* Adds the language of a task's implementation (else its backend, which has one that needs no
+   name), and the compilers that its space names. */
+static void add_compilers(json_t *list, const ak_task *task)
+{
+    const char *language = task->implementation->language;
+    (void)json_array_append_new(list, json_string(language == NULL ? task->backend : language));
+    for (size_t i = 0; i < ak_space_parameter_count(task->space); i++) {
+        const ak_parameter *parameter = ak_space_parameter(task->space, i);
+        for (size_t k = 0; parameter->use == AK_USE_COMPILER && k < parameter->value_count; k++) {
+            if (parameter->values[k].type == AK_VALUE_STRING) {
+                (void)json_array_append_new(list, json_string(parameter->values[k].as.string));
+            }
+        }
+    }
+}
+
 static json_t *compiler_names(const ak_pool *pool)
 {
     static const char *const usual[] = {"cc", "gcc", "clang"};
@@ -71,17 +87,9 @@ static json_t *compiler_names(const ak_pool *pool)
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         (void)json_array_append_new(list, json_string(usual[i]));
     }
-    const char *language = pool->task->implementation->language;
-    if (language != NULL) {
-        (void)json_array_append_new(list, json_string(language));
-    }
-    for (size_t i = 0; i < ak_space_parameter_count(pool->task->space); i++) {
-        const ak_parameter *parameter = ak_space_parameter(pool->task->space, i);
-        for (size_t k = 0; parameter->use == AK_USE_COMPILER && k < parameter->value_count; k++) {
-            if (parameter->values[k].type == AK_VALUE_STRING) {
-                (void)json_array_append_new(list, json_string(parameter->values[k].as.string));
-            }
-        }
+    add_compilers(list, pool->task);
+    for (size_t i = 0; i < pool->options.other_count; i++) {
+        add_compilers(list, pool->options.others[i]);
     }
     return list;
 }
@@ -188,8 +196,8 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     ak_status status = AK_OK;
     json_t *request = NULL, *list = NULL;
     /* A configuration that cannot be run is not compiled. */
-    AK_TRY(ak_task_workspace(&bytes, &threads, pool->task, &pool->task->shape, &u->config, err));
-    AK_TRY(ak_task_options(&options, pool->task, &u->config, err));
+    AK_TRY(ak_task_workspace(&bytes, &threads, u->task, &u->task->shape, &u->config, err));
+    AK_TRY(ak_task_options(&options, u->task, &u->config, err));
     if (u->own_size) {
         AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
@@ -200,7 +208,11 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
         good = json_array_append_new(list, json_string(options.argv[i])) == 0;
     }
     good = good && json_object_set(request, "options", list) == 0;
-    ak_pool_travel_source(source, pool, d);
+    if (u->task == pool->task) {
+        ak_pool_travel_source(source, pool, d);
+    } else {
+        AK_TRY(ak_pool_source_path(source, pool, u->task, err));
+    }
     ak_pool_travel_path(artifact, pool, d, u);
     good = good && ak_json_set_text(request, "source", source);
     good = good &&
@@ -213,7 +225,7 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     good = good &&
            ak_json_set(request, "memory_max", json_integer((json_int_t)pool->options.memory_max));
     good = good && ak_json_set(request, "reject_slow",
-                               json_boolean(pool->task->implementation->rejects_spills));
+                               json_boolean(u->task->implementation->rejects_spills));
     json_decref(list);
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
 out:

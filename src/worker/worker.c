@@ -47,6 +47,8 @@ typedef struct worker {
     const ak_backend_ops *backend;
     char device[64];
     ak_task *task;
+    ak_task *others[AK_JUDGED_MAX]; /* of other implementations, opened when first needed */
+    size_t other_count;
     ak_evaluator *evaluator;
     int64_t launch_timeout_ns;
 } worker;
@@ -160,12 +162,53 @@ static ak_status same_environment(const worker *w, const json_t *request, ak_err
     return status;
 }
 
+static ak_status bind_task(ak_task **out, const worker *w, const ak_task_spec *spec, ak_error *err)
+{
+    ak_scope *facts = ak_scope_new(NULL);
+    ak_status status = facts == NULL ? ak_fail_memory(err) : AK_OK;
+    AK_TRY(status);
+    AK_TRY(w->backend->facts(facts, w->device, spec->threads, err));
+    const ak_device_facts device = {.backend = w->backend->name,
+                                    .device = w->device,
+                                    .facts = facts,
+                                    .available = w->backend->available};
+    AK_TRY(ak_task_bind(out, spec, &device, err));
+out:
+    ak_scope_free(facts);
+    return status;
+}
+
+/* Finds the task of another implementation, with the same problem, sizes, dtype and options. */
+static ak_status other_task(const ak_task **out, worker *w, const char *name, ak_error *err)
+{
+    ak_task_spec spec;
+    json_t *json = NULL;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < w->other_count; i++) {
+        if (strcmp(w->others[i]->implementation->name, name) == 0) {
+            *out = w->others[i];
+            return AK_OK;
+        }
+    }
+    if (w->other_count == AK_JUDGED_MAX) {
+        return ak_fail(err, AK_LIMIT, WHERE ": more than %d implementations", AK_JUDGED_MAX);
+    }
+    AK_TRY(ak_task_spec_to_json(&json, w->task, err));
+    AK_TRY(ak_task_spec_from_json(&spec, json, err));
+    spec.implementation = name;
+    spec.fix = NULL; /* the parameters that it fixes are those of the task's own implementation */
+    AK_TRY(bind_task(&w->others[w->other_count], w, &spec, err));
+    *out = w->others[w->other_count++];
+out:
+    json_decref(json);
+    return status;
+}
+
 static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     json_t *object;
     const char *folder;
     ak_task_spec spec = {0};
-    ak_scope *facts = NULL;
     if (w->task != NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
     }
@@ -178,15 +221,7 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     AK_TRY(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,
                           WHERE, err));
     AK_TRY(ak_task_spec_from_json(&spec, object, err));
-    if ((facts = ak_scope_new(NULL)) == NULL) {
-        AK_TRY(ak_fail_memory(err));
-    }
-    AK_TRY(w->backend->facts(facts, w->device, spec.threads, err));
-    ak_device_facts device = {.backend = w->backend->name,
-                              .device = w->device,
-                              .facts = facts,
-                              .available = w->backend->available};
-    AK_TRY(ak_task_bind(&w->task, &spec, &device, err));
+    AK_TRY(bind_task(&w->task, w, &spec, err));
     AK_TRY(same_environment(w, request, err));
     AK_TRY(ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err));
     ak_stage_times took;
@@ -200,14 +235,13 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
                   "witness_ns", took.witness_ns, "selftest_ns", took.selftest_ns);
     AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
 out:
-    ak_scope_free(facts);
     return status;
 }
 
-static ak_status read_candidate(ak_judge_candidate *out, const worker *w, const json_t *object,
+static ak_status read_candidate(ak_judge_candidate *out, worker *w, const json_t *object,
                                 ak_error *err)
 {
-    const char *config;
+    const char *config, *implementation;
     *out = (ak_judge_candidate){0};
     AK_DO(ak_json_string_or(&out->artifact, object, "artifact", NULL, WHERE, err));
     AK_DO(ak_json_string_or(&out->baseline, object, "baseline", NULL, WHERE, err));
@@ -220,7 +254,12 @@ static ak_status read_candidate(ak_judge_candidate *out, const worker *w, const 
     AK_DO(ak_json_string(&config, object, "config", WHERE, err));
     AK_DO(ak_json_string_or(&out->symbol, object, "symbol", NULL, WHERE, err));
     AK_DO(ak_json_bool_or(&out->own_size, object, "own_size", false, WHERE, err));
-    return ak_config_parse(&out->config, w->task->space, config, err);
+    AK_DO(ak_json_string_or(&implementation, object, "implementation", NULL, WHERE, err));
+    if (implementation != NULL) {
+        AK_DO(other_task(&out->task, w, implementation, err));
+    }
+    return ak_config_parse(&out->config, (out->task == NULL ? w->task : out->task)->space, config,
+                           err);
 }
 
 static ak_status need_task(const worker *w, ak_error *err)
@@ -461,6 +500,9 @@ static int serve(worker *w, bool is_device)
     }
     ak_line_reader_free(&reader);
     ak_evaluator_close(w->evaluator);
+    for (size_t i = 0; i < w->other_count; i++) {
+        ak_task_close(w->others[i]);
+    }
     ak_task_close(w->task);
     return code;
 }

@@ -13,6 +13,7 @@
  * which ptxas serialised tensor instructions (notes C7508 to C7517 in the log): it runs several
  * times slower than its template was meant to. For other kernels both are only facts.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -257,10 +258,17 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
                           ak_error *err)
 {
     const ak_cuda_nvrtc *nvrtc;
+    bool triton = false, cuda = false; /* a comparison may have both */
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(compilers[i], AK_TRITON) == 0) {
-            return ak_triton_folders(out, err);
+        triton = triton || strcmp(compilers[i], AK_TRITON) == 0;
+        cuda = cuda || strcmp(compilers[i], "cuda") == 0;
+    }
+    if (triton) {
+        AK_DO(ak_triton_folders(out, err));
+        if (!cuda) {
+            return AK_OK;
         }
+        assert(out->count < AK_COMPILE_FOLDERS_MAX);
     }
     char *readable = out->readable[out->count];
     if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, readable) != NULL) {

@@ -323,6 +323,7 @@ static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *
         return ak_fail_memory(err);
     }
     runnable->device = device;
+    runnable->task = load->task != NULL ? load->task : device->task;
     runnable->refusal.status = AK_TRIAL_OK;
     ak_status status = AK_OK;
     if (device->lost) {

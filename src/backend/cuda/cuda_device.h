@@ -114,6 +114,7 @@ typedef struct ak_cuda_graph {
 
 struct ak_runnable {
     ak_device *device;
+    const ak_task *task; /* has the implementation of the code; else equal to the device's */
     const ak_cuda_work *work;
     ak_outcome refusal; /* result of load, if its status is not OK */
     bool prepared;

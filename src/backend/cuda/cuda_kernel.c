@@ -47,7 +47,7 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
     runnable->kernels = kernels;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
-    if (ak_implementation_is_triton(device->task->implementation)) {
+    if (ak_implementation_is_triton(runnable->task->implementation)) {
         kernels->compiled = cubin; /* prepare loads the variant for its arguments */
         cubin = NULL;
         return ak_triton_read(&kernels->triton, kernels->compiled, length, err);
@@ -114,7 +114,7 @@ static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *ke
     (void)cuda->function_get(&local, AK_CUDA_FUNCTION_LOCAL, function);
     (void)cuda->function_get(&threads, AK_CUDA_FUNCTION_THREADS, function);
     (void)cuda->function_get(&width, AK_CUDA_FUNCTION_CLUSTER_WIDTH, function);
-    if (local > 0 && device->task->implementation->rejects_spills) {
+    if (local > 0 && runnable->task->implementation->rejects_spills) {
         return ak_fail(err, AK_UNAVAILABLE, "each thread uses %d bytes of local memory", local);
     }
     if ((int64_t)shared + kernel->shared_bytes > device->shared_bytes_max) {
@@ -207,7 +207,7 @@ static int encode(ak_cuda_tensor_map *out, const ak_launch_map *map, ak_cuda_add
 static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *runnable, size_t set)
 {
     const ak_device *device = runnable->device;
-    const ak_task *task = device->task;
+    const ak_task *task = runnable->task;
     int code = AK_CUDA_SUCCESS;
     for (size_t i = 0; i < kernel->map_count && code == 0; i++) {
         const ak_launch_map *map = &kernel->maps[i];
@@ -258,7 +258,7 @@ static ak_status load_variant(ak_runnable *runnable, ak_error *err)
     ak_cuda_kernels *kernels = runnable->kernels;
     ak_device *device = runnable->device;
     ak_triton_variant variant;
-    AK_DO(ak_triton_apply(&variant, &kernels->plan, &kernels->triton, device->task, err));
+    AK_DO(ak_triton_apply(&variant, &kernels->plan, &kernels->triton, runnable->task, err));
     if (kernels->variant != variant.code) {
         if (kernels->module != NULL) {
             (void)device->cuda->module_unload(kernels->module);
