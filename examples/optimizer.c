@@ -27,9 +27,13 @@ int main(void)
 
     /* What to compute: a small matrix product on this CPU. */
     ak_task_spec spec = {.kernel = "matmul", .device = "host", .size = "M=96,N=64,K=48", .seed = 1};
-    /* How long to search. A field that is left out has a default. */
-    ak_tune_options options = {
-        .evaluations = 4, .finalists = 1, .sink = on_event, .sink_context = &trials};
+    /* How long to search, and for how many seconds each is measured in the end. A field that is
+       left out has a default. */
+    ak_tune_options options = {.evaluations = 4,
+                               .finalists = 1,
+                               .finish_seconds = 0.2,
+                               .sink = on_event,
+                               .sink_context = &trials};
 
     if (ak_task_open(&task, &spec, &err) != AK_OK ||
         ak_archive_open(&archive, NULL, &err) != AK_OK ||

@@ -35,7 +35,7 @@ python3 make.py slow.json two 64 slow
 python3 make.py fewer.json two 64 fewer
 python3 make.py foreign.json two 64 foreign
 python3 make.py wide.json one 128 all
-score() { autokernel simulate here.json --evals 30 --repeats 200 --score --json "$@" | grep -o '"score":[-0-9.]*' | head -1 | cut -c9-; }
+score() { autokernel simulate here.json --evals 30 --repeats 60 --score --json "$@" | grep -o '"score":[-0-9.]*' | head -1 | cut -c9-; }
 echo "- it is said"
 autokernel simulate here.json --like there.json --evals 5 --repeats 1 | grep 'tried first'
 autokernel simulate here.json --like there.json --like here.json --evals 5 --repeats 1 --json | grep -o '"like":"[^"]*"'

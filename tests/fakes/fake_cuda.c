@@ -308,34 +308,47 @@ static float coarse(float part, int type)
 
 #define NOT_INSTRUMENTED __attribute__((no_sanitize("address", "undefined", "thread")))
 
-/* Instrumented, it would be half of a test's time. */
+/* Instrumented, it would be half of a test's time. Nothing here changes through a pointer to
+   something else, and saying so lets the compiler use vectors: products on large tiles were most of
+   what the tests of CUDA computed. The order of each sum is the same. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define VECTORS
+#endif
+
+VECTORS NOT_INSTRUMENTED static void add_row(float *restrict row, const float *restrict b, float x,
+                                             size_t count)
+{
+    for (size_t j = 0; j < count; j++) {
+        row[j] += x * b[j];
+    }
+}
+
 NOT_INSTRUMENTED static void multiply(const product *q)
 {
-    float *wide = malloc(sizeof *wide * (size_t)q->k * (size_t)q->n);
-    float *row = malloc(sizeof *row * (size_t)q->n);
-    float *half = calloc((size_t)q->n, sizeof *half);
+    const size_t m = (size_t)q->m, n = (size_t)q->n, k = (size_t)q->k;
+    float *wide = malloc(sizeof *wide * k * n);
+    float *row = malloc(sizeof *row * n);
+    float *half = calloc(n, sizeof *half);
     const activation how = activation_of(q->options);
-    for (size_t p = 0; p < (size_t)q->k; p++) {
-        for (size_t j = 0; j < (size_t)q->n; j++) {
-            wide[p * (size_t)q->n + j] =
+    for (size_t p = 0; p < k; p++) {
+        for (size_t j = 0; j < n; j++) {
+            wide[p * n + j] =
                 widen(q->b[q->b_transposed ? j * q->ldb + p : p * q->ldb + j], q->type);
         }
     }
-    for (size_t i = 0; i < (size_t)q->m; i++) {
-        for (int j = 0; j < q->n; j++) {
-            row[j] = 0;
-        }
-        for (size_t p = 0; p < (size_t)q->k; p++) {
+    for (size_t i = 0; i < m; i++) {
+        memset(row, 0, sizeof *row * n);
+        for (size_t p = 0; p < k; p++) {
             const float x = widen(q->a[q->a_transposed ? p * q->lda + i : i * q->lda + p], q->type);
-            for (int j = 0; j < q->n; j++) {
-                row[j] += x * wide[p * (size_t)q->n + (size_t)j];
-            }
-            for (int j = 0; q->rounds_parts && p + 1 == (size_t)q->k / 2 && j < q->n; j++) {
+            add_row(row, wide + p * n, x, n);
+            for (size_t j = 0; q->rounds_parts && p + 1 == k / 2 && j < n; j++) {
                 half[j] = coarse(row[j], q->type);
                 row[j] = 0;
             }
         }
-        for (size_t j = 0; j < (size_t)q->n; j++) {
+        for (size_t j = 0; j < n; j++) {
             const size_t at = i * q->ldc + j;
             const float sum = q->rounds_parts ? coarse(row[j], q->type) : row[j];
             double x = (double)q->alpha * (double)(half[j] + sum);

@@ -41,8 +41,10 @@
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
 /* What replaces these lengths, in MiB: tests that look at other things set it, because arrays of
-   this length take a second of processor time per run where the last-level cache is large. */
+   this length take a second of processor time per run where the last-level cache is large. Runs of
+   the peak and of the caches are then this much shorter, too. */
 #define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
+#define SHORTER        5
 /* Bytes that a thread copies in one run of a cache ceiling. */
 #define CACHE_BYTES ((size_t)16 << 20)
 
@@ -182,11 +184,6 @@ static void peak_tiles(void)
 #endif
 }
 
-static size_t cache_rounds(size_t count)
-{
-    return CACHE_BYTES / (count * sizeof(float)) + 1;
-}
-
 /* ---- running them by all threads ----------------------------------------------------------- */
 
 typedef enum what { PEAK_F32, PEAK_F64, PEAK_TILES, COPY, TRIAD, READ, CACHE, L1, TOUCH } what;
@@ -199,13 +196,24 @@ typedef struct bench {
     size_t in_cache;                     /* floats that a thread copies at a time in CACHE */
     size_t in_l1;                        /* floats that a thread copies at a time in L1 */
     int64_t own_ns[AK_HOST_THREADS_MAX]; /* processor time of each thread's fastest run */
+    int shorter;                         /* runs of PEAK, CACHE and L1 are a part of their length */
     volatile double sink;
 } bench;
+
+static size_t cache_rounds(const bench *m, size_t count)
+{
+    return CACHE_BYTES / (size_t)m->shorter / (count * sizeof(float)) + 1;
+}
+
+static long peak_rounds(const bench *m)
+{
+    return PEAK_ROUNDS / m->shorter;
+}
 
 /* Copies the first `count` floats of this thread's part many times. */
 static void copy_again(bench *m, size_t begin, size_t count)
 {
-    for (size_t i = 0; i < cache_rounds(count); i++) {
+    for (size_t i = 0; i < cache_rounds(m, count); i++) {
         m->loops.copy(m->a + begin, m->b + begin, count);
         __asm__ volatile("" : : "r"(m->a) : "memory");
     }
@@ -217,10 +225,10 @@ static void run_part(bench *m, int thread, int n)
     double sink = 0.0;
     switch (m->kind) {
     case PEAK_F32:
-        sink = m->loops.peak_f32(PEAK_ROUNDS);
+        sink = m->loops.peak_f32(peak_rounds(m));
         break;
     case PEAK_F64:
-        sink = m->loops.peak_f64(PEAK_ROUNDS);
+        sink = m->loops.peak_f64(peak_rounds(m));
         break;
     case PEAK_TILES:
         peak_tiles();
@@ -295,9 +303,9 @@ static double rate(bench *m, what kind, ak_host_pool *pool)
 }
 
 /* Returns the bytes that a thread reads and writes in one run of copy_again. */
-static double copied(size_t count)
+static double copied(const bench *m, size_t count)
 {
-    return 2.0 * (double)(cache_rounds(count) * count) * sizeof(float);
+    return 2.0 * (double)(cache_rounds(m, count) * count) * sizeof(float);
 }
 
 /* Returns the number of floats, a multiple of a vector, in each of two arrays that together fill
@@ -316,7 +324,8 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     double lanes = m->loops.bits / (wide ? 64.0 : 32.0);
     bool tiles = dtype == AK_DTYPE_BF16 && ak_host_tiles();
     what peak = tiles ? PEAK_TILES : wide ? PEAK_F64 : PEAK_F32;
-    double flops = tiles ? TILE_FLOPS * TILE_ROUNDS : 2.0 * PEAK_CHAINS * PEAK_ROUNDS * lanes;
+    double flops =
+        tiles ? TILE_FLOPS * TILE_ROUNDS : 2.0 * PEAK_CHAINS * (double)peak_rounds(m) * lanes;
     /* Each thread first touches its own part, for machines with several memories. */
     m->kind = TOUCH;
     ak_host_pool_parallel(pool, threads, part, m);
@@ -325,17 +334,20 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
         .copy_gbs = 2.0 * bytes / fastest(m, COPY, pool) / 1e9,
         .triad_gbs = 3.0 * bytes / fastest(m, TRIAD, pool) / 1e9,
         .read_gbs = bytes / fastest(m, READ, pool) / 1e9,
-        .l1_gbs = copied(m->in_l1) * rate(m, L1, pool) / 1e9,
-        .cache_gbs = copied(m->in_cache) * rate(m, CACHE, pool) / 1e9,
+        .l1_gbs = copied(m, m->in_l1) * rate(m, L1, pool) / 1e9,
+        .cache_gbs = copied(m, m->in_cache) * rate(m, CACHE, pool) / 1e9,
         .measured = true,
     };
 }
 
-static size_t array_bytes(void)
+/* *shorter becomes the part of their usual length that other runs have. */
+static size_t array_bytes(int *shorter)
 {
     const char *text = ak_env(ARRAY_VARIABLE);
     int64_t bytes = 2 * ak_host_cache_bytes(3), mib;
+    *shorter = 1;
     if (text != NULL && ak_text_int(&mib, text) && mib >= 1 && mib <= ARRAY_BYTES_MAX >> 20) {
+        *shorter = SHORTER;
         return (size_t)mib << 20;
     }
     bytes = bytes < ARRAY_BYTES_MIN ? ARRAY_BYTES_MIN : bytes;
@@ -345,7 +357,8 @@ static size_t array_bytes(void)
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err)
 {
     ak_host_pool *pool = NULL;
-    size_t each = array_bytes();
+    int shorter;
+    size_t each = array_bytes(&shorter);
     AK_DO(ak_host_pool_open(&pool, threads, SPIN_NS, err));
     unsigned char *memory =
         mmap(NULL, 3 * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -355,6 +368,7 @@ ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_err
     }
     (void)madvise(memory, 3 * each, MADV_HUGEPAGE);
     bench m = {.loops = choose(),
+               .shorter = shorter,
                .a = (float *)(void *)memory,
                .b = (float *)(void *)(memory + each),
                .c = (float *)(void *)(memory + 2 * each),
