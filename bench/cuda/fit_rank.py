@@ -4,7 +4,7 @@ every size among which it decides. Needs numpy.
 
     python3 bench/cuda/fit_rank.py FILE... [--configs 60] [--rounds 14] [--seed 4] [--held SHAPES]
     python3 bench/cuda/fit_rank.py FILE... --pack > bench/results/NAME     all that was measured, in little space
-    python3 bench/cuda/fit_rank.py FILE... --write                        into the spaces of matmul and matmul_act
+    python3 bench/cuda/fit_rank.py FILE... --write [--kernels matmul]     into the spaces of matmul and matmul_act
 
 FILE is what `gemm_bench --details=FILE` writes, or what --pack made of it. --held names a file of
 shapes (MxNxK, blanks between) that are left out of the fit and judged after it. What is fitted is the
@@ -207,8 +207,8 @@ def start_of(config):
              cr=0 if c["nc"] == 1 else 152 if c["nc"] == 3 else 224 if shared else 232)
     return '      {"Config": %s},\n' % json.dumps({MACROS[f]: c[f] for f in MACROS})
 
-def write(p, configs):
-    for kernel in ("matmul", "matmul_act"):
+def write(p, configs, kernels):
+    for kernel in kernels:
         path = "kernels/%s/cuda_sm90.json" % kernel
         text = re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % expression(p), open(path).read())
         text = re.sub(r'      \{"Config": .*\n', "", text)
@@ -226,6 +226,7 @@ def main():
     ap.add_argument("--held", default="")
     ap.add_argument("--pack", action="store_true")
     ap.add_argument("--write", action="store_true")
+    ap.add_argument("--kernels", default="matmul,matmul_act", help="whose spaces --write changes")
     args = ap.parse_args()
     found = read_files(args.files)
     if args.pack:
@@ -245,6 +246,6 @@ def main():
             print("%s: %d shapes; first: geometric mean %.4f of the best, lowest %.3f; best of eight %.4f" % (
                 name, len(first), math.exp(-first.mean()), math.exp(-first.max()), math.exp(-eight.mean())))
     if args.write:
-        write(p, configs)
+        write(p, configs, args.kernels.split(","))
 
 main()
