@@ -4,7 +4,7 @@ without one.
 
     AUTOKERNEL_SPACES=FOLDER python3 bench/llm.py [--seeds 10] [--only NAME,..] [--searches]
 
-Each conversation is `autokernel study KERNEL --device sim:RECORDING --arms ARM --seeds 1 --seed N --evals 40
+Each conversation is `autokernel study KERNEL --device sim:RECORDING --arms ARM --seeds 1 --seed N --evals 40 (or 60)
 --llm-replay bench/tapes/ID`: no network, the same answers, the same result. FOLDER has the recordings of other tuners
 (their DOI is in docs/BENCHMARKS.md); without it only our own are shown. With --searches, searches without a model are
 shown too: the mean over --seeds searches of 60 evaluations."""
@@ -51,23 +51,24 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--searches", action="store_true")
     given = parser.parse_args()
-    talks = json.load(open(os.path.join(HERE, "tapes/talks.json")))  # [{id, recording, arm, seed, prompt}]
+    talks = json.load(open(os.path.join(HERE, "tapes/talks.json")))  # [{id, recording, arm, seed, prompt, evals}]
     names = [n for n in RECORDINGS if not given.only or n in given.only.split(",")]
     print("| recording | arm | conversations | at 20 | at 40 | within 1 % after |\n" + "|---" * 6 + "|")
     for name in names:
-        for kind, prompt in [(k, p) for k in ARMS for p in PROMPTS]:
+        for kind, prompt, evals in [(k, p, e) for k in ARMS for p in PROMPTS for e in (40, 60)]:
             runs = []
             for talk in talks:
-                if (talk["recording"], talk["arm"], talk.get("prompt", 1)) == (name, kind, prompt):
-                    arm, = study(name, "--arms", kind, "--seeds", 1, "--seed", talk["seed"], "--evals", 40,
+                if (talk["recording"], talk["arm"], talk.get("prompt", 1), talk.get("evals", 40)) == (name, kind, prompt, evals):
+                    arm, = study(name, "--arms", kind, "--seeds", 1, "--seed", talk["seed"], "--evals", evals,
                                  "--llm-replay", os.path.join(HERE, "tapes", talk["id"]))
                     if arm["fell_back"]:
                         sys.exit(f"{talk['id']}: {arm['fell_back_because']}")
                     runs.append(arm)
             if runs:
-                shown = kind + PROMPTS[prompt]
+                shown = kind + PROMPTS[prompt] + (", 60 evaluations" if evals == 60 else "")
+                at_end = f"; {spread([quality(r, 60) for r in runs])} at 60" if evals == 60 else ""
                 print(f"| {name} | {shown} | {len(runs)} | {spread([quality(r, 20) for r in runs])} | "
-                      f"{spread([quality(r, 40) for r in runs])} | {', '.join(str(near(r) or '–') for r in runs)} |", flush=True)
+                      f"{spread([quality(r, 40) for r in runs])}{at_end} | {', '.join(str(near(r) or '–') for r in runs)} |", flush=True)
         if given.searches:
             for arm in study(name, "--arms", "portfolio,local,random", "--seeds", given.seeds, "--evals", 60):
                 print(f"| {name} | {arm['arm']} | {given.seeds} seeds | {quality(arm, 20):.3f} | {quality(arm, 40):.3f}; "
