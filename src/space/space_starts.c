@@ -140,6 +140,7 @@ static bool repeats(const start *first, const start *second)
 static void keep(ak_space *space, const start *list, size_t count)
 {
     const start *kept[AK_SPACE_STARTS_MAX];
+    space->start_count = 0;
     for (size_t i = 0; i < count && space->start_count < AK_SPACE_STARTS_MAX; i++) {
         bool known = false;
         for (size_t k = 0; k < space->start_count && !known; k++) {
