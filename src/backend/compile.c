@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/lacking.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
@@ -87,7 +88,8 @@ static char *first_error(const char *log, const char *who)
     size_t best_length = 0;
     for (const char *line = log; *line != 0;) {
         size_t length = strcspn(line, "\n");
-        bool telling = memmem(line, length, "error", 5) != NULL &&
+        bool telling = (memmem(line, length, "error", 5) != NULL ||
+                        memmem(line, length, "Error: ", 7) != NULL) && /* of the assembler */
                        memmem(line, length, " generated.", 11) == NULL;
         if (length > 0 && (best == NULL || telling)) {
             best = line;
@@ -202,6 +204,7 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     } else if (run->exit_code != 0) {
         out->status = AK_TRIAL_COMPILE_ERROR;
         out->reason = first_error(run->output, who);
+        ak_lacking_explain(out, job);
     } else {
         out->status = AK_TRIAL_OK;
     }

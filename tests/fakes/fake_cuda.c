@@ -26,6 +26,7 @@
  *   no_edges (a graph does not tell what its nodes wait for)
  *   lost_if:FILE (an illegal address, once the file exists, which is then removed)
  *   full_if:FILE (no memory is left while the file exists)
+ *   no_binary (the code is for another architecture)
  *   inexact (some of cuBLASLt's algorithms round partial sums, its first and its fastest five among
  *   them) all_inexact
  *
@@ -989,6 +990,9 @@ int cuda_module_load(void **out, const void *image)
 {
     if (strncmp(image, MAGIC, strlen(MAGIC)) != 0) {
         return 200; /* invalid image */
+    }
+    if (fault("no_binary", (const char *)image + strlen(MAGIC))) {
+        return 209;
     }
     module *made = malloc(sizeof *made);
     made->options = strdup((const char *)image + strlen(MAGIC));

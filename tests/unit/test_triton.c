@@ -219,6 +219,67 @@ static void test_damaged(void **state)
     assert_int_not_equal(ak_triton_read(&artifact, "{\n", 2, NULL), AK_OK);
 }
 
+/* What the target lacks is named with the target and what to do: by Triton itself, and by ptxas,
+   whose words Triton hides below its own. */
+static void test_lacking(void **state)
+{
+    static const char head[] = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                               "def k(a, BLOCK: tl.constexpr):\n"
+                               "    i = tl.arange(0, BLOCK)\n";
+    static const struct {
+        const char *body, *target, *status, *wanted[2];
+    } sample[] = {
+        {"    tl.store(a + i, tl.load(a + i).to(tl.float8e4nv).to(tl.float32))\n",
+         "--target=cuda:80",
+         "compile_error",
+         {"line 3 of the function: type fp8e4nv not supported in this architecture",
+          "; cuda:80 lacks it: choose a device"}},
+        {"    x = tl.load(a + i)\n"
+         "    y = tl.inline_asm_elementwise(\"cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;\",\n"
+         "                                  \"=h,r,r\", [x, x], dtype=tl.int16, is_pure=True,\n"
+         "                                  pack=1)\n"
+         "    tl.store(a + i, y.to(tl.float32))\n",
+         "--target=cuda:80",
+         "compile_error",
+         {"ptxas: Feature 'cvt with .e4m3x2",
+          "requires .target sm_89 or higher; cuda:80 lacks it"}},
+        {"    d = tl.make_tensor_descriptor(a, [64, BLOCK], [BLOCK, 1], [16, BLOCK])\n"
+         "    d.store([0, 0], d.load([16, 0]))\n",
+         "--target=cuda:90",
+         "rejected",
+         {"global scratch memory", "(tl.make_tensor_descriptor) by pointers"}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sample / sizeof sample[0]; i++) {
+        char source[AK_PATH_MAX], artifact[AK_PATH_MAX], text[2000];
+        ak_compile_result result = {0};
+        ak_error err = AK_ERROR_INIT;
+        (void)snprintf(text, sizeof text, "%s%s", head, sample[i].body);
+        assert_int_equal(ak_fs_join(source, folder, "lacking.py", NULL), AK_OK);
+        assert_int_equal(ak_fs_join(artifact, folder, "lacking.cubin", NULL), AK_OK);
+        assert_int_equal(ak_fs_write(source, text, strlen(text), NULL), AK_OK);
+        const char *const argv[] = {sample[i].target, "--arguments=*f32", "--function=k",
+                                    "-DBLOCK=64", "-Dnum_warps=4"};
+        const ak_compile_job job = {.source_path = source,
+                                    .compiler = AK_TRITON,
+                                    .argv = argv,
+                                    .argc = sizeof argv / sizeof argv[0],
+                                    .folder = folder,
+                                    .artifact = artifact,
+                                    .timeout_ns = 60000000000,
+                                    .priority = AK_PROC_BATCH};
+        if (ak_cuda_compile(&result, &job, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        for (size_t k = 0; k < 2; k++) {
+            if (result.reason == NULL || strstr(result.reason, sample[i].wanted[k]) == NULL) {
+                fail_msg("sample %zu: %s", i, result.reason == NULL ? "" : result.reason);
+            }
+        }
+        assert_string_equal(ak_trial_status_text(result.status), sample[i].status);
+        ak_compile_result_clear(&result);
+    }
+}
+
 int main(void)
 {
     char version[32];
@@ -238,7 +299,8 @@ int main(void)
     device.facts = facts;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample_compiles), cmocka_unit_test(test_other_sizes),
-        cmocka_unit_test(test_killed), cmocka_unit_test(test_damaged)};
+        cmocka_unit_test(test_killed), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_lacking)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ak_scope_free(facts);
     ak_fs_remove(folder);

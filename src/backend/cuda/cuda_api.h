@@ -84,6 +84,7 @@ typedef struct ak_nvml_field {
     X(ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE, 1)                                            \
     X(ERROR_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY, 2)                                            \
     X(ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE, 100)                                                  \
+    X(ERROR_NO_BINARY, CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                          \
     X(ERROR_NOT_READY, CUDA_ERROR_NOT_READY, 600)                                                  \
     X(ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                      \
     X(ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701)                      \

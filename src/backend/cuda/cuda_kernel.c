@@ -55,7 +55,17 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
     ak_cuda_cubin_judge(&runnable->refusal, cubin, length);
     if (runnable->refusal.status == AK_TRIAL_OK) {
         int code = device->cuda->module_load(&kernels->module, cubin);
-        ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
+        const char *own = runnable->task->implementation->architecture;
+        if (code == AK_CUDA_ERROR_NO_BINARY && own != NULL) {
+            ak_outcome_refuse(
+                &runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                "the code is for %.40s (\"Architecture\" of the space file), and this "
+                "device has compute capability %lld: leave that out, or choose "
+                "another device",
+                own, (long long)ak_task_fact(runnable->task, "compute_capability"));
+        } else {
+            ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
+        }
     }
 out:
     ak_free(cubin);
@@ -278,8 +288,9 @@ static ak_status load_variant(ak_runnable *runnable, ak_error *err)
         int failed = device->cuda->module_load(&kernels->module, code);
         ak_free(code);
         if (failed != 0) {
-            return ak_fail(err, AK_UNAVAILABLE, "the driver does not load the code (CUDA error %d)",
-                           failed);
+            char why[160];
+            ak_cuda_error_text(why, sizeof why, device->cuda, failed);
+            return ak_fail(err, AK_UNAVAILABLE, "the driver does not load the code: %s", why);
         }
         kernels->variant = variant.code;
     }

@@ -249,6 +249,12 @@ static void post_mortem(ak_outcome *out, ak_runnable *runner)
                  "the system killed it, most likely because memory ran out");
     } else if (WTERMSIG(how) == SIGXCPU) {
         conclude(out, AK_TRIAL_TIMED_OUT, "it used up its CPU time");
+    } else if (WTERMSIG(how) == SIGILL) {
+        conclude(out, AK_TRIAL_CRASHED,
+                 "signal %d (%s): the code has an instruction that this processor lacks, or a "
+                 "trap: compile with -march=native, or write into \"Needs\" of the space file what "
+                 "it needs (vector_bytes == 64)",
+                 WTERMSIG(how), strsignal(WTERMSIG(how)));
     } else {
         conclude(out, AK_TRIAL_CRASHED, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
     }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "backend/compile.h"
+#include "backend/lacking.h"
 #include "backend/sandbox.h"
 #include "backend/script.h"
 #include "backend/triton/triton.h"
@@ -200,6 +201,7 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         status = AK_OK;
     } else if (status == AK_OK) {
         AK_TRY(read_result(&result, reply, err));
+        ak_lacking_explain(&result, job);
     }
     AK_TRY(status);
     if (result.status == AK_TRIAL_OK) {

@@ -540,7 +540,8 @@ def variant(found, inner, defines, line, general, target):
         entry = re.search(r"\.entry\s+%s\s*\(([^)]*)\)" % re.escape(meta.name), kernel.asm["ptx"])
         trailing = entry.group(1).count(".param") - sum(1 for t in types if t)
     if getattr(meta, "global_scratch_size", 0) or getattr(meta, "launch_cooperative_grid", False):
-        raise Wrong("it needs global scratch memory or a cooperative launch, which are not supported")
+        raise Wrong("it needs global scratch memory or a cooperative launch, which are not supported: replace tensor "
+                    "descriptors that the kernel makes itself (tl.make_tensor_descriptor) by pointers")
     registers, stack = facts_of(code) if target.backend == "cuda" else (0, 0)
     return {"entry": meta.name, "shared": meta.shared, "num_warps": meta.num_warps, "num_ctas": meta.num_ctas,
             "early": bool(getattr(meta, "launch_pdl", False)), "types": types, "trailing": trailing,
@@ -600,6 +601,10 @@ def reason(error):
     if place and lines:
         what = str(cause).strip().splitlines()[-1] if cause is not error and str(cause).strip() else lines[-1]
         return one_line("line %s of the function: %s" % (place.group(1), what))
+    # What ptxas says is below what Triton says of it, and names a temporary file that is gone.
+    ptxas = re.search(r"^ptxas\S* (?:.*; )?(?:error|fatal) *: *(.*)$", text, re.MULTILINE)
+    if ptxas:
+        return one_line("ptxas: " + ptxas.group(1))
     wrong = [line for line in lines if "error" in line.lower()]
     return one_line("%s: %s" % (type(error).__name__, (wrong or lines or ["no message"])[0]))
 
