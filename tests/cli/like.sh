@@ -44,7 +44,7 @@ autokernel simulate here.json --like foreign.json --evals 5 --repeats 1 | grep f
 echo "- a good list helps, a misleading one does not hurt"
 alone=$(score) good=$(score --like there.json) slow=$(score --like slow.json) foreign=$(score --like foreign.json)
 awk -v a="$alone" -v g="$good" -v s="$slow" -v f="$foreign" 'BEGIN {
-    print (g > a + 0.05 ? "better" : "good " g " alone " a), (s > a - 0.03 ? "no worse" : "slow " s " alone " a),
+    print (g > a + 0.25 ? "better" : "good " g " alone " a), (s > a - 0.03 ? "no worse" : "slow " s " alone " a),
         (f == a ? "the same" : "foreign " f " alone " a)}'
 echo "- any strategy"
 for s in random local evolve exhaustive; do
