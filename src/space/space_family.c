@@ -35,7 +35,7 @@ typedef struct family {
     ak_scope *scope;
     choice choices[AK_PARAMETERS_MAX];
     limit limits[WHERE_MAX];
-    size_t limit_count, members;
+    size_t limit_count, members, steps;
     ak_config config;
     ak_family_take take;
     void *context;
@@ -188,6 +188,13 @@ static ak_status walk(family *f, uint32_t at);
 static ak_status follow(family *f, const ak_edge *edge, size_t p)
 {
     bool goes_on;
+    if (++f->steps > AK_FAMILY_STEPS_MAX) {
+        return ak_fail(
+            f->err, AK_LIMIT,
+            "%s: \"Where\" decides too late: more than %d values were tried; let it read "
+            "parameters that are declared earlier, or give fewer alternatives",
+            f->where, AK_FAMILY_STEPS_MAX);
+    }
     f->config.at[p] = edge->value;
     AK_DO(ak_scope_set(f->scope, f->space->parameters[p].name,
                        f->space->parameters[p].values[edge->value], f->err));

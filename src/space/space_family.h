@@ -17,7 +17,8 @@
 
 #include "space/space_body.h"
 
-#define AK_FAMILY_MAX 100000 /* members; more is AK_LIMIT */
+#define AK_FAMILY_MAX       100000  /* members; more is AK_LIMIT */
+#define AK_FAMILY_STEPS_MAX 5000000 /* values tried on the way to members; takes a few seconds */
 
 /* Receives a member. */
 typedef ak_status (*ak_family_take)(void *context, const ak_config *member, ak_error *err);

@@ -1206,10 +1206,47 @@ static void test_families(void **state)
     }
 }
 
+/* A family of 10^7 combinations, of which the last parameter's condition takes all, ends. */
+static void test_family_ends(void **state)
+{
+    static const struct {
+        const char *where, *message;
+    } cases[] = {{"G < 0", "\"Where\" decides too late"},
+                 {"A == A", "has more than 100000 members"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[2048] = "{\"TuningParameters\": [";
+        size_t used = strlen(text);
+        for (char name = 'A'; name <= 'G'; name++) {
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "%s{\"Name\": \"%c\", \"Type\": \"int\", \"Values\": "
+                                     "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}",
+                                     name == 'A' ? "" : ", ", name);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "], \"Starts\": [{\"Family\": {");
+        for (char name = 'A'; name <= 'G'; name++) {
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "%s\"%c\": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]",
+                                     name == 'A' ? "" : ", ", name);
+        }
+        (void)snprintf(text + used, sizeof text - used, "}, \"Where\": [\"%s\"]}]}",
+                       cases[i].where);
+        json_t *definition;
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        assert_int_equal(ak_json_parse(&definition, text, strlen(text), "test.json", NULL), AK_OK);
+        ak_space_spec spec = {.definition = definition, .rank = "A + 1"};
+        assert_int_equal(ak_space_build(&space, &spec, &err), AK_LIMIT);
+        assert_non_null(strstr(err.text, cases[i].message));
+        json_decref(definition);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families),
+        cmocka_unit_test(test_family_ends),
         cmocka_unit_test(test_random_spaces),
         cmocka_unit_test(test_small_space),
         cmocka_unit_test(test_default_is_repaired),
