@@ -443,11 +443,9 @@ const ak_command ak_cmd_compare = {
              "differs in their configurations and environments, in a format of 'report'. With one "
              "run it lists the versions of the kernel in all runs of its task: what each version "
              "reached, how fast the run's best was in it, and which lines changed.",
-    .examples =
-        "  autokernel compare matmul --size 64\n"
-        "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
-        "  autokernel compare matmul --size 256 --config default --config KC=128\n"
-        "  autokernel compare matmul --sizes '64;96;128' --time 2s\n"
-        "  autokernel compare matmul --dtype bf16 --impl triton,cuda_sm90 --device cuda:0\n",
+    .examples = "  autokernel compare matmul --size 64\n"
+                "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
+                "  autokernel compare matmul --size 256 --config default --config KC=128\n"
+                "  autokernel compare matmul --sizes '64;96;128' --time 2s\n",
     .run = run,
 };
