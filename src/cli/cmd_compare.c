@@ -145,15 +145,16 @@ static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, a
 static ak_status open_compared(compared *c, const ak_args *args, ak_archive *archive,
                                const char *size, ak_error *err)
 {
+    ak_args all = *args; /* a result of any of the implementations may give size and dtype */
     AK_DO(ak_several_split(&c->several, args, err));
+    all.text[AK_OPTION_IMPL] = c->several.parts[0].args->text[AK_OPTION_IMPL];
+    all.text[AK_OPTION_SIZE] = size == NULL ? args->text[AK_OPTION_SIZE] : size;
     for (size_t i = 0; i < c->several.count; i++) {
-        ak_several_part *part = &c->several.parts[i];
-        part->args->text[AK_OPTION_SIZE] = size == NULL ? args->text[AK_OPTION_SIZE] : size;
         if (i == 0) {
-            AK_DO(ak_args_task(&c->task[0], part->args, err));
-            AK_DO(ak_args_measured_task(&c->task[0], part->args, archive, true, err));
+            AK_DO(ak_args_task(&c->task[0], &all, err));
+            AK_DO(ak_args_measured_task(&c->task[0], &all, archive, true, err));
         } else {
-            AK_DO(ak_several_task(&c->task[i], part, c->task[0], err));
+            AK_DO(ak_several_task(&c->task[i], &c->several.parts[i], c->task[0], err));
         }
         ak_task_set_cancel(c->task[i], &ak_interrupted);
         AK_DO(choose_configs(c, i, archive, err));
@@ -244,7 +245,9 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     bool several = c->several.count > 1; /* without a library, the first of them is the reference */
     bool known = (library != NULL || several) && mine != NULL && mine->ratio_high > 0;
     ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
-    if (known) {
+    if (known && library == NULL && mine->ratio_low == 1 && mine->ratio_high == 1) {
+        ak_table_cell(table, "reference");
+    } else if (known) {
         ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
                       ak_show_ratio(b, mine->ratio_high), ak_verdict_words(mine->verdict));
     } else {

@@ -33,18 +33,22 @@ static ak_status part_of(ak_several_part **out, ak_several *several, const char 
     return AK_OK;
 }
 
-/* Adds a configuration to a part's --config, behind a ';' where there is one already. */
+/* Adds a configuration to a part's --config. */
 static ak_status give_config(ak_several_part *part, const char *text, size_t length, ak_error *err)
 {
-    size_t used = part->configs == NULL ? 0 : strlen(part->configs);
-    char *longer = ak_alloc(used + length + 2, 1);
-    if (longer == NULL) {
+    ak_args *args = part->args;
+    if (length == 0) {
+        return AK_OK; /* an empty item, as after the last ';' */
+    }
+    if (args->config_count == AK_CONFIGS_MAX) {
+        return ak_fail(err, AK_INVALID, "--config: at most %d configurations at once",
+                       AK_CONFIGS_MAX);
+    }
+    char *copy = ak_strndup(text, length);
+    if (copy == NULL) {
         return ak_fail_memory(err);
     }
-    (void)snprintf(longer, used + length + 2, "%s%s%.*s", used == 0 ? "" : part->configs,
-                   used == 0 ? "" : ";", (int)length, text);
-    ak_free(part->configs);
-    part->configs = longer;
+    args->config[args->config_count++] = copy;
     return AK_OK;
 }
 
@@ -80,7 +84,6 @@ ak_status ak_several_split(ak_several *out, const ak_args *args, ak_error *err)
     }
     AK_DO(read_configs(out, args, false, err));
     out->count = out->count == 0 ? 1 : out->count;
-    AK_DO(read_configs(out, args, true, err));
     for (size_t i = 0; i < out->count; i++) {
         part = &out->parts[i];
         part->args = ak_alloc(1, sizeof *part->args);
@@ -89,9 +92,9 @@ ak_status ak_several_split(ak_several *out, const ak_args *args, ak_error *err)
         }
         *part->args = *args;
         part->args->text[AK_OPTION_IMPL] = part->name[0] == 0 ? NULL : part->name;
-        part->args->config_count = part->configs == NULL ? 0 : 1;
-        part->args->config[0] = part->configs;
+        part->args->config_count = 0;
     }
+    AK_DO(read_configs(out, args, true, err));
     return out->count == 1 ? AK_OK
                            : ak_args_refuse(args, AK_O(FIX) | AK_O(LAUNCHER) | AK_O(WORKERS),
                                             "does not go with several implementations", err);
@@ -100,8 +103,11 @@ ak_status ak_several_split(ak_several *out, const ak_args *args, ak_error *err)
 void ak_several_free(ak_several *several)
 {
     for (size_t i = 0; i < AK_SEVERAL_MAX; i++) {
-        ak_free(several->parts[i].args);
-        ak_free(several->parts[i].configs);
+        ak_args *args = several->parts[i].args;
+        for (size_t k = 0; args != NULL && k < args->config_count; k++) {
+            ak_free((void *)(uintptr_t)args->config[k]);
+        }
+        ak_free(args);
     }
     *several = (ak_several){.count = 0};
 }

@@ -10,8 +10,9 @@
 
 /* An implementation that takes part. */
 typedef struct ak_several_part {
-    ak_args *args; /* the command line as if it were alone: --impl, and the --config that are its */
-    char *configs; /* owns the texts of --config */
+    /* The command line as if it were alone: --impl, and the --config that are its, whose texts the
+       part owns. */
+    ak_args *args;
     char name[64]; /* "": the options name none, and the device decides */
 } ak_several_part;
 

@@ -18,6 +18,11 @@ echo "-- a configuration names its implementation; other commands take one"
 $compare --config 'host_other:WIDTH=1' --config host:default --json | grep -o '"name":"[^"]*"'
 autokernel bench ./mine --size 64 --config host_other:WIDTH=1 | grep -o -E 'implementation host_other|ok  |WIDTH=1'
 autokernel compare ./mine --sizes '64;96' --impl host,host_other --time 0.2s | grep -v ^warning | sed -E 's/ {2,}/|/g' | cut -d '|' -f 1,2
+echo "-- results in files"
+autokernel export ./mine --impl host_other --size 64 --output b.json >/dev/null
+cp b.json c.json
+autokernel compare ./mine --config @b.json --config @c.json --config default --time 0.2s --json | grep -o -E '"implementation":"[^"]*","device|"name":"[^"]*"'
+autokernel compare ./mine --impl host,host_other --config host_other:@b.json --time 0.2s --json | grep -o -E '"size":"[^"]*"|"name":"[^"]*"'
 echo "-- a wrong one is found, whichever implementation it is of"
 sed -i 's/2\.0f/3.0f/' mine/other.c
 $compare --impl host,host_other >words

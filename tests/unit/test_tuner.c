@@ -362,6 +362,39 @@ static void test_a_tester_can_be_cancelled(void **state)
     assert_int_equal(ak_compare(&comparison, f->task, &options, &err), AK_CANCELLED);
 }
 
+/* Tasks of other sizes are not compared with this one; the default of the task itself, given as
+   that of another task of the same implementation, is. */
+static void test_comparisons_are_of_one_task(void **state)
+{
+    fixture *f = need(state);
+    ak_error err = AK_ERROR_INIT;
+    ak_task *other = NULL, *same = NULL;
+    ak_comparison comparison = {0};
+    ak_config configs[2];
+    const char *const names[] = {"mine", "theirs"};
+    open_task(f);
+    const ak_task_spec spec = {.kernel = f->kernel, .device = "host", .size = "n=4999"};
+    const ak_task_spec again = {.kernel = f->kernel, .device = "host", .size = "n=5000"};
+    assert_int_equal(ak_task_open(&other, &spec, &err), AK_OK);
+    assert_int_equal(ak_task_open(&same, &again, &err), AK_OK);
+    ak_space_default(&configs[0], ak_task_space(f->task));
+    ak_space_default(&configs[1], ak_task_space(other));
+    const ak_task *tasks[] = {NULL, other};
+    const ak_compare_options options = {
+        .configs = configs, .names = names, .tasks = tasks, .count = 2, .seconds = 0.1};
+    assert_int_equal(ak_compare(&comparison, f->task, &options, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "has the size \"n=4999\""));
+    tasks[1] = same;
+    assert_int_equal(ak_compare(&comparison, f->task, &options, &err), AK_OK);
+    assert_int_equal(comparison.count, 2);
+    assert_null(comparison.candidates[0].task);
+    assert_ptr_equal(comparison.candidates[1].task, same);
+    assert_true(comparison.candidates[1].median_ms > 0);
+    ak_comparison_clear(&comparison);
+    ak_task_close(other);
+    ak_task_close(same);
+}
+
 static void test_a_small_space_is_exhausted(void **state)
 {
     fixture *f = need(state);
@@ -663,6 +696,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_time_that_is_spent_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_sizes_can_be_cancelled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_tester_can_be_cancelled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_comparisons_are_of_one_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_small_space_is_exhausted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_wrong_finalist_is_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_are_data, set_up, tear_down),
