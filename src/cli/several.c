@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_name.h"
 #include "cli/options.h"
 
 /* Finds the part of an implementation, or adds it. */
@@ -116,6 +117,11 @@ ak_status ak_several_task(ak_task **out, const ak_several_part *part, const ak_t
                           ak_error *err)
 {
     ak_args *args = part->args;
+    if (ak_device_is_recorded(ak_task_device(first))) {
+        return ak_fail(err, AK_INVALID,
+                       "--impl: a recording (%.80s) is of one implementation; leave %s out",
+                       ak_task_device(first), part->name);
+    }
     args->text[AK_OPTION_DEVICE] = ak_task_device(first);
     args->text[AK_OPTION_SIZE] = ak_task_size(first);
     args->text[AK_OPTION_DTYPE] = ak_task_dtype(first);

@@ -40,3 +40,5 @@ try --impl host,host_other --fix UNROLL=4
 autokernel bench ./mine --impl host,host_other
 autokernel tune ./mine --size 64 --impl host --config host_other:default
 autokernel compare matmul --size 64 --impl host,cuda_sm90
+autokernel compare matmul --device sim:"$TESTS/../../bench/recordings/matmul.json.gz" --impl host,host_amx
+AUTOKERNEL_LAUNCHER=cmd:true $compare --impl host,host_other
