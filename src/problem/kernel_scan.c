@@ -144,6 +144,57 @@ static void note(scanner *s, const char *what, const char *where)
     ak_buf_print(&s->notes, "%s: %s\n", what, where);
 }
 
+/* ---- types -------------------------------------------------------------------------------------
+ */
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+    while (*list != NULL && strcmp(word, *list) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+static const struct c_type *type_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            return &types[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns what the words of a type mean; NULL for a type that no argument can have. A word that is
+   not known makes the type unknown: "unsigned char" is no "unsigned". */
+static const struct c_type *find_type(const char *words)
+{
+    static const char *const qualifiers[] = {
+        "const",  "volatile", "restrict", "__restrict__", "__restrict", "register",
+        "global", "__global", "constant", "__constant",   "std",        "__grid_constant__",
+        NULL};
+    static const char *const numbers[] = {"long", "unsigned", "signed", "int", NULL};
+    const struct c_type *found = NULL;
+    size_t longs = 0, named = 0, whole = 0;
+    while (*(words += strcspn(words, WORD)) != 0) {
+        char word[NAME_BYTES];
+        size_t length = strspn(words, WORD);
+        copy_name(word, words, length);
+        words += length;
+        if (is_one_of(word, numbers)) {
+            whole++;
+            longs += word[0] == 'l' ? 1 : 0;
+        } else if (!is_one_of(word, qualifiers)) {
+            named++;
+            found = type_named(word);
+        }
+    }
+    if (whole == 0) {
+        return named == 1 ? found : NULL;
+    }
+    return named > 0 ? NULL : &types[longs > 0 ? 1 : 0];
+}
+
 /* ---- parameters ---------------------------------------------------------------------------- */
 
 static void add_parameter(scanner *s, const char *name, size_t length, int64_t value)
@@ -296,9 +347,11 @@ static ak_status read_template_item(scanner *s, const char *item, size_t length,
     while (first > 0 && strchr(WORD, part[first - 1]) != NULL) {
         first--;
     }
-    bool truth = has_word(part, "bool");
-    if (!has_word(part, "int") && !has_word(part, "unsigned") && !truth &&
-        !has_word(part, "size_t")) {
+    char type[160];
+    (void)snprintf(type, sizeof type, "%.*s", (int)first, part);
+    const struct c_type *found = find_type(type);
+    bool truth = has_word(type, "bool");
+    if (!truth && (found == NULL || found->passed == NULL || found->passed[0] != 'I')) {
         return ak_fail(s->err, AK_INVALID,
                        "%s: the template argument \"%.60s\" is no whole number: write the type "
                        "into the kernel",
@@ -531,54 +584,6 @@ static void drop_declarations(scanner *s)
     }
     memcpy(s->name, name, sizeof name);
     s->entry = entry;
-}
-
-static bool is_one_of(const char *word, const char *const *list)
-{
-    while (*list != NULL && strcmp(word, *list) != 0) {
-        list++;
-    }
-    return *list != NULL;
-}
-
-static const struct c_type *type_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(types[i].name, name) == 0) {
-            return &types[i];
-        }
-    }
-    return NULL;
-}
-
-/* Returns what the words of a type mean; NULL for a type that no argument can have. A word that is
-   not known makes the type unknown: "unsigned char" is no "unsigned". */
-static const struct c_type *find_type(const char *words)
-{
-    static const char *const qualifiers[] = {
-        "const",  "volatile", "restrict", "__restrict__", "__restrict", "register",
-        "global", "__global", "constant", "__constant",   "std",        "__grid_constant__",
-        NULL};
-    static const char *const numbers[] = {"long", "unsigned", "signed", "int", NULL};
-    const struct c_type *found = NULL;
-    size_t longs = 0, named = 0, whole = 0;
-    while (*(words += strcspn(words, WORD)) != 0) {
-        char word[NAME_BYTES];
-        size_t length = strspn(words, WORD);
-        copy_name(word, words, length);
-        words += length;
-        if (is_one_of(word, numbers)) {
-            whole++;
-            longs += word[0] == 'l' ? 1 : 0;
-        } else if (!is_one_of(word, qualifiers)) {
-            named++;
-            found = type_named(word);
-        }
-    }
-    if (whole == 0) {
-        return named == 1 ? found : NULL;
-    }
-    return named > 0 ? NULL : &types[longs > 0 ? 1 : 0];
 }
 
 static ak_status read_argument(scanner *s, const char *text, size_t length)

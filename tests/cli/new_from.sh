@@ -129,7 +129,7 @@ template <int BLOCK> __device__ float twice(float x) { return BLOCK * x; }
 #if !defined(WIDE)
 #define WIDE 2u
 #endif
-template <int BLOCK = 64> static __global__ __launch_bounds__(BLOCK) void f(const float *x, float *y, unsigned long n,
+template <uint32_t BLOCK = 64> static __global__ __launch_bounds__(BLOCK) void f(const float *x, float *y, unsigned long n,
                                                                           int m = 3)
 {
     extern __shared__ float part[];
@@ -145,6 +145,7 @@ bad() { echo "$1" >bad.cu; run autokernel new kernel bad --from bad.cu; }
 bad '__global__ void f(const unsigned char *x, float *y, int n) {}'
 bad '__global__ void f(const long int *x, float *y, int n) {}'
 bad 'template <> __global__ void f(float *y, int n) {}'
+bad 'template <float BLOCK> __global__ void f(float *y, int n) {}'
 bad '__global__ void größe(float *y, int n) {}'
 bad '__global__ void f(void) {}'
 bad '__global__ void f(float *y, int a, int b, int c, int d, int e, int g, int h, int i, int j) {}'
