@@ -107,7 +107,7 @@ static char *without_comments(const char *text)
 static const char *find_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length) {
+    for (const char *at = text; length > 0 && (at = strstr(at, word)) != NULL; at += length) {
         bool begins = at == text || strchr(WORD, at[-1]) == NULL;
         if (begins && (at[length] == 0 || strchr(WORD, at[length]) == NULL)) {
             return at;
@@ -351,7 +351,8 @@ static ak_status read_template_item(scanner *s, const char *item, size_t length,
     (void)snprintf(type, sizeof type, "%.*s", (int)first, part);
     const struct c_type *found = find_type(type);
     bool truth = has_word(type, "bool");
-    if (!truth && (found == NULL || found->passed == NULL || found->passed[0] != 'I')) {
+    if (first == length ||
+        (!truth && (found == NULL || found->passed == NULL || found->passed[0] != 'I'))) {
         return ak_fail(s->err, AK_INVALID,
                        "%s: the template argument \"%.60s\" is no whole number: write the type "
                        "into the kernel",
@@ -387,6 +388,7 @@ static ak_status read_template(scanner *s)
     }
     for (size_t index = 0; at < end; index++) {
         size_t length = item_length(s->plain + at, '>');
+        length = length < end - at ? length : end - at;
         AK_DO(read_template_item(s, s->plain + at, length, index));
         at += length + 1;
     }
