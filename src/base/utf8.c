@@ -19,6 +19,11 @@ bool ak_utf8_valid(const char *text)
     return true;
 }
 
+size_t ak_utf8_mark(const char *text)
+{
+    return strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 char *ak_utf8_clean(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";

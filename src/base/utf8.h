@@ -7,6 +7,8 @@
 
 /* Returns true if the whole text is UTF-8. */
 bool ak_utf8_valid(const char *text);
+/* Returns the bytes of the byte order mark that some editors put in front of a text: 3 or 0. */
+size_t ak_utf8_mark(const char *text);
 /* Returns a copy in which U+FFFD replaces each byte that is not UTF-8, or NULL if there is no
    memory. The caller frees it with ak_free. */
 char *ak_utf8_clean(const char *text);

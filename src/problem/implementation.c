@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "space/expr.h"
 #include "problem/backend_rules.h"
 
@@ -129,9 +130,10 @@ static ak_status add_source(ak_buf *source, ak_problem *problem, const ak_kernel
     const char *text;
     ak_status status = AK_OK;
     AK_TRY(ak_kernel_read(&text, problem, files, name, err));
-    /* Compiler messages then name the file that people know. */
+    /* Compiler messages then name the file that people know. A byte order mark may only begin a
+       file. */
     ak_buf_print(source, "#line 1 \"%s\"\n", name);
-    ak_buf_puts(source, text);
+    ak_buf_puts(source, text + ak_utf8_mark(text));
     ak_buf_puts(source, "\n");
     AK_TRY(ak_buf_status(source, err));
 out:

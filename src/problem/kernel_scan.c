@@ -4,10 +4,13 @@
    stands beside the code that writes it. */
 #include "problem/kernel_scan.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "problem/kernel_files.h"
 #include "space/expr.h"
 
@@ -28,6 +31,7 @@ typedef struct argument {
 typedef struct scanner {
     const char *text, *backend, *file;
     bool cpp;
+    char *own;         /* a copy of the text, in which the entry is not static */
     char *plain;       /* the text with blanks in place of comments and quoted texts */
     size_t begin, end; /* the template's head in the text; equal if there is none */
     size_t entry;      /* where the entry's qualifiers begin */
@@ -37,6 +41,7 @@ typedef struct scanner {
     struct {
         char name[NAME_BYTES];
         int64_t value;
+        bool truth; /* a template argument of type bool: 0 or 1 */
     } parameters[PARAMETERS_MAX];
     size_t parameter_count, parameters_left; /* left: there is no room for them */
     size_t others;                           /* kernels besides the one that is taken */
@@ -47,15 +52,30 @@ typedef struct scanner {
 static const struct c_type {
     const char *name, *dtype, *passed;
 } types[] = {
-    {"float", "f32", "Float32"},    {"double", "f64", "Float64"}, {"int", "i32", "Int32"},
-    {"int32_t", "i32", "Int32"},    {"unsigned", "i32", "Int32"}, {"uint", "i32", "Int32"},
-    {"uint32_t", "i32", "Int32"},   {"long", NULL, "Int64"},      {"int64_t", NULL, "Int64"},
-    {"size_t", NULL, "Int64"},      {"half", "f16", NULL},        {"__half", "f16", NULL},
-    {"__nv_bfloat16", "bf16", NULL}};
+    {"int", "i32", "Int32"},         {"long", NULL, "Int64"}, /* find_type knows their places */
+    {"float", "f32", "Float32"},     {"double", "f64", "Float64"}, {"int32_t", "i32", "Int32"},
+    {"uint32_t", "i32", "Int32"},    {"uint", "i32", "Int32"},     {"ulong", NULL, "Int64"},
+    {"int64_t", NULL, "Int64"},      {"uint64_t", NULL, "Int64"},  {"size_t", NULL, "Int64"},
+    {"ptrdiff_t", NULL, "Int64"},    {"half", "f16", NULL},        {"__half", "f16", NULL},
+    {"__nv_bfloat16", "bf16", NULL}, {"nv_bfloat16", "bf16", NULL}};
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Copies the text with blanks in place of comments and quoted texts. */
+/* Returns the length of a letter in quotes, such as '{' or '\\x22'; 0 if the text does not begin
+   with one. */
+static size_t letter_length(const char *text)
+{
+    size_t length = text[1] == '\\' && text[2] != 0 ? 3 : 2;
+    while (length < 12 && text[length - 1] != '\n' && text[length - 1] != 0 && text[length] != 0) {
+        if (text[length] == '\'') {
+            return length + 1;
+        }
+        length++;
+    }
+    return 0;
+}
+
+/* Copies the text with blanks in place of comments, quoted texts and quoted letters. */
 static char *without_comments(const char *text)
 {
     char *out = ak_strdup(text);
@@ -70,6 +90,8 @@ static char *without_comments(const char *text)
                 end += text[end] == '\\' && text[end + 1] != 0 ? 2 : 1;
             }
             end += text[end] == '"' ? 1 : 0;
+        } else if (out[i] == '\'' && letter_length(text + i) > 0) {
+            end = i + letter_length(text + i);
         } else {
             i++;
             continue;
@@ -85,7 +107,7 @@ static char *without_comments(const char *text)
 static const char *find_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length) {
+    for (const char *at = text; length > 0 && (at = strstr(at, word)) != NULL; at += length) {
         bool begins = at == text || strchr(WORD, at[-1]) == NULL;
         if (begins && (at[length] == 0 || strchr(WORD, at[length]) == NULL)) {
             return at;
@@ -122,12 +144,68 @@ static void note(scanner *s, const char *what, const char *where)
     ak_buf_print(&s->notes, "%s: %s\n", what, where);
 }
 
+/* ---- types -------------------------------------------------------------------------------------
+ */
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+    while (*list != NULL && strcmp(word, *list) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+static const struct c_type *type_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            return &types[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns what the words of a type mean; NULL for a type that no argument can have. A word that is
+   not known makes the type unknown: "unsigned char" is no "unsigned". */
+static const struct c_type *find_type(const char *words)
+{
+    static const char *const qualifiers[] = {
+        "const",  "volatile", "restrict", "__restrict__", "__restrict", "register",
+        "global", "__global", "constant", "__constant",   "std",        "__grid_constant__",
+        NULL};
+    static const char *const numbers[] = {"long", "unsigned", "signed", "int", NULL};
+    const struct c_type *found = NULL;
+    size_t longs = 0, named = 0, whole = 0;
+    while (*(words += strcspn(words, WORD)) != 0) {
+        char word[NAME_BYTES];
+        size_t length = strspn(words, WORD);
+        copy_name(word, words, length);
+        words += length;
+        if (is_one_of(word, numbers)) {
+            whole++;
+            longs += word[0] == 'l' ? 1 : 0;
+        } else if (!is_one_of(word, qualifiers)) {
+            named++;
+            found = type_named(word);
+        }
+    }
+    if (whole == 0) {
+        return named == 1 ? found : NULL;
+    }
+    return named > 0 ? NULL : &types[longs > 0 ? 1 : 0];
+}
+
 /* ---- parameters ---------------------------------------------------------------------------- */
 
 static void add_parameter(scanner *s, const char *name, size_t length, int64_t value)
 {
     char copy[NAME_BYTES];
     copy_name(copy, name, length);
+    for (size_t i = 0; i < s->argument_count; i++) {
+        if (strcmp(s->arguments[i].name, copy) == 0) {
+            return; /* as a macro it would replace the argument */
+        }
+    }
     for (size_t i = 0; i < s->parameter_count; i++) {
         if (strcmp(s->parameters[i].name, copy) == 0) {
             return;
@@ -141,34 +219,51 @@ static void add_parameter(scanner *s, const char *name, size_t length, int64_t v
     }
 }
 
-/* Returns the whole number that the text begins with; 0 if there is none, or if a letter, a digit,
-   '_' or '.' follows its digits. */
+/* Returns the whole number that the text begins with, such as 16, 0x10, 16u or (16); 0 if there is
+   none, or if a letter, a digit, '_' or '.' follows it. */
 static int64_t number_at(const char *text)
 {
-    size_t digits = strspn(text, "0123456789");
-    char copy[16];
-    int64_t value = 0;
-    if (digits == 0 || digits >= sizeof copy ||
-        (text[digits] != 0 && strchr(WORD ".", text[digits]) != NULL)) {
+    char copy[24], *end;
+    bool bracket = *text == '(';
+    text += bracket ? 1 : 0;
+    if (strchr("0123456789", *text) == NULL || *text == 0) {
         return 0;
     }
-    memcpy(copy, text, digits);
-    copy[digits] = 0;
-    return ak_text_int(&value, copy) ? value : 0;
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    errno = 0;
+    long long value = strtoll(copy, &end, strncmp(copy, "0x", 2) == 0 ? 16 : 10);
+    end += strspn(end, "uUlL");
+    bool ends = *end == 0 || strchr(WORD ".", *end) == NULL;
+    return errno == 0 && ends && (!bracket || *end == ')') ? value : 0;
 }
 
-/* Finds parameters that the source lets the compiler define: "#ifndef X", then "#define X 16". */
+/* Returns what follows a directive such as "# define" at the text, NULL if there is another. */
+static const char *after_directive(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    if (*text != '#') {
+        return NULL;
+    }
+    text += 1 + strspn(text + 1, " \t");
+    return strncmp(text, word, length) == 0 && strchr(WORD, text[length]) == NULL
+               ? text + length + strspn(text + length, " \t")
+               : NULL;
+}
+
+/* Finds parameters that the source lets the compiler define: "#ifndef X" or "#if !defined(X)", then
+   "#define X 16". */
 static void find_guarded(scanner *s)
 {
-    for (const char *at = s->plain; (at = strstr(at, "#ifndef")) != NULL; at += 7) {
-        const char *name = at + 7 + strspn(at + 7, " \t");
-        size_t length = strspn(name, WORD);
-        const char *next = name + length + strspn(name + length, BLANK);
-        if (length == 0 || strncmp(next, "#define", 7) != 0) {
-            continue;
+    for (const char *at = s->plain; (at = strchr(at, '#')) != NULL; at++) {
+        const char *name = after_directive(at, "ifndef"), *tests = after_directive(at, "if");
+        if (name == NULL && tests != NULL && strncmp(tests, "!defined", 8) == 0) {
+            name = tests + 8 + strspn(tests + 8, " \t(");
         }
-        next += 7 + strspn(next + 7, " \t");
-        if (strncmp(next, name, length) == 0 && strchr(" \t", next[length]) != NULL) {
+        size_t length = name == NULL ? 0 : strspn(name, WORD);
+        const char *next = length == 0 ? "" : name + length + strspn(name + length, BLANK ")");
+        next = after_directive(next, "define");
+        if (length > 0 && next != NULL && strncmp(next, name, length) == 0 && next[length] != 0 &&
+            strchr(" \t", next[length]) != NULL) {
             next += length;
             add_parameter(s, name, length, number_at(next + strspn(next, " \t")));
         }
@@ -206,6 +301,73 @@ static int64_t instantiated(const scanner *s, size_t index)
     return number_at(at + strspn(at, BLANK));
 }
 
+/* Returns the length of the text up to the comma or the stop that is in no brackets. */
+static size_t item_length(const char *text, char stop)
+{
+    size_t length = 0;
+    for (int depth = 0; text[length] != 0; length++) {
+        char c = text[length];
+        if (depth == 0 && (c == ',' || c == stop)) {
+            break;
+        }
+        depth += strchr("([{", c) != NULL ? 1 : strchr(")]}", c) != NULL ? -1 : 0;
+    }
+    return length;
+}
+
+/* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
+static bool find_template(scanner *s, size_t end)
+{
+    size_t head = end;
+    do {
+        if (head == 0 || strchr(";{}#", s->plain[head - 1]) != NULL) {
+            return false; /* #include <...> */
+        }
+        head--;
+    } while (strncmp(s->plain + head, "template", 8) != 0 ||
+             strchr(WORD, s->plain[head + 8]) != NULL ||
+             (head > 0 && strchr(WORD, s->plain[head - 1]) != NULL));
+    s->begin = head;
+    s->end = end;
+    return true;
+}
+
+/* Reads "int TILE = 2", an item of a template's head. */
+static ak_status read_template_item(scanner *s, const char *item, size_t length, size_t index)
+{
+    char part[160];
+    (void)snprintf(part, sizeof part, "%.*s", (int)length, item);
+    char *equals = strchr(part, '=');
+    const char *given = equals == NULL ? "" : equals + 1 + strspn(equals + 1, BLANK);
+    length = equals == NULL ? strlen(part) : (size_t)(equals - part);
+    while (length > 0 && strchr(BLANK, part[length - 1]) != NULL) {
+        length--;
+    }
+    size_t first = length;
+    while (first > 0 && strchr(WORD, part[first - 1]) != NULL) {
+        first--;
+    }
+    char type[160];
+    (void)snprintf(type, sizeof type, "%.*s", (int)first, part);
+    const struct c_type *found = find_type(type);
+    bool truth = has_word(type, "bool");
+    if (first == length ||
+        (!truth && (found == NULL || found->passed == NULL || found->passed[0] != 'I'))) {
+        return ak_fail(s->err, AK_INVALID,
+                       "%s: the template argument \"%.60s\" is no whole number: write the type "
+                       "into the kernel",
+                       s->file, part + strspn(part, BLANK));
+    }
+    size_t before = s->parameter_count;
+    int64_t value = instantiated(s, index) > 0 ? instantiated(s, index) : number_at(given);
+    add_parameter(s, part + first, length - first, value == 0 ? 1 : value);
+    if (truth && s->parameter_count > before) {
+        s->parameters[before].truth = true;
+        s->parameters[before].value = strncmp(given, "false", 5) != 0 && *given != '0';
+    }
+    return AK_OK;
+}
+
 /* Reads "template <int BLOCK, int TILE = 2>" right before the entry. */
 static ak_status read_template(scanner *s)
 {
@@ -214,48 +376,21 @@ static ak_status read_template(scanner *s)
         end--;
     }
     s->begin = s->end = 0;
-    if (end == 0 || s->plain[end - 1] != '>') {
+    if (end == 0 || s->plain[end - 1] != '>' || !find_template(s, end)) {
         return AK_OK;
     }
-    size_t open = end;
-    while (open > 0 && s->plain[open] != '<') {
-        open--;
+    size_t at = s->begin + 8 + strspn(s->plain + s->begin + 8, BLANK "<");
+    if (s->plain[at] == '>') {
+        return ak_fail(s->err, AK_INVALID,
+                       "%s: %s is a specialisation of a template (template <>); write the kernel "
+                       "out as a plain function",
+                       s->file, s->name);
     }
-    size_t head = open;
-    while (head > 0 && strchr(BLANK, s->plain[head - 1]) != NULL) {
-        head--;
-    }
-    if (head < 8 || strncmp(s->plain + head - 8, "template", 8) != 0) {
-        return AK_OK; /* #include <...> */
-    }
-    head -= 8;
-    s->begin = head;
-    s->end = end;
-    size_t index = 0;
-    for (size_t at = open + 1; at < end; index++) {
-        size_t stop = at + strcspn(s->plain + at, ",>");
-        char part[160];
-        (void)snprintf(part, sizeof part, "%.*s", (int)(stop - at), s->plain + at);
-        char *equals = strchr(part, '=');
-        int64_t value = equals == NULL ? 0 : number_at(equals + 1 + strspn(equals + 1, " "));
-        value = instantiated(s, index) > 0 ? instantiated(s, index) : value;
-        size_t length = equals == NULL ? strlen(part) : (size_t)(equals - part);
-        while (length > 0 && strchr(BLANK, part[length - 1]) != NULL) {
-            length--;
-        }
-        size_t first = length;
-        while (first > 0 && strchr(WORD, part[first - 1]) != NULL) {
-            first--;
-        }
-        if (!has_word(part, "int") && !has_word(part, "unsigned") && !has_word(part, "bool") &&
-            !has_word(part, "size_t")) {
-            return ak_fail(s->err, AK_INVALID,
-                           "%s: the template argument \"%.60s\" is no whole number: write the type "
-                           "into the kernel",
-                           s->file, part + strspn(part, BLANK));
-        }
-        add_parameter(s, part + first, length - first, value == 0 ? 1 : value);
-        at = stop + 1;
+    for (size_t index = 0; at < end; index++) {
+        size_t length = item_length(s->plain + at, '>');
+        length = length < end - at ? length : end - at;
+        AK_DO(read_template_item(s, s->plain + at, length, index));
+        at += length + 1;
     }
     return AK_OK;
 }
@@ -303,6 +438,15 @@ static const char *open_bracket(scanner *s, const char *at)
     return NULL;
 }
 
+/* Returns whether the bracket is that of extern "C" {, which holds functions. */
+static bool opens_scope(const char *text, const char *bracket)
+{
+    while (bracket > text && strchr(BLANK, bracket[-1]) != NULL) {
+        bracket--;
+    }
+    return bracket - text >= 6 && memcmp(bracket - 6, "extern", 6) == 0;
+}
+
 /* Finds the last function of a C file that is not static. */
 static const char *last_function(scanner *s)
 {
@@ -312,6 +456,8 @@ static const char *last_function(scanner *s)
         if (*p == '#') {
             p += strcspn(p, "\n");
             p -= *p == 0 ? 1 : 0;
+        } else if (*p == '{' && opens_scope(s->plain, p)) {
+            continue;
         } else if (*p == '{') {
             const char *end = closing(p);
             p = end == NULL ? p + strlen(p) - 1 : end;
@@ -336,26 +482,110 @@ static const char *last_function(scanner *s)
     return found;
 }
 
+/* Moves the begin of the entry before its qualifiers, such as "static" and "void", and takes those
+   away that a kernel which is called by its name cannot have. */
+static void begin_entry(scanner *s)
+{
+    static const char *const words[] = {"static", "inline", "void", "extern", "const"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *after = find_word(s->plain + s->entry, words[i]);
+        if (after != NULL && after < find_word(s->plain + s->entry, s->name)) {
+            memset(s->own + (after - s->plain), ' ', strlen(words[i]));
+        }
+    }
+    for (;;) {
+        size_t end = s->entry, begin;
+        bool known = false;
+        while (end > 0 && strchr(BLANK, s->plain[end - 1]) != NULL) {
+            end--;
+        }
+        if (end > 0 && s->plain[end - 1] == ')') { /* __launch_bounds__(...) */
+            for (int depth = 0; end > 0;) {
+                end--;
+                depth += s->plain[end] == ')' ? 1 : s->plain[end] == '(' ? -1 : 0;
+                if (depth == 0) {
+                    break;
+                }
+            }
+        }
+        for (begin = end; begin > 0 && strchr(WORD, s->plain[begin - 1]) != NULL;) {
+            begin--;
+        }
+        for (size_t i = 0; i < sizeof words / sizeof *words && s->plain[end] != '('; i++) {
+            if (end - begin == strlen(words[i]) &&
+                memcmp(s->plain + begin, words[i], end - begin) == 0) {
+                known = true;
+                memset(s->own + begin, ' ', i < 2 ? end - begin : 0);
+            }
+        }
+        if (!known && (end - begin < 3 || memcmp(s->plain + begin, "__", 2) != 0)) {
+            return;
+        }
+        s->entry = begin;
+    }
+}
+
+/* Returns whether the function whose arguments begin at `open` has a body. */
+static bool has_body(const char *open)
+{
+    const char *close = open == NULL ? NULL : closing(open);
+    return close != NULL && close[1 + strcspn(close + 1, ";{")] == '{';
+}
+
 static const char *find_entry(scanner *s)
 {
+    const char *word = strcmp(s->backend, "cuda") == 0           ? "__global__"
+                       : find_word(s->plain, "__kernel") != NULL ? "__kernel"
+                                                                 : "kernel";
+    const char *found = NULL;
+    char name[NAME_BYTES] = "";
     if (strcmp(s->backend, "host") == 0) {
         return last_function(s);
     }
-    const char *at = strcmp(s->backend, "cuda") == 0 ? find_word(s->plain, "__global__")
-                                                     : find_word(s->plain, "__kernel");
-    at = at == NULL && strcmp(s->backend, "opencl") == 0 ? find_word(s->plain, "kernel") : at;
-    if (at == NULL) {
-        return NULL;
+    for (const char *at = s->plain; (at = find_word(at, word)) != NULL; at += strlen(word)) {
+        const char *open = open_bracket(s, at);
+        if (!has_body(open)) {
+            continue; /* it is declared here, and defined elsewhere */
+        }
+        if (found == NULL) {
+            found = open;
+            s->entry = (size_t)(at - s->plain);
+            memcpy(name, s->name, sizeof name);
+        } else {
+            s->others++;
+        }
     }
-    const char *next = at;
-    const char *word = strncmp(at, "__global__", 10) == 0 ? "__global__"
-                       : *at == '_'                       ? "__kernel"
-                                                          : "kernel";
-    while ((next = find_word(next + strlen(word), word)) != NULL) {
-        s->others++;
+    memcpy(s->name, name, sizeof name);
+    return found;
+}
+
+/* Takes declarations of the CUDA entry before its definition away: they would declare a function
+   with a name of C++. */
+static void drop_declarations(scanner *s)
+{
+    char name[NAME_BYTES];
+    const size_t entry = s->entry;
+    memcpy(name, s->name, sizeof name);
+    for (const char *at = s->plain; (at = find_word(at, "__global__")) != NULL; at += 10) {
+        s->entry = (size_t)(at - s->plain);
+        const char *open = s->entry < entry ? open_bracket(s, at) : NULL;
+        if (open == NULL || has_body(open) || strcmp(s->name, name) != 0) {
+            continue;
+        }
+        begin_entry(s);
+        size_t begin = s->entry, last = begin;
+        while (last > 0 && strchr(BLANK, s->plain[last - 1]) != NULL) {
+            last--;
+        }
+        if (last > 0 && s->plain[last - 1] == '>' && find_template(s, last)) {
+            begin = s->begin;
+        }
+        for (size_t i = begin; s->plain[i] != 0 && s->plain[i] != ';'; i++) {
+            s->own[i] = s->plain[i] == '\n' ? '\n' : ' ';
+        }
     }
-    s->entry = (size_t)(at - s->plain);
-    return open_bracket(s, at);
+    memcpy(s->name, name, sizeof name);
+    s->entry = entry;
 }
 
 static ak_status read_argument(scanner *s, const char *text, size_t length)
@@ -367,6 +597,7 @@ static ak_status read_argument(scanner *s, const char *text, size_t length)
     (void)snprintf(whole, sizeof whole, "%.*s", (int)(length - blank), text + blank);
     whole[strcspn(whole, "\r\n")] = 0;
     argument *a = &s->arguments[s->argument_count];
+    part[strcspn(part, "=")] = 0; /* the argument's default */
     size_t end = strcspn(part, "[");
     bool array = part[end] == '[';
     while (end > 0 && strchr(WORD, part[end - 1]) == NULL) {
@@ -382,16 +613,14 @@ static ak_status read_argument(scanner *s, const char *text, size_t length)
     }
     part[begin] = 0;
     a->pointer = array || strchr(part, '*') != NULL;
-    a->reads_only =
-        has_word(part, "const") || has_word(part, "constant") || has_word(part, "__constant");
-    const struct c_type *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof types / sizeof *types; i++) {
-        found = has_word(part, types[i].name) ? &types[i] : NULL;
-    }
     const char *star = strchr(part, '*');
     bool unlike = has_word(part, "local") || has_word(part, "__local") ||
-                  has_word(part, "image2d_t") || strpbrk(part, "&(") != NULL ||
+                  strpbrk(part, "&(<") != NULL ||
                   (star != NULL && (array || strchr(star + 1, '*') != NULL));
+    part[strcspn(part, "*")] = 0; /* "float *const x" may be written to */
+    a->reads_only =
+        has_word(part, "const") || has_word(part, "constant") || has_word(part, "__constant");
+    const struct c_type *found = find_type(part);
     if (found == NULL || unlike || (a->pointer ? found->dtype : found->passed) == NULL) {
         return ak_fail(s->err, AK_INVALID,
                        "%s: the argument \"%s\" of %s has a type that is not understood; write the "
@@ -404,11 +633,27 @@ static ak_status read_argument(scanner *s, const char *text, size_t length)
     return AK_OK;
 }
 
+static bool is_size(const argument *a)
+{
+    return !a->pointer && strncmp(a->passed, "Int", 3) == 0;
+}
+
 static ak_status read_arguments(scanner *s, const char *open)
 {
     const char *end = closing(open);
-    for (const char *p = open + 1; end != NULL && p < end;) {
-        size_t length = strcspn(p, ",)");
+    size_t sizes = 0;
+    for (const char *p = s->plain + s->entry; p < end; p++) {
+        if ((unsigned char)*p >= 0x80) {
+            return ak_fail(s->err, AK_INVALID,
+                           "%s: the kernel has a name with a letter that is not ASCII; write its "
+                           "name and those of its arguments with letters, digits and _",
+                           s->file);
+        }
+    }
+    const char *first = open + 1 + strspn(open + 1, BLANK);
+    bool none = strncmp(first, "void", 4) == 0 && first + 4 + strspn(first + 4, BLANK) == end;
+    for (const char *p = none || first == end ? end : open + 1; p < end;) {
+        size_t length = item_length(p, ')');
         if (s->argument_count == AK_ARGUMENTS_MAX) {
             return ak_fail(s->err, AK_LIMIT, "%s: %s has more than %d arguments", s->file, s->name,
                            AK_ARGUMENTS_MAX);
@@ -416,22 +661,24 @@ static ak_status read_arguments(scanner *s, const char *open)
         AK_DO(read_argument(s, p, length));
         p += length + 1;
     }
+    bool writes = false;
     for (size_t i = 0; i < s->argument_count; i++) {
-        if (s->arguments[i].pointer && !s->arguments[i].reads_only) {
-            return AK_OK;
-        }
+        writes = writes || (s->arguments[i].pointer && !s->arguments[i].reads_only);
+        sizes += is_size(&s->arguments[i]);
     }
-    return ak_fail(s->err, AK_INVALID,
-                   "%s: %s has no pointer that is not const, so nothing could be checked", s->file,
-                   s->name);
+    if (sizes > AK_SIZES_MAX) {
+        return ak_fail(s->err, AK_LIMIT,
+                       "%s: %s takes %zu whole numbers, and a problem has at most %d sizes; write "
+                       "the folder by hand, with those that never change as numbers in \"Launch\"",
+                       s->file, s->name, sizes, AK_SIZES_MAX);
+    }
+    return writes ? AK_OK
+                  : ak_fail(s->err, AK_INVALID,
+                            "%s: %s has no pointer that is not const, so nothing could be checked",
+                            s->file, s->name);
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */
-
-static bool is_size(const argument *a)
-{
-    return !a->pointer && strncmp(a->passed, "Int", 3) == 0;
-}
 
 static size_t count_sizes(const scanner *s)
 {
@@ -495,13 +742,14 @@ static bool make_problem(ak_kernel_scan *out, scanner *s, const char *name, cons
     return good && out->problem != NULL;
 }
 
-static bool add_values(json_t *list, const char *name, int64_t value)
+static bool add_values(json_t *list, const char *name, int64_t value, bool truth)
 {
-    const int64_t choices[] = {value / 2, value, 2 * value};
+    const int64_t choices[] = {truth ? 0 : value / 2, truth ? 1 : value, truth ? 0 : 2 * value};
     json_t *values = json_array();
     bool good = true;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        good = (choices[i] == 0 || json_array_append_new(values, json_integer(choices[i])) == 0) &&
+    for (size_t i = 0; i < (truth ? 2 : sizeof choices / sizeof *choices); i++) {
+        good = ((choices[i] == 0 && !truth) ||
+                json_array_append_new(values, json_integer(choices[i])) == 0) &&
                good;
     }
     return json_array_append_new(list,
@@ -549,12 +797,12 @@ static bool make_space(ak_kernel_scan *out, scanner *s, const char *shape)
         const char *name = s->parameters[i].name;
         bool threads = strstr(name, "BLOCK") != NULL || strstr(name, "block") != NULL ||
                        strstr(name, "THREADS") != NULL;
-        block = block == NULL && threads ? name : block;
-        good = add_values(parameters, name, s->parameters[i].value) && good;
+        block = block == NULL && threads && !s->parameters[i].truth ? name : block;
+        good = add_values(parameters, name, s->parameters[i].value, s->parameters[i].truth) && good;
     }
     if (!host && block == NULL) {
         block = "block_size_x";
-        good = add_values(parameters, block, 128) && good;
+        good = add_values(parameters, block, 128, false) && good;
     }
     if (host) {
         good = json_array_append_new(parameters, json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}",
@@ -571,17 +819,79 @@ static bool make_space(ak_kernel_scan *out, scanner *s, const char *shape)
     return good && launch != NULL && out->space != NULL;
 }
 
+/* Returns the end of the entry's body in the text. */
+static size_t end_of_entry(const scanner *s)
+{
+    const char *body = strchr(s->plain + s->entry, '{');
+    const char *close = body == NULL ? NULL : closing(body);
+    return close == NULL ? strlen(s->plain) : (size_t)(close - s->plain) + 1;
+}
+
+static void print_line_number(ak_buf *out, const scanner *s, size_t at)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < at; i++) {
+        line += s->plain[i] == '\n';
+    }
+    ak_buf_print(out, "\n#line %zu\n", line);
+}
+
+/* Returns whether a template argument's name stands elsewhere in the file, too, such as in a
+   template that the kernel calls: as a macro it would replace that. */
+static bool is_elsewhere(const scanner *s, const char *name, size_t end)
+{
+    for (const char *at = s->plain; (at = find_word(at, name)) != NULL; at += strlen(name)) {
+        size_t place = (size_t)(at - s->plain);
+        if (place < s->begin || place >= end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes, for template arguments whose names stand elsewhere in the file: `what` 0, a constant for
+   each with the value of its macro, which ends there; 1, macros for the constants, for the entry
+   only; 2, the end of these. `at` is the place in the file that follows. */
+static void print_constants(ak_buf *out, const scanner *s, size_t end, int what, size_t at)
+{
+    bool any = false;
+    for (size_t i = 0; s->end > s->begin && i < s->parameter_count; i++) {
+        const char *name = s->parameters[i].name;
+        const char *head = find_word(s->plain + s->begin, name);
+        if (head == NULL || head >= s->plain + s->end || !is_elsewhere(s, name, end)) {
+            continue;
+        }
+        any = true;
+        if (what == 0) {
+            ak_buf_print(out, "enum : int { %s_value = %s };\n#undef %s\n", name, name, name);
+        } else if (what == 1) {
+            ak_buf_print(out, "\n#define %s ((%s)%s_value)", name,
+                         s->parameters[i].truth ? "bool" : "int", name);
+        } else {
+            ak_buf_print(out, "\n#undef %s", name);
+        }
+    }
+    if (any) {
+        print_line_number(out, s, at);
+    }
+}
+
 /* Writes the source: a template becomes a plain function, with macros for the template's arguments,
    and an entry in CUDA or C++ gets a plain name (extern "C"). */
 static ak_status make_source(ak_kernel_scan *out, const scanner *s)
 {
     ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
-    bool named =
-        (strcmp(s->backend, "cuda") != 0 && !s->cpp) || strstr(s->text, "extern \"C\"") != NULL;
-    ak_buf_append(&text, s->text, s->begin);
-    ak_buf_append(&text, s->text + s->end, s->entry - s->end);
+    size_t end = end_of_entry(s);
+    bool named = (strcmp(s->backend, "cuda") != 0 && !s->cpp) ||
+                 strncmp(s->plain + s->entry, "extern", 6) == 0;
+    print_constants(&text, s, end, 0, 0);
+    ak_buf_append(&text, s->own, s->begin);
+    print_constants(&text, s, end, 1, s->end);
+    ak_buf_append(&text, s->own + s->end, s->entry - s->end);
     ak_buf_puts(&text, named ? "" : "extern \"C\" ");
-    ak_buf_puts(&text, s->text + s->entry);
+    ak_buf_append(&text, s->own + s->entry, end - s->entry);
+    print_constants(&text, s, end, 2, end);
+    ak_buf_puts(&text, s->own + end);
     return ak_buf_take(&out->source, &text, s->err);
 }
 
@@ -620,6 +930,47 @@ static void note_rest(scanner *s)
     }
     if (s->parameters_left > 0) {
         note(s, "parameters", "there are more than 16; write the others into the space file");
+    }
+}
+
+static bool has_second_dimension(const scanner *s)
+{
+    static const char *const signs[] = {"threadIdx.y",      "blockIdx.y",      "blockDim.y",
+                                        "get_global_id(1)", "get_local_id(1)", "get_group_id(1)"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (strstr(s->plain, signs[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether the file has an array of shared memory whose size the launch gives. */
+static bool has_launch_memory(const scanner *s)
+{
+    for (const char *at = s->plain; (at = find_word(at, "__shared__")) != NULL; at += 10) {
+        const char *open = at + strcspn(at, "[;=");
+        if (*open == '[' && open[1 + strspn(open + 1, BLANK)] == ']') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_launch(scanner *s)
+{
+    if (strcmp(s->backend, "host") != 0) {
+        note(s, "launch",
+             has_second_dimension(s)
+                 ? "the kernel asks for its place in a second dimension, and the launch that is "
+                   "written has one; write \"Block\" and \"Grid\" into the space file"
+                 : "an element a thread is a guess; write \"Block\" and \"Grid\" into the "
+                   "space file");
+    }
+    if (has_launch_memory(s)) {
+        note(s, "shared memory",
+             "the launch says how much there is (extern __shared__), and the one that is written "
+             "gives none; write \"SharedMemory\", in bytes, into \"Launch\" of the space file");
     }
 }
 
@@ -663,11 +1014,7 @@ static void make_notes(scanner *s)
             note(s, what, "1 is passed; write it into \"Launch\" of the space file");
         }
     }
-    if (strcmp(s->backend, "host") != 0) {
-        note(s, "launch",
-             "an element a thread is a guess; write \"Block\" and \"Grid\" into the "
-             "space file");
-    }
+    note_launch(s);
     if (strcmp(s->backend, "cuda") == 0 && !has_word(s->plain, "__CUDACC_RTC__") &&
         (has_word(s->plain, "main") || strstr(s->plain, "<<<") != NULL)) {
         note(s, "host code",
@@ -686,21 +1033,28 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
     char shape[2 * NAME_BYTES + 2];
     ak_status status = s == NULL ? ak_fail_memory(err) : AK_OK;
     AK_TRY(status);
+    text += ak_utf8_mark(text);
     *s = (scanner){.text = text,
                    .backend = backend,
                    .file = file,
                    .cpp = strcmp(backend, "host") == 0 && !ak_fs_has_suffix(file, ".c"),
                    .err = err,
                    .notes = AK_BUF(8192),
+                   .own = ak_strdup(text),
                    .plain = without_comments(text)};
-    AK_TRY(s->plain == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(s->plain == NULL || s->own == NULL ? ak_fail_memory(err) : AK_OK);
     const char *open = find_entry(s);
     if (open == NULL || closing(open) == NULL) {
         status = ak_fail(err, AK_INVALID, "%s: no kernel was found; there must be %s", file,
-                         strcmp(backend, "cuda") == 0     ? "a function with __global__"
+                         strcmp(backend, "cuda") == 0     ? "a function with __global__ and a body"
                          : strcmp(backend, "opencl") == 0 ? "a function with kernel or __kernel"
-                                                          : "a function that is not static");
+                         : s->cpp ? "a function that is not static and in no namespace"
+                                  : "a function that is not static");
         goto out;
+    }
+    if (strcmp(s->backend, "cuda") == 0) {
+        drop_declarations(s);
+        begin_entry(s);
     }
     AK_TRY(read_arguments(s, open));
     AK_TRY(read_template(s));
@@ -717,6 +1071,7 @@ out:
     if (s != NULL) {
         ak_buf_free(&s->notes);
         ak_free(s->plain);
+        ak_free(s->own);
     }
     ak_free(s);
     return status;

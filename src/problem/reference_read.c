@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -59,6 +60,7 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     out->function = python ? (colon == NULL ? "reference" : colon + 1) : "ak_reference";
     AK_TRY(ak_problem_text(&out->name, problem, file, r->err));
     AK_TRY(ak_kernel_read(&problem->reference_source, problem, files, file, r->err));
+    problem->reference_source += ak_utf8_mark(problem->reference_source);
     if (problem->reference_source[0] == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, file);
     }

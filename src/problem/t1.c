@@ -145,6 +145,8 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
                          "%s: it has no \"Arguments\", so it is a space without a problem: "
                          "add them, or make a kernel folder with a problem.json",
                          path));
+    const char *file_name = NULL;
+    AK_TRY(ak_json_string(&file_name, kernel, "KernelFile", path, err));
     AK_TRY(find_file(files, kernel, path, err));
     (void)snprintf(name, sizeof name, "%s%.*s", ak_problem_is_builtin(stem) ? "t1_" : "",
                    AK_KERNEL_NAME_MAX - 3, stem);

@@ -270,7 +270,13 @@ static ak_status add_argument(const json_t *argument, converter *c)
     AK_TRY(json_object_get(argument, "FillValue") == NULL
                ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
                : AK_OK);
-    AK_TRY(expression(value, json_object_get(argument, "FillValue"), "FillValue", c));
+    const json_t *given = json_object_get(argument, "FillValue");
+    AK_TRY(expression(value, given, "FillValue", c));
+    if (type[0] == 'u' && json_integer_value(given) > INT32_MAX &&
+        json_integer_value(given) <= UINT32_MAX) { /* the same bits as a signed number */
+        (void)snprintf(value, sizeof value, "%lld",
+                       (long long)json_integer_value(given) - UINT32_MAX - 1);
+    }
     if (json_array_append_new(c->passed, json_pack("{s:s}", found->passed, value)) != 0) {
         status = ak_fail_memory(c->err);
     }
@@ -531,6 +537,9 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
     (void)snprintf(c.where, sizeof c.where, "%s", where);
     AK_TRY(c.sizes == NULL || c.arguments == NULL || c.passed == NULL ? ak_fail_memory(err)
                                                                       : AK_OK);
+    AK_TRY(json_is_object(json_object_get(document, "ConfigurationSpace"))
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where));
     json_object_foreach((json_t *)(uintptr_t)c.kernel, key, value)
     {
         if (!is_one_of(key, known) || (strcmp(key, "Stream") == 0 && !json_is_null(value))) {

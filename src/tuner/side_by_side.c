@@ -238,17 +238,33 @@ static bool ran(const comparison *d, size_t i)
     return i < d->spec->count && d->out->list[i].median_ms > 0;
 }
 
+/* Computes the costs of the control in each round: they are compared with those of the candidate
+   that it is a copy of. */
+static ak_status cost_control(comparison *d, const ak_session *session, ak_error *err)
+{
+    const ak_comparison_candidate *candidate = &d->spec->candidates[d->twice];
+    ak_comparison_entry *entry = &d->result->entries[d->spec->count];
+    ak_compared ignored = {0};
+    if (!d->spec->control || session->task->objective == NULL || entry->sample_count == 0 ||
+        entry->status != AK_TRIAL_OK) {
+        return AK_OK;
+    }
+    ak_status status = set_costs(&ignored, task_of(candidate, session), candidate, entry, err);
+    ak_free(ignored.reason);
+    return status;
+}
+
 static ak_status judge_control(comparison *d, ak_error *err)
 {
     const ak_comparison_spec *spec = d->spec;
     ak_noise *noise = &d->out->noise;
-    const ak_comparison_entry *first = &d->result->entries[d->twice],
-                              *second = &d->result->entries[spec->count];
-    if (!spec->control || first->sample_count == 0 || second->sample_count == 0) {
+    const ak_comparison_entry *second = &d->result->entries[spec->count];
+    if (!spec->control || !ran(d, d->twice) || second->sample_count == 0) {
         return AK_OK;
     }
     bool clean = false;
-    AK_DO(pair(&d->control, &clean, first, second, d->result->course.group, err));
+    AK_DO(pair(&d->control, &clean, &d->result->entries[d->twice], second, d->result->course.group,
+               err));
     set_speed(&noise->control, &d->control);
     noise->control.verdict = ak_verdict_of(&d->control, NULL, clean);
     return AK_OK;
@@ -335,6 +351,7 @@ static ak_status judge_all(comparison *d, const ak_session *session, ak_error *e
         AK_TRY(describe(&list[i], session, &spec->candidates[i], spec->names[i],
                         &d->result->entries[i], err));
     }
+    AK_TRY(cost_control(d, session, err));
     describe_noise(d);
     choose_reference(d);
     AK_TRY(judge_control(d, err));

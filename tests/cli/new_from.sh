@@ -102,3 +102,55 @@ echo 'kernel void twice(global const float *x, global float *y, int n) { int i =
 autokernel new kernel twice --from twice.cl >/dev/null
 autokernel list ./twice 2>&1 | grep -E '^twice|for opencl devices' | sed 's/.* on opencl:.*/on OpenCL/; s/.* is for opencl devices.*/on OpenCL/'
 run autokernel list ./twice --device host
+echo "-- what C++ and CUDA files have: marks, brackets in letters, templates beside templates, qualifiers"
+export AUTOKERNEL_FINISH_TIME=0.02
+printf '\xef\xbb\xbf#ifdef __cplusplus\r\nextern "C" {\r\n#endif\r\nstatic int odd(char c) { return c == 123 || c == '"'{' || c == '\"'"'; }\r\nvoid twice(float const *x, float *const y, unsigned long n)\r\n{\r\nfor (unsigned long i = 0; i < n; i++) y[i] = 2 * x[i] + odd(65);\r\n}\r\n#ifdef __cplusplus\r\n}\r\n#endif\r\n' >marked.c
+run autokernel new kernel marked --from marked.c | grep -E '^(wrote|autokernel|exit)'
+autokernel check ./marked --size 100 --configs 1 --quiet | grep -E '^[0-9] of'
+cat >beside.cpp <<'C'
+template <int STEP> struct step {
+    static constexpr int value = STEP;
+};
+template <int STEP = 4, bool TWICE = (STEP > 2)>
+void scale(const float *x, float *y, int n = 10)
+{
+    for (int i = 0; i < n; i++) y[i] = (TWICE ? 2 : 1 + 1) * x[i] * step<STEP>::value / STEP;
+}
+C
+run autokernel new kernel beside --from beside.cpp | grep -E '^(wrote|autokernel|exit)'
+autokernel list ./beside | grep -E '^(STEP|TWICE|size)'
+autokernel check ./beside --size 100 --configs 3 --quiet | grep -E '^[0-9] of'
+cat >odd.cu <<'C'
+template <int BLOCK> static __global__ void f(const float *x, float *y, unsigned long n, int m);
+template <int BLOCK> __device__ float twice(float x) { return BLOCK * x; }
+# ifndef ITEMS
+# define ITEMS (0x4)
+# endif
+#if !defined(WIDE)
+#define WIDE 2u
+#endif
+template <uint32_t BLOCK = 64> static __global__ __launch_bounds__(BLOCK) void f(const float *x, float *y, unsigned long n,
+                                                                          int m = 3)
+{
+    extern __shared__ float part[];
+    part[threadIdx.y] = x[threadIdx.x];
+    y[threadIdx.x] = twice<BLOCK>(part[threadIdx.x]);
+}
+C
+run autokernel new kernel odd --from odd.cu | grep -E '^(wrote|kernel|launch|shared|autokernel|exit)'
+cat odd/odd.cu
+autokernel list ./odd --device cuda:H200 | grep -E '^(BLOCK|ITEMS|WIDE|size|argument)'
+tr -d ' \n' <odd/cuda.json | grep -o '"Arguments".*' | sed 's/}}}*$//'
+bad() { echo "$1" >bad.cu; run autokernel new kernel bad --from bad.cu; }
+bad '__global__ void f(const unsigned char *x, float *y, int n) {}'
+bad '__global__ void f(const long int *x, float *y, int n) {}'
+bad 'template <> __global__ void f(float *y, int n) {}'
+bad 'template <float BLOCK> __global__ void f(float *y, int n) {}'
+bad 'template <int> __global__ void f(float *y, int n) {}'
+bad 'template <int A, bool X> __global__ void f(float *y, bool X> __global__ void f(float *y, int n) {}'
+bad '__global__ void größe(float *y, int n) {}'
+bad '__global__ void f(void) {}'
+bad '__global__ void f(float *y, int a, int b, int c, int d, int e, int g, int h, int i, int j) {}'
+bad '__global__ void f(const float *x, int n);'
+echo 'namespace a { void f(const float *x, float *y, int n) {} }' >inside.cpp
+run autokernel new kernel bad --from inside.cpp

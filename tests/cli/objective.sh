@@ -84,6 +84,10 @@ print(r["objective"], repr(r["unit"]), len(r["costs"]) == len(r["ms"]) == len(r[
 for one in r["sizes"]:
     costs = [row[r["sizes"].index(one)] for row in r["costs"]]
     print(one["cost"] == min(costs), abs(1 / one["cost"] - one["value"]) < 1e-9, 16 < round(one["cost"]) < 1e6, one["ms"] > 0, one["loss"] >= 1)'
+echo "-- the candidate that is measured twice is compared by costs both times"
+autokernel tune reduce --size rows=128,cols=64 --objective 'ms * 1e6' --evals 1 --finish-time 0.02 --libraries none --archive c.db --json 2>/dev/null | python3 -c '
+import json, sys
+print(0.05 < json.load(sys.stdin)["noise"]["control"]["ratio"] < 20)'
 autokernel report --archive s.db | grep -E '^ *size  .*max: 1'
 rm cap/on
 wait

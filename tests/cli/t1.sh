@@ -35,6 +35,15 @@ try 's/"KernelName"/"GridDivX": 5, "KernelName"/'
 try 's/"FillType": "Random"/"FillType": "Random", "DataSource": "a.bin"/'
 try 's/"Language": "C"/"Language": "Rust"/'
 try 's/"CompilerOptions": \[/"CompilerOptions": ["-fplugin=x", /'
+try 's/"FillValue": 65536 }/"FillValue": 65536.5 }/'
+try 's/"FillValue": 65536 }/"FillValue": 4294967296 }/'
+try 's/"KernelName": "vector_add"/"KernelName": "gone"/' | grep -o 'the source defines .*bind(c)'
+try 's/"KernelName": "vector_add"/"KernelName": ""/'
+try 's/"KernelFile": "vector_add.c"/"KernelFile": 5/'
+try 's/"ConfigurationSpace"/"Space"/'
+cp vector_add_c.t1.json bad.t1.json
+sed -i 's/"ConfigurationSpace"/"Space"/' bad.t1.json
+autokernel new kernel bad --from bad.t1.json
 sed 's/"ReadOnly", "FillValue": 65536/"ReadOnly"/; s/"AccessType": "ReadOnly" }/"AccessType": "ReadOnly"}/' vector_add_c.t1.json >bad.t1.json
 check bad.t1.json
 check vector_add_c.t1.json --size problem_size_x=5

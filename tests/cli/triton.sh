@@ -56,3 +56,16 @@ cp add/add.json 'a b:c".json'
 run autokernel list 'a b:c".py' $device
 mkdir folder.py
 run autokernel list folder.py:add $device
+echo "-- decorators in another order, values of other kinds, what would be left out"
+change() { sed "${2:-}" add/add.py >add.py; sed "$1" add/add.json >add.json; autokernel list add.py $device 2>&1 | grep -E '^(autokernel|BLOCK|MODE)' | sed "s#$AUTOKERNEL_PYTHON#PYTHON#"; }
+mode='s/BLOCK_SIZE: tl.constexpr/BLOCK_SIZE: tl.constexpr, MODE: tl.constexpr/'
+change '' "$mode; s/^@triton.autotune/@triton.heuristics({'MODE': lambda a: 3})\n@triton.autotune/"
+change 's/"grid"/"parameters": {"BLOCK_SIZE": [64], "MODE": [0.5, 1]}, "grid"/' "$mode"
+change 's/"grid"/"parameters": {"MODE": [null, 1]}, "grid"/' "$mode"
+change '' 's/key=/pre_hook=lambda a, reset_only=False: None, key=/'
+change 's/"x_ptr": {"shape"/"x_ptr": {"fil": "constant(1)", "shape"/'
+change 's/"x_ptr": {"shape"/"x_ptr": {"shpae"/'
+change 's/"grid"/"constants": {"MOOD": 1}, "grid"/'
+change 's/"f32"/"float32"/'
+change '1s/^/[/; $s/$/]/'
+change '' '$s/$/\nadd[(1,)](1, 2, 3, 4)/'

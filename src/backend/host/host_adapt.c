@@ -7,10 +7,12 @@
  *         (void)vector_add((void *)call->arg[2], (void *)call->arg[0], (int32_t)(call->size[0]));
  *     }
  */
+#include <math.h>
 #include <string.h>
 
 #include "backend/host/host.h"
 #include "base/number.h"
+#include "space/expr.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"
@@ -72,6 +74,30 @@ static ak_status print_value(ak_buf *out, const char *type, const char *text,
                            where, text);
 }
 
+/* Refuses a whole number that the C type would cut, at the default sizes. An expression that cannot
+   be evaluated is print_value's. */
+static ak_status check_whole(const char *key, const char *text, const ak_problem *problem,
+                             const char *where, ak_error *err)
+{
+    const double limit = strcmp(key, "Int32") == 0 ? 2147483647.0 : 9007199254740992.0;
+    ak_error ignored = AK_ERROR_INIT;
+    double value = 0;
+    ak_scope *scope = ak_scope_new(NULL);
+    ak_status status = scope == NULL ? ak_fail_memory(err) : AK_OK;
+    for (size_t i = 0; status == AK_OK && i < problem->size_count; i++) {
+        status = ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err);
+    }
+    if (status == AK_OK && ak_expr_real(&value, text, scope, where, &ignored) == AK_OK &&
+        (floor(value) != value || fabs(value) > limit)) {
+        status = ak_fail(err, AK_INVALID,
+                         "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
+                         "-%.0f to %.0f",
+                         where, key, text, value, limit, limit);
+    }
+    ak_scope_free(scope);
+    return status;
+}
+
 static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_problem *problem,
                                 const char *where, ak_error *err)
 {
@@ -100,6 +126,7 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_pr
             text = number;
         }
         if (text != NULL && json_object_size(argument) == 1) {
+            AK_DO(i < 2 ? check_whole(values[i].key, text, problem, where, err) : AK_OK);
             return print_value(out, values[i].type, text, problem, where, err);
         }
     }
@@ -142,7 +169,8 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
                : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object", where));
     AK_TRY(ak_json_only(launch, keys, where, err));
     AK_TRY(ak_json_array_or_null(&list, launch, "Arguments", where, err));
-    if (strspn(entry, LETTERS DIGITS) != strlen(entry) || strcmp(entry, "ak_kernel") == 0) {
+    if (*entry == 0 || strspn(entry, LETTERS DIGITS) != strlen(entry) ||
+        strcmp(entry, "ak_kernel") == 0) {
         return ak_fail(err, AK_INVALID,
                        "%s: with a \"Launch\", \"KernelName\" is the function to call, and it may "
                        "not be ak_kernel",

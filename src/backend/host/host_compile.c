@@ -141,6 +141,28 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
     return ak_buf_status(out, err);
 }
 
+/* Says so if what the artifact lacks is the function that the space file names. */
+static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
+{
+    char name[64], call[80], *text = NULL;
+    size_t length;
+    const char *launch;
+    if (strncmp(why, "it uses ", 8) != 0 ||
+        ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, NULL) != AK_OK) {
+        return;
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(why + 8, " "), why + 8);
+    (void)snprintf(call, sizeof call, "    (void)%s(", name);
+    launch = strstr(text, "#line 1 \"Launch\"\n");
+    if (launch != NULL && strstr(launch, call) != NULL) {
+        (void)snprintf(why, bytes,
+                       "the source defines no function %.48s, which \"KernelName\" names; Fortran "
+                       "needs bind(c)",
+                       name);
+    }
+    ak_free(text);
+}
+
 /* Rejects a candidate whose artifact could cheat, before it runs. */
 static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, ak_error *err)
 {
@@ -149,6 +171,7 @@ static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, a
     ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
     if (status == AK_OK &&
         ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+        name_entry(why, sizeof why, job);
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
     }

@@ -145,6 +145,10 @@ class Device:
     def get_current_stream(self, device=None):
         return 0
 
+    def get_active_torch_device(self):  # Triton's tutorials ask for it when they are imported
+        import torch
+        return torch.device("cuda", 0)
+
 
 class Pointer:
     def __init__(self, dtype):
@@ -211,6 +215,16 @@ def refuse_text(text, name):
             seen[node.name] = node.lineno
 
 
+def advice(error):
+    """Returns what to do about an exception of a file that is imported, if that is known."""
+    if isinstance(error, ModuleNotFoundError):
+        return "; install it for %s, or put it under `if __name__ == \"__main__\":`" % sys.executable
+    if isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), Device):
+        return ("; the file is imported where no GPU is asked: put what launches a kernel or asks for the device under "
+                "`if __name__ == \"__main__\":`")
+    return ""
+
+
 def run_file(path, name):
     """Runs a source file and returns what it defines."""
     import types
@@ -231,19 +245,25 @@ def run_file(path, name):
         if isinstance(error, SystemExit):
             error = "the file is imported, and must not end Python then; put that under `if __name__ == \"__main__\":`"
             raise Wrong("%s%s: SystemExit: %s" % (name, ":%d" % place if place else "", error))
-        raise Wrong("%s%s: %s" % (name, ":%d" % place if place else "", told(error)))
+        raise Wrong("%s%s: %s%s" % (name, ":%d" % place if place else "", told(error), advice(error)))
     return module.__dict__
 
 
 def unwrap(found):
-    """Returns a kernel without its autotuner, the jit function itself, its heuristics and its autotuner."""
-    tuner, heuristics = None, {}
-    while isinstance(found, triton.runtime.Autotuner):
-        tuner, found = found, found.fn
-    inner = found
+    """Returns a kernel without its autotuner, the jit function itself, its heuristics and its autotuner. The decorators
+    may be in any order: heuristics above the autotuner are put around the function again without it."""
+    tuner, rules, inner = None, [], found
     while not hasattr(inner, "params") and hasattr(inner, "fn"):
-        heuristics.update(getattr(inner, "values", {}))
+        if isinstance(inner, triton.runtime.Autotuner):
+            tuner = inner
+        else:
+            rules.insert(0, inner)
         inner = inner.fn
+    found, heuristics = inner, {}
+    for rule in reversed(rules):
+        heuristics.update(getattr(rule, "values", {}))
+    for rule in rules:
+        found = triton.heuristics(rule.values)(found) if hasattr(rule, "values") else rule
     return found, inner, heuristics, tuner
 
 
@@ -296,8 +316,12 @@ def configurations(tuner):
 
 
 def parameter(name, values, default):
-    values = sorted(set(values + [default]), key=lambda v: (str(type(v)), v))
-    kind = "int" if all(isinstance(v, int) for v in values) else "string"
+    kinds = {str if isinstance(v, str) else float if isinstance(v, (int, float)) else type(v) for v in values + [default]}
+    if len(kinds) != 1 or not kinds <= {str, float}:
+        raise Wrong("the parameter %s has the values %s: they must be all numbers or all texts; `constants` may be None"
+                    % (name, ", ".join(map(repr, values))))
+    values = sorted(set(values + [default]))
+    kind = "string" if kinds == {str} else "int" if all(isinstance(v, int) for v in values) else "float"
     return {"Name": name, "Type": kind, "Values": [int(v) if isinstance(v, bool) else v for v in values],
             "Default": int(default) if isinstance(default, bool) else default}
 
@@ -305,6 +329,13 @@ def parameter(name, values, default):
 def space_of(inner, tuner, settings):
     """Returns the parameters of the space and the configurations to begin with."""
     configs = configurations(tuner)
+    if tuner is not None:
+        if any(getattr(c, "pre_hook", None) for c in tuner.configs) or getattr(tuner, "user_defined_pre_hook", False) \
+                or getattr(tuner, "user_defined_post_hook", False):
+            raise Wrong("%s: the pre_hook or post_hook of @triton.autotune would not be called: remove it; arrays that it sets "
+                        "to zero go into reset_to_zero" % inner.__name__)
+        if any(getattr(c, "ir_override", None) for c in tuner.configs):
+            raise Wrong("%s: ir_override of a triton.Config is not supported: remove it" % inner.__name__)
     own = dict(settings.get("parameters", {}))
     names = list(dict.fromkeys([n for c in configs for n in c] + list(own)))
     known = {p.name for p in inner.params if p.is_constexpr} | set(META)
@@ -318,7 +349,7 @@ def space_of(inner, tuner, settings):
     made = []
     for name in names:
         values = list(own.get(name, [])) or [c[name] for c in configs if name in c]
-        default = configs[0][name] if configs and name in configs[0] else values[len(values) // 2]
+        default = configs[0][name] if configs and name in configs[0] and configs[0][name] in values else values[len(values) // 2]
         made.append(parameter(name, values, default))
     return made, [c for c in configs if set(c) == set(names)]
 
@@ -347,6 +378,25 @@ def decorated(scope, kernel, function, base):
     return None
 
 
+LOOSE = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps", "i32": "0"}
+ARRAY = ("shape", "access", "dtype", "fill", "pitch", "description", "unused")
+PASSED = ("Int32", "Int64", "Float32", "Float64", "Workspace", "Null")
+
+
+def check_argument(name, value, where):
+    """Refuses an argument that is neither an array nor a value, and members that would be left out."""
+    if isinstance(value, dict) and "shape" in value:
+        for key in value:
+            if key not in ARRAY:
+                raise Wrong("%s: the argument %s has the unknown key \"%s\"; there are: %s"
+                            % (where, name, key, ", ".join(ARRAY)))
+    elif isinstance(value, dict):
+        if len(value) != 1 or next(iter(value)) not in PASSED:
+            raise Wrong("%s: the argument %s must have a \"shape\", or one of %s alone" % (where, name, ", ".join(PASSED)))
+    elif isinstance(value, (bool, list)):
+        raise Wrong("%s: the argument %s must be an object with a \"shape\", a number, an expression or null" % (where, name))
+
+
 def check_kinds(settings, where):
     """Refuses settings that are no list, dictionary or text where one is needed."""
     kinds = {"sizes": (dict, "an object of names and numbers, as {\"n\": 1024}"),
@@ -369,6 +419,11 @@ def check_kinds(settings, where):
         raise Wrong("%s: \"%s\" is empty" % (where, "sizes" if not settings["sizes"] else "grid"))
     if settings.get("dtypes") == []:
         raise Wrong("%s: \"dtypes\" is empty" % where)
+    for dtype in settings.get("dtypes", []):
+        if dtype not in LOOSE:
+            raise Wrong("%s: \"dtypes\" has %s; there are: %s" % (where, json.dumps(dtype), ", ".join(LOOSE)))
+    for name, value in settings["arguments"].items():
+        check_argument(name, value, where)
 
 
 def describe(request):
@@ -387,6 +442,8 @@ def describe(request):
     if where == base and own is None:
         raise Wrong("%s: no function with @autokernel.reference is for the kernel %s" % (base, function))
     settings = settings if own is None else own
+    if not isinstance(settings, dict):
+        raise Wrong("%s must be a JSON object" % where)
     for key in settings:
         if key not in SETTINGS:
             raise Wrong("%s: unknown key \"%s\"; there are: %s" % (where, key, ", ".join(SETTINGS)))
@@ -428,6 +485,10 @@ def describe(request):
             passed.append({"Null": True})
         else:
             passed.append({"Float32" if isinstance(value, float) else "Int32": str(value)})
+    for key in ("constants", "defines"):
+        for n in settings.get(key, {}):
+            if n not in META and n not in {p.name for p in inner.params if p.is_constexpr}:
+                raise Wrong("%s: \"%s\" has %s, which is no constexpr of %s" % (where, key, n, function))
     unknown = [n for n in given if n not in {p.name for p in inner.params}]
     if unknown:
         raise Wrong("%s: %s has no parameter %s" % (where, function, unknown[0]))
@@ -440,13 +501,12 @@ def describe(request):
     name = "my_" + name if name in request["taken"] else name
     dtypes = settings.get("dtypes", ["f32"])
     sizes = [{"name": n, "default": v} for n, v in settings["sizes"].items()]
-    loose = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps", "i32": "0"}
     whole = " + ".join("*".join(["(%s)" % e for e in a["shape"]] + ["dtype_bytes"]) for a in arguments)
     problem = {"schema": 1, "name": name, "description": settings.get("description", "%s of %s" % (function, base)),
                "sizes": sizes, "dtypes": dtypes, "choices": settings.get("choices", []), "arguments": arguments,
                "flops": settings.get("flops", "0"), "bytes": settings.get("bytes", whole),
                "reference": settings["reference"],
-               "tolerance": settings.get("tolerance", {d: {"relative": loose[d], "rms": loose[d]} for d in dtypes})}
+               "tolerance": settings.get("tolerance", {d: {"relative": LOOSE[d], "rms": LOOSE[d]} for d in dtypes})}
     for key in ("awkward", "tune_size"):
         if key in settings:
             problem[key] = settings[key]
