@@ -17,4 +17,5 @@ for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|KERNEL_TUNER)_'); do
     unset "$variable"
 done
 export HOME=$scratch/home LC_ALL=C TZ=UTC
+brief
 "$venv/bin/python" -B "$here/exchange.py" "$executable"

@@ -16,6 +16,7 @@ for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG)_'); do
     unset "$variable"
 done
 export HOME=$scratch/home LC_ALL=C TZ=UTC
+brief
 kernel=$here/../data/kernels/double
 "$executable" tune "$kernel" --size 1000 --evals 1 --finish-time 0.02 --quiet >tune.txt 2>&1 || { cat tune.txt; exit 1; }
 "$executable" export "$kernel" --size 1000 --format c >export.txt 2>&1 || { cat export.txt; exit 1; }

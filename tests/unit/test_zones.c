@@ -102,9 +102,11 @@ static void write_kernel(const setting *s)
     char *text = NULL, *whole = NULL;
     size_t length = 0;
     write_problem(s);
+    /* Each write is compiled by itself, 200 times in all. */
     write_space("host.json",
                 "\"Language\": \"C\", \"KernelFile\": \"host.c\",\n"
-                "  \"CompilerOptions\": [\"-std=gnu17\", \"-O1\", \"-fno-strict-aliasing\"]",
+                "  \"CompilerOptions\": [\"-std=gnu17\", \"-O0\", \"-fno-strict-aliasing\",\n"
+                "   \"-fno-use-linker-plugin\"]",
                 s);
     write_space("cuda.json",
                 "\"Language\": \"CUDA\", \"KernelFile\": \"cuda.cu\",\n"
