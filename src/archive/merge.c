@@ -85,19 +85,16 @@ out:
 /* ---- runs --------------------------------------------------------------------------------------
  */
 
-static bool equal(const char *a, const char *b)
-{
-    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
-}
-
 /* Returns whether two entries are of one run. An entry that was made from imported trials knows
    only when the first of these was measured. */
 static bool is_same_run(const ak_run *a, const ak_run *b)
 {
-    return equal(a->kernel, b->kernel) && equal(a->implementation, b->implementation) &&
-           equal(a->device, b->device) && equal(a->size, b->size) && equal(a->dtype, b->dtype) &&
-           equal(a->choices, b->choices) && equal(a->environment, b->environment) &&
-           (a->imported || b->imported || equal(a->started, b->started));
+    return ak_text_same(a->kernel, b->kernel) &&
+           ak_text_same(a->implementation, b->implementation) &&
+           ak_text_same(a->device, b->device) && ak_text_same(a->size, b->size) &&
+           ak_text_same(a->dtype, b->dtype) && ak_text_same(a->choices, b->choices) &&
+           ak_text_same(a->environment, b->environment) &&
+           (a->imported || b->imported || ak_text_same(a->started, b->started));
 }
 
 /* Gives the run with this id; *found is false if there is none. */
