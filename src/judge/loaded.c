@@ -229,7 +229,7 @@ ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
     enum { USUAL_ROUNDS = 2 };
     ak_evaluator *e = r->e;
     size_t usual = e->edge_case_count;
-    ak_status status = r->candidate->own_size ? AK_OK : usual_for(&usual, r, err);
+    ak_status status = r->candidate->specialised ? AK_OK : usual_for(&usual, r, err);
     if (status == AK_OK && usual < e->edge_case_count) {
         status = ak_loaded_check_at(r, &e->edge_cases[usual], usual + 1, USUAL_ROUNDS, err);
     }

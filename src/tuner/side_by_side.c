@@ -391,7 +391,7 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
         .kind = AK_JOB_COMPARISON,
         .candidates = candidates,
         .candidate_count = all,
-        .own_size = spec->own_size,
+        .specialised = spec->specialised,
         .plan = {.seconds = spec->seconds, .extra = spec->extra, .protocol = spec->protocol}};
     AK_TRY(ak_comparison_outlast(&result, &d.twice, session, &job, err));
     for (size_t i = 0; i < spec->count && spec->lost != NULL; i++) {

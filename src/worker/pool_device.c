@@ -43,7 +43,7 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
             ak_json_set_text(object, "implementation", u->task->implementation->name)) &&
            (pool->options.symbol == NULL ||
             ak_json_set_text(object, "symbol", pool->options.symbol)) &&
-           (!u->own_size || ak_json_set(object, "own_size", json_true()));
+           (!u->specialised || ak_json_set(object, "own_size", json_true()));
 }
 
 /* Candidates that did not compile are left out of the request to the device. */

@@ -53,8 +53,8 @@ typedef struct ak_pool_unit {
     ak_unit_state state;
     const ak_task *task; /* whose space the configuration is of */
     ak_config config;
-    bool own_size; /* compile only the entry for the task's sizes */
-    char *text;    /* the configuration in canonical form */
+    bool specialised; /* compile only the entry for the task's sizes */
+    char *text;       /* the configuration in canonical form */
     char *artifact;
     ak_compile_result compiled;
     size_t users; /* jobs that need it */
