@@ -135,7 +135,7 @@ void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns);
  * computing, fetching and comparing them on the host would take longer than the tuning. For one
  * shape it computes in double what reference.c computes, from the inputs in the block, and compares
  * every element of every output with that. Its user first compares it with reference.c
- * (judge/stage.c).
+ * (judge/stage_referee.c).
  */
 typedef struct ak_referee ak_referee;
 
