@@ -204,12 +204,8 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     ak_trial_clear(&measured);
     if (status == AK_OK) {
         tidy_artifacts(pool, u, result.trial.status != AK_TRIAL_OK);
-        status = ak_pool_give(pool, &result, err);
-    } else {
-        ak_result_clear(&result);
     }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
 
 static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
@@ -244,13 +240,7 @@ static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *re
     }
     AK_TRY(ak_message_to_course(&result.course, reply, err));
 out:
-    if (status == AK_OK) {
-        status = ak_pool_give(pool, &result, err);
-    } else {
-        ak_result_clear(&result);
-    }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
 
 /* Notes that a device is ready, for the first time or after a restart. */
@@ -412,13 +402,7 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
                                       AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
         pool->units[j->units[0]].median_ms = result.trial.median_ms;
     }
-    if (status == AK_OK) {
-        status = ak_pool_give(pool, &result, err);
-    } else {
-        ak_result_clear(&result);
-    }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
 
 /* Returns whether trials may begin. The devices of this machine must all be ready. A device that

@@ -70,6 +70,18 @@ void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j)
     ak_pool_job_free(j);
 }
 
+ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_status status,
+                          ak_error *err)
+{
+    if (status == AK_OK) {
+        status = ak_pool_give(pool, result, err);
+    } else {
+        ak_result_clear(result);
+    }
+    ak_pool_job_leave(pool, j);
+    return status;
+}
+
 /* Gives a unit a copy of the file in `options.artifact`, for a pool that compiles nothing. The pool
    deletes the copy. */
 static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
@@ -363,11 +375,5 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
         result.trial.reason = ak_strdup(reason);
         status = result.trial.reason == NULL ? ak_fail_memory(err) : AK_OK;
     }
-    if (status != AK_OK) {
-        ak_result_clear(&result);
-    } else {
-        status = ak_pool_give(pool, &result, err);
-    }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
