@@ -56,7 +56,6 @@ void ak_cuda_uuid_text(char out[AK_UUID_BYTES], const unsigned char uuid[16]);
 /* cuda_compile.c: compiles source and options to a cubin, with NVRTC in a child process per
    compilation and a cache on disk. */
 #define AK_CUDA_SUFFIX ".cubin"
-ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);

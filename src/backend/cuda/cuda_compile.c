@@ -284,14 +284,6 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err)
-{
-    ak_buf_print(out, "#line 1 \"%s\"\n", name);
-    ak_buf_puts(out, text);
-    ak_buf_putc(out, '\n');
-    return ak_buf_status(out, err);
-}
-
 static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
 {
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8];

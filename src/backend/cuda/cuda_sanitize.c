@@ -263,7 +263,7 @@ static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *t
     ak_status status = AK_OK;
     AK_TRY(ak_fs_join(source, folder, "kernel.cu", err));
     AK_TRY(ak_fs_join(artifact, folder, "kernel.cubin", err));
-    AK_TRY(ak_cuda_source(&text, task->implementation->source, "kernel.cu", err));
+    AK_TRY(ak_backend_source(&text, task->implementation->source, "kernel.cu", err));
     AK_TRY(ak_fs_write(source, text.data, text.length, err));
     AK_TRY(ak_task_options(&options, task, config, err));
     AK_TRY(ak_options_add(&options, "-lineinfo", err));
