@@ -69,8 +69,5 @@ int ak_cuda_nvrtc_main(int argc, char **argv);
 ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
                            ak_error *err);
 int ak_cuda_sanitized_main(int argc, char **argv);
-/* Reads registers, shared and spilled bytes from the log of ptxas, the largest of all entries.
-   Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
-const char *ak_cuda_read_log(ak_compile_result *out, const char *log);
 
 #endif

@@ -136,7 +136,9 @@ static int largest(const char *log, const char *what)
     return most;
 }
 
-const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
+/* Reads registers, shared and spilled bytes from the log of ptxas, the largest of all entries.
+   Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
+static const char *read_spills(ak_compile_result *out, const char *log)
 {
     out->registers = largest(log, " registers");
     out->shared_bytes = largest(log, " bytes smem");
@@ -153,7 +155,7 @@ const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
 static void read_log(ak_compile_result *out, const char *log, bool reject)
 {
     char text[256];
-    const char *note = ak_cuda_read_log(out, log);
+    const char *note = read_spills(out, log);
     if (!reject) {
         return;
     }
