@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/number.h"
+#include "base/plain.h"
 #include "base/proc.h"
 #include "base/program.h"
 #include "check/inputs.h"
@@ -289,11 +290,7 @@ out:
 
 static void one_line(char *out, size_t bytes, const char *text)
 {
-    text += strspn(text, "= ");
-    (void)snprintf(out, bytes, "%.*s", (int)strcspn(text, "\r\n"), text);
-    for (char *c = out; *c != 0; c++) {
-        *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
-    }
+    ak_plain_first_line(out, bytes, text + strspn(text, "= "));
 }
 
 /* Returns the line behind the one at `text`. */
