@@ -97,20 +97,7 @@ static void add_chunk(const attention *a, const item *t, int64_t first, int64_t 
             sums[r] = i + r < t->rows ? t->sums + (i + r) * a->columns : t->spare;
             weights[r] = t->scores + (i + r < t->rows ? i + r : i) * KEYS;
         }
-        int64_t d = 0;
-        for (; d + COLUMNS * VL <= a->columns; d += COLUMNS * VL) {
-            add_values(sums, weights, v, count, d, ROWS, COLUMNS);
-        }
-        for (; d + VL <= a->columns; d += VL) {
-            add_values(sums, weights, v, count, d, ROWS, 1);
-        }
-        for (; d < a->columns; ++d) {
-            for (int64_t r = 0; r < ROWS; ++r) {
-                for (int64_t j = 0; j < count; ++j) {
-                    sums[r][d] += weights[r][j] * v[j][d];
-                }
-            }
-        }
+        add_rows(sums, weights, v, count, a->columns);
     }
 }
 

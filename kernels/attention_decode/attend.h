@@ -116,3 +116,23 @@ AK_INLINE void add_values(float *const *sums, const float *const *weights, const
         }
     }
 }
+
+/* Adds weights x V to ROWS rows of sums, for all columns. */
+AK_INLINE void add_rows(float *const *sums, const float *const *weights, const float *const *v,
+                        int64_t count, int64_t columns)
+{
+    int64_t d = 0;
+    for (; d + COLUMNS * VL <= columns; d += COLUMNS * VL) {
+        add_values(sums, weights, v, count, d, ROWS, COLUMNS);
+    }
+    for (; d + VL <= columns; d += VL) {
+        add_values(sums, weights, v, count, d, ROWS, 1);
+    }
+    for (; d < columns; ++d) {
+        for (int64_t r = 0; r < ROWS; ++r) {
+            for (int64_t j = 0; j < count; ++j) {
+                sums[r][d] += weights[r][j] * v[j][d];
+            }
+        }
+    }
+}

@@ -65,15 +65,8 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     char *first[5] = {NULL};
     ak_status status = ak_store_select(
         &rows, archive, "DISTINCT kernel, device, size, dtype, choices", filter, " LIMIT 2", err);
-    for (int row = 0; row < 2 && status == AK_OK; row++) {
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            status = row > 0 ? AK_OK : none_matches(archive, filter, err);
-            break;
-        }
-        if (code != SQLITE_ROW) {
-            status = ak_store_fault(archive, "cannot be read", err);
-        }
+    int row = 0;
+    for (; ak_store_next(&status, archive, rows, err); row++) {
         for (int i = 0; i < 5 && status == AK_OK; i++) {
             const char *text = (const char *)sqlite3_column_text(rows, i);
             if (text == NULL) {
@@ -87,6 +80,9 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
                                  names[i], first[i], text, names[i]);
             }
         }
+    }
+    if (status == AK_OK && row == 0) {
+        status = none_matches(archive, filter, err);
     }
     (void)sqlite3_finalize(rows);
     for (int i = 0; i < 5; i++) {
@@ -103,10 +99,9 @@ static ak_status first_trial(ak_trial *out, ak_archive *archive, const ak_archiv
     sqlite3_stmt *rows;
     ak_status status = AK_OK;
     AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
-    int code = sqlite3_step(rows);
-    AK_TRY(code == SQLITE_ROW    ? ak_store_read_trial(out, rows, err)
-           : code == SQLITE_DONE ? AK_NOT_FOUND
-                                 : ak_store_fault(archive, "cannot be read", err));
+    bool found = ak_store_next(&status, archive, rows, err);
+    AK_TRY(status);
+    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
 out:
     (void)sqlite3_finalize(rows);
     return status;
@@ -177,11 +172,34 @@ static bool read_winner(winner *out, const json_t *result)
     return out->config != NULL && out->ms > 0;
 }
 
-/* Replaces *best by a trial of this run's winner, with the winner's figures, if the winner is
-   better than *best_cost and one of its trials matches. */
-static ak_status consider_run(ak_trial *best, double *best_cost, ak_archive *archive,
-                              const ak_archive_filter *filter, const char *size,
-                              const char *result_text, ak_error *err)
+/* The best trial so far, and the cost by which it won a run; 0: it has won none. */
+typedef struct so_far {
+    ak_trial *best;
+    double cost;
+} so_far;
+
+/* Takes the figures of a run's winner for one of its trials, in place of the best so far. */
+static void take_winner(so_far *s, const ak_trial *trial, const winner *won)
+{
+    ak_trial *best = s->best;
+    ak_trial_clear(best);
+    *best = *trial;
+    s->cost = cost_of(won);
+    best->joules = won->joules > 0 ? won->joules : best->joules;
+    best->cost = won->cost;
+    best->cost_low = won->cost_low;
+    best->cost_high = won->cost_high;
+    best->median_ms = won->ms;
+    best->ci_low_ms = won->low > 0 ? won->low : 0;
+    best->ci_high_ms = won->high > 0 ? won->high : 0;
+    best->tflops = won->tflops > 0 ? won->tflops : best->tflops;
+    best->gbs = won->gbs > 0 ? won->gbs : best->gbs;
+    best->efficiency = won->efficiency > 0 ? won->efficiency : best->efficiency;
+}
+
+/* Takes this run's winner if it is better than the best so far and one of its trials matches. */
+static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_filter *filter,
+                              const char *size, const char *result_text, ak_error *err)
 {
     json_t *result = NULL;
     winner won;
@@ -195,8 +213,7 @@ static ak_status consider_run(ak_trial *best, double *best_cost, ak_archive *arc
         result = of_size;
     }
     status = ak_config_text_in_result(result, err);
-    if (status == AK_OK && read_winner(&won, result) &&
-        (*best_cost <= 0 || cost_of(&won) < *best_cost) &&
+    if (status == AK_OK && read_winner(&won, result) && (s->cost <= 0 || cost_of(&won) < s->cost) &&
         (filter->config == NULL || strcmp(filter->config, won.config) == 0)) {
         ak_archive_filter same = *filter;
         ak_trial trial = {0};
@@ -204,19 +221,7 @@ static ak_status consider_run(ak_trial *best, double *best_cost, ak_archive *arc
         status = first_trial(&trial, archive, &same,
                              " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1", err);
         if (status == AK_OK) {
-            ak_trial_clear(best);
-            *best = trial;
-            *best_cost = cost_of(&won);
-            best->joules = won.joules > 0 ? won.joules : best->joules;
-            best->cost = won.cost;
-            best->cost_low = won.cost_low;
-            best->cost_high = won.cost_high;
-            best->median_ms = won.ms;
-            best->ci_low_ms = won.low > 0 ? won.low : 0;
-            best->ci_high_ms = won.high > 0 ? won.high : 0;
-            best->tflops = won.tflops > 0 ? won.tflops : best->tflops;
-            best->gbs = won.gbs > 0 ? won.gbs : best->gbs;
-            best->efficiency = won.efficiency > 0 ? won.efficiency : best->efficiency;
+            take_winner(s, &trial, &won);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;
     }
@@ -238,20 +243,14 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
         err);
     const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
                                  like->choices, like->environment, filter->run};
-    for (int i = 0; i < 7 && status == AK_OK; i++) {
-        status = ak_store_bind_text(rows, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
+    if (status == AK_OK) {
+        status = ak_store_bind_texts(rows, texts, 7, err);
     }
-    double best_cost = 0;
-    while (status == AK_OK) {
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(rows, 0) : NULL;
-        status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
-                 : text == NULL
-                     ? ak_fail_memory(err)
-                     : consider_run(best, &best_cost, archive, filter, like->size, text, err);
+    so_far s = {.best = best};
+    while (ak_store_next(&status, archive, rows, err)) {
+        const char *text = (const char *)sqlite3_column_text(rows, 0);
+        status = text == NULL ? ak_fail_memory(err)
+                              : consider_run(&s, archive, filter, like->size, text, err);
     }
     (void)sqlite3_finalize(rows);
     return status;
@@ -339,18 +338,12 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
     AK_TRY(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
     AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
                            " ORDER BY implementation", err));
-    while (status == AK_OK) {
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(rows, 0) : NULL;
+    while (ak_store_next(&status, archive, rows, err)) {
         ak_archive_filter one = narrow;
         ak_trial trial = {0};
-        one.implementation = text;
-        status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
-                 : text == NULL     ? ak_fail_memory(err)
-                                    : best_of_one(&trial, archive, &one, err);
+        one.implementation = (const char *)sqlite3_column_text(rows, 0);
+        status = one.implementation == NULL ? ak_fail_memory(err)
+                                            : best_of_one(&trial, archive, &one, err);
         if (status == AK_NOT_FOUND) {
             status = AK_OK;
             continue;

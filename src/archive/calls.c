@@ -149,18 +149,12 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
     if (status == AK_OK && !ak_store_bind_text(statement, 1, run)) {
         status = ak_fail_memory(err);
     }
-    bool more = status == AK_OK;
-    while (more) {
-        int code = sqlite3_step(statement);
-        more = code == SQLITE_ROW;
-        if (more) {
-            ak_call call = {0};
-            status = read_call(&call, statement, err);
-            more = status == AK_OK && visit(context, &call);
-            ak_call_clear(&call);
-        } else if (code != SQLITE_DONE) {
-            status = ak_store_fault(archive, "cannot be read", err);
-        }
+    bool more = true;
+    while (more && ak_store_next(&status, archive, statement, err)) {
+        ak_call call = {0};
+        status = read_call(&call, statement, err);
+        more = status == AK_OK && visit(context, &call);
+        ak_call_clear(&call);
     }
     (void)sqlite3_finalize(statement);
     return status;

@@ -60,11 +60,12 @@ static json_t *value_of_text(const char *text)
     return json_string(text);
 }
 
-static ak_status add_pair(json_t *object, const char *name, size_t name_bytes, const char *value,
-                          size_t value_bytes, const char *where, ak_error *err)
+/* Adds a parameter: its name goes up to the '=' at `equals`, its value up to `end`. */
+static ak_status add_pair(json_t *object, const char *name, const char *equals, const char *end,
+                          const char *where, ak_error *err)
 {
-    char *key = ak_strndup(name, name_bytes);
-    char *text = ak_strndup(value, value_bytes);
+    char *key = ak_strndup(name, (size_t)(equals - name));
+    char *text = ak_strndup(equals + 1, (size_t)(end - equals - 1));
     ak_status status = AK_OK;
     if (key == NULL || text == NULL) {
         status = ak_fail_memory(err);
@@ -92,9 +93,8 @@ ak_status ak_config_text_to_json(json_t **out, const char *text, const char *whe
                              where, text);
             break;
         }
-        const char *value = text + length + 1;
-        const char *end = value_end(value);
-        status = add_pair(object, text, length, value, (size_t)(end - value), where, err);
+        const char *end = value_end(text + length + 1);
+        status = add_pair(object, text, text + length, end, where, err);
         text = *end == ',' ? end + 1 : end;
     }
     if (status != AK_OK) {

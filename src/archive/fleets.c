@@ -82,15 +82,10 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
     }
     AK_DO(ak_store_prepare(&rows, archive,
                            "SELECT id, seen, run, about, workers FROM fleets ORDER BY id", err));
-    while (status == AK_OK && more) {
+    while (more && ak_store_next(&status, archive, rows, err)) {
         char *texts[5] = {NULL};
         ak_overview_fleet fleet;
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? read_fleet(&fleet, texts, rows, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
+        status = read_fleet(&fleet, texts, rows, err);
         more = status == AK_OK && visit(context, &fleet);
         for (int i = 0; i < 5; i++) {
             ak_free(texts[i]);

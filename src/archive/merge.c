@@ -39,11 +39,6 @@ typedef struct merge {
     ak_error *err;
 } merge;
 
-static ak_status fault(const ak_archive *archive, ak_error *err)
-{
-    return ak_store_fault(archive, "cannot be read", err);
-}
-
 /* ---- environments and sources ------------------------------------------------------------------
  */
 
@@ -51,14 +46,11 @@ static ak_status copy_environments(merge *m, ak_error *err)
 {
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    int code = SQLITE_DONE;
     AK_TRY(ak_store_prepare(&rows, m->other, "SELECT hash, words FROM environments", err));
-    while (status == AK_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (ak_store_next(&status, m->other, rows, err)) {
         status = ak_store_need_environment(m->archive, (const char *)sqlite3_column_text(rows, 0),
                                            (const char *)sqlite3_column_text(rows, 1), err);
     }
-    AK_TRY(status);
-    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
 out:
     (void)sqlite3_finalize(rows);
     return status;
@@ -70,10 +62,9 @@ static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_
 {
     sqlite3_stmt *rows = NULL, *add = NULL;
     ak_status status = AK_OK;
-    int code;
     AK_TRY(ak_store_prepare(&rows, m->other, select, err));
     AK_TRY(ak_store_prepare(&add, m->archive, insert, err));
-    while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (ak_store_next(&status, m->other, rows, err)) {
         bool good = true;
         for (int i = 0; i < 3; i++) {
             good =
@@ -85,7 +76,6 @@ static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_
                    : ak_store_fault(m->archive, "cannot be written", err));
         (void)sqlite3_reset(add);
     }
-    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
 out:
     (void)sqlite3_finalize(rows);
     (void)sqlite3_finalize(add);
@@ -95,19 +85,16 @@ out:
 /* ---- runs --------------------------------------------------------------------------------------
  */
 
-static bool equal(const char *a, const char *b)
-{
-    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
-}
-
 /* Returns whether two entries are of one run. An entry that was made from imported trials knows
    only when the first of these was measured. */
 static bool is_same_run(const ak_run *a, const ak_run *b)
 {
-    return equal(a->kernel, b->kernel) && equal(a->implementation, b->implementation) &&
-           equal(a->device, b->device) && equal(a->size, b->size) && equal(a->dtype, b->dtype) &&
-           equal(a->choices, b->choices) && equal(a->environment, b->environment) &&
-           (a->imported || b->imported || equal(a->started, b->started));
+    return ak_text_same(a->kernel, b->kernel) &&
+           ak_text_same(a->implementation, b->implementation) &&
+           ak_text_same(a->device, b->device) && ak_text_same(a->size, b->size) &&
+           ak_text_same(a->dtype, b->dtype) && ak_text_same(a->choices, b->choices) &&
+           ak_text_same(a->environment, b->environment) &&
+           (a->imported || b->imported || ak_text_same(a->started, b->started));
 }
 
 /* Gives the run with this id; *found is false if there is none. */
@@ -216,13 +203,10 @@ static ak_status copy_runs(merge *m, ak_error *err)
 {
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    int code = SQLITE_DONE;
     AK_TRY(ak_store_prepare(&rows, m->other, "SELECT id FROM runs ORDER BY number", err));
-    while (status == AK_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (ak_store_next(&status, m->other, rows, err)) {
         status = copy_run(m, (const char *)sqlite3_column_text(rows, 0), err);
     }
-    AK_TRY(status);
-    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
 out:
     (void)sqlite3_finalize(rows);
     return status;
@@ -256,19 +240,6 @@ static const char same_trial_sql[] =
     "?3 "
     "AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
 
-/* Asks a statement for a row; *id is its first column, 0 if there is none. */
-static ak_status ask(int64_t *id, const merge *m, sqlite3_stmt *s, bool bound, ak_error *err)
-{
-    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
-    *id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-    ak_status status = !bound                                      ? ak_fail_memory(err)
-                       : code == SQLITE_ROW || code == SQLITE_DONE ? AK_OK
-                                                                   : fault(m->archive, err);
-    (void)sqlite3_reset(s);
-    (void)sqlite3_clear_bindings(s);
-    return status;
-}
-
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
     sqlite3_stmt *s = m->same_trial;
@@ -280,7 +251,7 @@ static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, 
                  (trial->median_ms > 0 ? sqlite3_bind_double(s, 6, trial->median_ms)
                                        : sqlite3_bind_null(s, 6)) == SQLITE_OK &&
                  ak_store_bind_text(s, 7, trial->kernel);
-    return ask(id, m, s, bound, err);
+    return ak_store_ask_bound(id, m->archive, s, bound, err);
 }
 
 static ak_status copy_trial(merge *m, ak_trial *trial, ak_error *err)
@@ -311,18 +282,15 @@ static ak_status copy_trials(merge *m, ak_error *err)
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
     const ak_archive_filter all = {.simulated = true};
-    int code = SQLITE_DONE;
     AK_TRY(ak_store_ask(&m->before, m->archive, "SELECT coalesce(max(id), 0) FROM trials", err));
     AK_TRY(ak_store_prepare(&m->same_trial, m->archive, same_trial_sql, err));
     AK_TRY(ak_store_select(&rows, m->other, ak_store_columns, &all, " ORDER BY id", err));
-    while (status == AK_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (ak_store_next(&status, m->other, rows, err)) {
         ak_trial trial = {0};
         status = ak_store_read_trial(&trial, rows, err);
         status = status == AK_OK ? copy_trial(m, &trial, err) : status;
         ak_trial_clear(&trial);
     }
-    AK_TRY(status);
-    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
 out:
     (void)sqlite3_finalize(rows);
     return status;
@@ -405,7 +373,7 @@ static ak_status has_call(bool *out, const merge *m, const ak_call *call, ak_err
                  ak_store_bind_text(s, 3, call->model) &&
                  sqlite3_bind_int(s, 4, call->generation) == SQLITE_OK;
     int64_t id = 0;
-    AK_DO(ask(&id, m, s, bound, err));
+    AK_DO(ak_store_ask_bound(&id, m->archive, s, bound, err));
     *out = id != 0;
     return AK_OK;
 }

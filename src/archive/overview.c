@@ -57,18 +57,11 @@ static ak_status visit_runs(ak_archive *archive, sqlite3_stmt *rows, ak_overview
 {
     ak_status status = AK_OK;
     bool more = true;
-    while (status == AK_OK && more) {
+    while (more && ak_store_next(&status, archive, rows, err)) {
         char *texts[TEXTS] = {NULL};
         ak_overview_run run;
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? read_run(&run, texts, rows, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
-        if (status == AK_OK) {
-            more = visit(context, &run);
-        }
+        status = read_run(&run, texts, rows, err);
+        more = status == AK_OK && visit(context, &run);
         for (int i = 0; i < TEXTS; i++) {
             ak_free(texts[i]);
         }
@@ -111,14 +104,9 @@ static ak_status visit_trials(ak_archive *archive, sqlite3_stmt *rows,
 {
     ak_status status = AK_OK;
     bool more = true;
-    while (status == AK_OK && more) {
+    while (more && ak_store_next(&status, archive, rows, err)) {
         char *run = NULL;
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? ak_store_text(&run, rows, 0, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
+        status = ak_store_text(&run, rows, 0, err);
         if (status == AK_OK) {
             const ak_overview_trials trials = {.run = run,
                                                .count = sqlite3_column_int64(rows, 1),
@@ -193,15 +181,10 @@ ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
     if (!ak_store_bind_text(rows, 1, run)) {
         status = ak_fail_memory(err);
     }
-    while (status == AK_OK && more) {
+    while (more && ak_store_next(&status, archive, rows, err)) {
         char *texts[5] = {NULL};
         ak_overview_device device;
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? read_device(&device, texts, rows, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
+        status = read_device(&device, texts, rows, err);
         more = status == AK_OK && visit(context, &device);
         for (int i = 0; i < 5; i++) {
             ak_free(texts[i]);

@@ -172,11 +172,7 @@ static ak_status has_run(bool *out, ak_archive *archive, const char *id, ak_erro
     if (!ak_store_bind_text(statement, 1, id)) {
         AK_TRY(ak_fail_memory(err));
     }
-    int code = sqlite3_step(statement);
-    *out = code == SQLITE_ROW;
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        AK_TRY(ak_store_fault(archive, "cannot be read", err));
-    }
+    *out = ak_store_next(&status, archive, statement, err);
 out:
     (void)sqlite3_finalize(statement);
     return status;
@@ -403,16 +399,12 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
                    : " ORDER BY id",
         err);
     bool more = true;
-    for (size_t seen = 0; status == AK_OK && more && (limit == 0 || seen < limit); seen++) {
+    for (size_t seen = 0; more && (limit == 0 || seen < limit); seen++) {
         ak_trial trial = {0};
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? ak_store_read_trial(&trial, rows, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
-        if (status == AK_OK) {
-            more = visit(context, &trial);
+        more = ak_store_next(&status, archive, rows, err);
+        if (more) {
+            status = ak_store_read_trial(&trial, rows, err);
+            more = status == AK_OK && visit(context, &trial);
         }
         ak_trial_clear(&trial);
     }

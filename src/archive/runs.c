@@ -245,15 +245,14 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     if (!ak_store_bind_text(statement, 1, id)) {
         AK_TRY(ak_fail_memory(err));
     }
-    int code = sqlite3_step(statement);
-    if (code == SQLITE_DONE) {
+    bool found = ak_store_next(&status, archive, statement, err);
+    AK_TRY(status);
+    if (!found) {
         AK_TRY(id == NULL ? ak_fail(err, AK_NOT_FOUND,
                                     "%s holds no runs yet; make one with "
                                     "`autokernel tune KERNEL`",
                                     archive->path)
                           : no_such_run(archive, id, err));
-    } else if (code != SQLITE_ROW) {
-        AK_TRY(ak_store_fault(archive, "cannot be read", err));
     }
     AK_TRY(read_run(out, statement, err));
 out:
@@ -275,15 +274,12 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
                                     "ORDER BY number DESC LIMIT 1",
                          err);
     *found = false;
-    for (int i = 0; i < 6 && status == AK_OK; i++) {
-        status = ak_store_bind_text(statement, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
-    }
     if (status == AK_OK) {
-        int code = sqlite3_step(statement);
-        *found = code == SQLITE_ROW;
-        status = code == SQLITE_ROW    ? read_run(out, statement, err)
-                 : code == SQLITE_DONE ? AK_OK
-                                       : ak_store_fault(archive, "cannot be read", err);
+        status = ak_store_bind_texts(statement, texts, 6, err);
+    }
+    *found = ak_store_next(&status, archive, statement, err);
+    if (*found) {
+        status = read_run(out, statement, err);
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -301,17 +297,12 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_v
                    "dtype = ?5 AND choices = ?6 AND imported = 0 ORDER BY number",
         err);
     bool more = true;
-    for (int i = 0; i < 6 && status == AK_OK; i++) {
-        status = ak_store_bind_text(rows, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
+    if (status == AK_OK) {
+        status = ak_store_bind_texts(rows, texts, 6, err);
     }
-    while (status == AK_OK && more) {
+    while (more && ak_store_next(&status, archive, rows, err)) {
         ak_run run = {0};
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? read_run(&run, rows, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
+        status = read_run(&run, rows, err);
         more = status == AK_OK && visit(context, &run);
         ak_run_clear(&run);
     }
@@ -336,13 +327,8 @@ ak_status ak_archive_environment(char **out, ak_archive *archive, const char *ha
     if (status == AK_OK && !ak_store_bind_text(statement, 1, hash)) {
         status = ak_fail_memory(err);
     }
-    if (status == AK_OK) {
-        int code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            status = ak_store_text(&words, statement, 0, err);
-        } else if (code != SQLITE_DONE) {
-            status = ak_store_fault(archive, "cannot be read", err);
-        }
+    if (ak_store_next(&status, archive, statement, err)) {
+        status = ak_store_text(&words, statement, 0, err);
     }
     (void)sqlite3_finalize(statement);
     if (status == AK_OK) {

@@ -98,6 +98,35 @@ bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text)
     return code == SQLITE_OK;
 }
 
+ak_status ak_store_bind_texts(sqlite3_stmt *statement, const char *const *texts, int count,
+                              ak_error *err)
+{
+    for (int i = 0; i < count; i++) {
+        AK_DO(ak_store_bind_text(statement, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err));
+    }
+    return AK_OK;
+}
+
+bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err)
+{
+    int code = *status == AK_OK ? sqlite3_step(rows) : SQLITE_DONE;
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        *status = ak_store_fault(archive, "cannot be read", err);
+    }
+    return code == SQLITE_ROW;
+}
+
+ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,
+                             bool bound, ak_error *err)
+{
+    ak_status status = bound ? AK_OK : ak_fail_memory(err);
+    bool found = ak_store_next(&status, archive, statement, err);
+    *out = found ? sqlite3_column_int64(statement, 0) : 0;
+    (void)sqlite3_reset(statement);
+    (void)sqlite3_clear_bindings(statement);
+    return status;
+}
+
 ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_error *err)
 {
     *out = NULL;

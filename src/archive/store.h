@@ -46,6 +46,16 @@ ak_status ak_store_prepare(sqlite3_stmt **out, ak_archive *archive, const char *
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err);
 /* Binds a text that must stay valid until the statement has run; NULL binds NULL. */
 bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text);
+/* Binds texts to the first parameters of a statement. */
+ak_status ak_store_bind_texts(sqlite3_stmt *statement, const char *const *texts, int count,
+                              ak_error *err);
+/* Takes the next row of a statement. Returns false after the last one, if *status is an error
+   already, and if the row cannot be read, which *status then says. */
+bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);
+/* Asks a statement that is used again for a number: *out is the first column of its row, 0 if there
+   is none. Without `bound` there was no memory for its values. */
+ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,
+                             bool bound, ak_error *err);
 /* Copies a text column; *out is NULL for NULL. If another program stored a text that is not UTF-8,
    the copy is cleaned. */
 ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_error *err);

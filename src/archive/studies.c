@@ -66,15 +66,10 @@ ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_
                            "SELECT id, ended, kind, result FROM studies WHERE id > ?1 ORDER BY id",
                            err));
     (void)sqlite3_bind_int64(rows, 1, id);
-    while (status == AK_OK && more) {
+    while (more && ak_store_next(&status, archive, rows, err)) {
         char *texts[3] = {NULL};
         ak_overview_study study;
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            break;
-        }
-        status = code == SQLITE_ROW ? read_study(&study, texts, rows, err)
-                                    : ak_store_fault(archive, "cannot be read", err);
+        status = read_study(&study, texts, rows, err);
         more = status == AK_OK && visit(context, &study);
         for (int i = 0; i < 3; i++) {
             ak_free(texts[i]);

@@ -58,6 +58,14 @@ void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns)
                       (double)timeout_ns / 1e9);
 }
 
+ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err)
+{
+    ak_buf_print(out, "#line 1 \"%s\"\n", name);
+    ak_buf_puts(out, text);
+    ak_buf_putc(out, '\n');
+    return ak_buf_status(out, err);
+}
+
 ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err)
 {
     return offset > reserved || bytes > reserved - offset

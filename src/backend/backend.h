@@ -135,7 +135,7 @@ void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns);
  * computing, fetching and comparing them on the host would take longer than the tuning. For one
  * shape it computes in double what reference.c computes, from the inputs in the block, and compares
  * every element of every output with that. Its user first compares it with reference.c
- * (judge/stage.c).
+ * (judge/stage_referee.c).
  */
 typedef struct ak_referee ak_referee;
 
@@ -304,6 +304,9 @@ typedef struct ak_backend_ops {
     void (*close)(ak_device *device);
 } ak_backend_ops;
 
+/* Writes a text with its name in front of it, for backends whose kernels see nothing else: their
+   `source`. */
+ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 /* Refuses bytes that do not lie within the `reserved` bytes of a device's block. */
 ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err);
 

@@ -2,8 +2,11 @@
 #include "backend/inventory.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/proc.h"
 #include "base/program.h"
 
@@ -40,6 +43,15 @@ ak_status ak_inventory_ask(json_t **out, const ak_inventory_child *child, ak_err
 out:
     ak_proc_result_clear(&run);
     return status;
+}
+
+bool ak_inventory_write(const json_t *inventory)
+{
+    char *text = NULL;
+    bool good = ak_json_text(&text, inventory, NULL) == AK_OK &&
+                ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
+    ak_free(text);
+    return good;
 }
 
 const json_t *ak_inventory_device(const json_t *inventory, const char *device)

@@ -20,6 +20,8 @@ typedef struct ak_inventory_child {
 
 /* Asks the child. Returns AK_UNAVAILABLE if it crashes or hangs. */
 ak_status ak_inventory_ask(json_t **out, const ak_inventory_child *child, ak_error *err);
+/* Writes the inventory to the standard output, in the child. Returns false if that fails. */
+bool ak_inventory_write(const json_t *inventory);
 /* Returns the device of this name, borrowed, or NULL. */
 const json_t *ak_inventory_device(const json_t *inventory, const char *device);
 /* Adds the whole numbers that are known of a device. */

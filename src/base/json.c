@@ -244,6 +244,22 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
     return AK_OK;
 }
 
+ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const char *where,
+                          ak_error *err)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const char *near = ak_text_nearest(key, keys);
+        if (near != NULL && strcmp(near, key) != 0) {
+            return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
+                           where, key, near);
+        }
+    }
+    return AK_OK;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static void print_string(ak_buf *out, const char *text, size_t length)

@@ -50,6 +50,11 @@ ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char 
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err);
 
+/* Returns AK_INVALID if a key looks like a mistyped one of the list. Other unknown keys are left
+   alone, because files of other tools have keys of their own. */
+ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const char *where,
+                          ak_error *err);
+
 /* Read a member of a document that this program wrote. A member that is absent or of another
    type counts as 0 or "", because a document of another version must not stop a report. */
 double ak_json_number_at(const json_t *object, const char *key);

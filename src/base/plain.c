@@ -2,6 +2,7 @@
 #include "base/plain.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/character.h"
@@ -66,5 +67,13 @@ void ak_plain_screen(char *text)
         if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !colour) {
             *p = ' ';
         }
+    }
+}
+
+void ak_plain_first_line(char *out, size_t bytes, const char *text)
+{
+    (void)snprintf(out, bytes, "%.*s", (int)strcspn(text, "\r\n"), text);
+    for (char *c = out; *c != 0; c++) {
+        *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
     }
 }

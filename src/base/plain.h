@@ -22,4 +22,7 @@ void ak_plain_screen(char *text);
    cannot steer a terminal. */
 void ak_plain_line(char *text);
 
+/* Copies the first line of a text; a blank replaces every byte that is no printable ASCII. */
+void ak_plain_first_line(char *out, size_t bytes, const char *text);
+
 #endif

@@ -98,6 +98,21 @@ const char *ak_text_meant(const char *word, const char *const *words)
     return near != NULL && 2 * ak_text_distance(word, near) <= shorter ? near : NULL;
 }
 
+bool ak_text_same(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+char *ak_text_trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
+        text[--length] = 0;
+    }
+    return text;
+}
+
 bool ak_text_int(int64_t *out, const char *text)
 {
     if (*text == 0 || strspn(text, "+-0123456789") != strlen(text)) {

@@ -1,4 +1,4 @@
-/* text.h: guesses at mistyped words, and reading of numbers and durations. */
+/* text.h: guesses at mistyped words, comparison, and reading of numbers and durations. */
 #ifndef AK_BASE_TEXT_H
 #define AK_BASE_TEXT_H
 
@@ -17,6 +17,11 @@ const char *ak_text_meant(const char *word, const char *const *words);
 /* Returns the edit distance (Levenshtein) of two words. Words of more than 64 bytes have the
    distance 64. */
 size_t ak_text_distance(const char *a, const char *b);
+
+/* Returns whether two texts are equal; NULL counts as "". */
+bool ak_text_same(const char *a, const char *b);
+/* Ends a text before its trailing spaces and tabs, and returns what follows the leading ones. */
+char *ak_text_trim(char *text);
 
 /* Read a number that is the whole text, without blanks around it. Return false if the text is
    anything else, or the number is out of range; ak_text_real accepts finite numbers only. */

@@ -55,8 +55,7 @@ static ak_status inflate_all(ak_buf *out, z_stream *z, const char *path, ak_erro
     }
 }
 
-static ak_status unpack(char **out, size_t *length, char *packed, size_t bytes, const char *path,
-                        size_t max, ak_error *err)
+static ak_status unpack(ak_buf *out, char *packed, size_t bytes, const char *path, ak_error *err)
 {
     z_stream z = {.zalloc = unpack_alloc, .zfree = unpack_free};
     if (bytes > UINT_MAX) {
@@ -67,14 +66,8 @@ static ak_status unpack(char **out, size_t *length, char *packed, size_t bytes, 
     if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) {
         return ak_fail_memory(err);
     }
-    ak_buf text = AK_BUF(max);
-    ak_status status = inflate_all(&text, &z, path, err);
+    ak_status status = inflate_all(out, &z, path, err);
     (void)inflateEnd(&z);
-    if (status == AK_OK) {
-        *length = text.length;
-        status = ak_buf_take(out, &text, err);
-    }
-    ak_buf_free(&text);
     return status;
 }
 
@@ -91,7 +84,13 @@ ak_status ak_unpack_read(char **out, size_t *length, const char *path, size_t ma
         *length = bytes;
         return AK_OK;
     }
-    status = unpack(out, length, data, bytes, path, max, err);
+    ak_buf text = AK_BUF(max);
+    status = unpack(&text, data, bytes, path, err);
+    if (status == AK_OK) {
+        *length = text.length;
+        status = ak_buf_take(out, &text, err);
+    }
+    ak_buf_free(&text);
     ak_free(data);
     return status;
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/alloc.h"
+
 json_t *ak_value_json(const ak_value *value)
 {
     json_t *list;
@@ -39,4 +41,27 @@ json_t *ak_config_json(const ak_space *space, const ak_config *config)
         }
     }
     return object;
+}
+
+void ak_value_print(ak_buf *out, const json_t *value)
+{
+    if (json_is_string(value)) {
+        ak_buf_puts(out, json_string_value(value));
+    } else if (json_is_boolean(value)) {
+        ak_buf_puts(out, json_is_true(value) ? "True" : "False");
+    } else {
+        ak_json_print(out, value, false);
+    }
+}
+
+ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err)
+{
+    size_t length = ak_config_format(NULL, 0, space, config);
+    char *text = ak_alloc(length + 1, 1);
+    if (text == NULL) {
+        return ak_fail_memory(err);
+    }
+    (void)ak_config_format(text, length + 1, space, config);
+    *out = text;
+    return AK_OK;
 }

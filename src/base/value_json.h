@@ -1,14 +1,19 @@
 /*
- * value_json.h: values and configurations as JSON, the same wherever they are written. It uses only
- * the public header's view of them. Both functions return NULL if there is no memory.
+ * value_json.h: values and configurations as JSON and as text, the same wherever they are written.
+ * It uses only the public header's view of them.
  */
 #ifndef AK_BASE_VALUE_JSON_H
 #define AK_BASE_VALUE_JSON_H
 
 #include "base/json.h"
 
+/* Both return NULL if there is no memory. A configuration is an object such as
+   {"MR": 6, "COMPILER": "gcc"}. */
 json_t *ak_value_json(const ak_value *value);
-/* Returns an object such as {"MR": 6, "COMPILER": "gcc"}. */
 json_t *ak_config_json(const ak_space *space, const ak_config *config);
+/* Writes a value of JSON as texts of configurations have it: 6, 0.5, True, gcc. */
+void ak_value_print(ak_buf *out, const json_t *value);
+/* Gives the text of a configuration, which the caller frees. */
+ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/device_name.h"
+#include "base/value_json.h"
 #include "cli/like_args.h"
 #include "cli/llm_args.h"
 #include "cli/llm_show.h"

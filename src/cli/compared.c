@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "cli/task_args.h"
 
 /* If a speed differs from the ratio of two medians by at least this, a line explains why. */

@@ -35,8 +35,7 @@ static void note_error(bool failed)
 #define COLUMNS_LEAST   20
 #define COLUMNS_MOST    10000
 #define LINE_BYTES_MAX  (1u << 20)
-#define OUT_BYTES_MAX   (64u << 20) /* of one call; a whole table fits */
-#define HANGING         2           /* indentation of the rest of a folded line */
+#define HANGING         2 /* indentation of the rest of a folded line */
 
 size_t ak_columns_wanted(void)
 {

@@ -444,18 +444,6 @@ ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *ar
 
 /* ---- configurations and values --------------------------------------------------------------- */
 
-ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err)
-{
-    size_t length = ak_config_format(NULL, 0, space, config);
-    char *text = ak_alloc(length + 1, 1);
-    if (text == NULL) {
-        return ak_fail_memory(err);
-    }
-    (void)ak_config_format(text, length + 1, space, config);
-    *out = text;
-    return AK_OK;
-}
-
 void ak_value_show(char *out, size_t bytes, const ak_value *value)
 {
     size_t used = 0;

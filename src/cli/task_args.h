@@ -48,8 +48,6 @@ ak_status ak_args_candidates_marked(ak_candidate *out, size_t *count, const ak_a
                                     const ak_task *task, ak_error *err);
 /* Returns AK_INVALID with the reason of a marked candidate. */
 ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task, ak_error *err);
-/* Returns the canonical text; free with ak_free. */
-ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err);
 /* Writes a value as it stands in a configuration. */
 void ak_value_show(char *out, size_t bytes, const ak_value *value);
 

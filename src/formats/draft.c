@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/value_json.h"
 
 void ak_draft_clear(ak_draft *draft)
 {
@@ -319,13 +320,7 @@ static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config
     for (size_t p = 0; p < draft->parameter_count; p++) {
         const json_t *value = json_array_get(draft->parameters[p].values, config->at[p]);
         ak_buf_print(out, "%s%s=", p == 0 ? "" : ",", draft->parameters[p].name);
-        if (json_is_string(value)) {
-            ak_buf_puts(out, json_string_value(value));
-        } else if (json_is_boolean(value)) {
-            ak_buf_puts(out, json_is_true(value) ? "True" : "False");
-        } else {
-            ak_json_print(out, value, false);
-        }
+        ak_value_print(out, value);
     }
     return ak_buf_status(out, err);
 }

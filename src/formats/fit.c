@@ -197,21 +197,30 @@ static json_t *default_of(const json_t *parameter, const json_t *values, const a
     return nearest;
 }
 
-static ak_status fit_parameter(json_t *list, bool *lost, const ak_draft *draft,
-                               const json_t *parameter, const ak_scope *constants,
-                               const char *where, ak_error *err)
+/* A recording, and the space file that is fitted to it. */
+typedef struct fitting {
+    const ak_draft *draft;
+    const json_t *definition;
+    const ak_scope *constants;
+    const char *where; /* the space file */
+} fitting;
+
+/* Adds a parameter with the recorded values to a list. *lost becomes true if its default is not
+   known. */
+static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const json_t *parameter,
+                               ak_error *err)
 {
     const char *name = NULL;
     AK_DO(json_is_object(parameter)
-              ? ak_json_string(&name, parameter, "Name", where, err)
-              : ak_fail(err, AK_INVALID, "%s: a parameter must be an object", where));
-    const ak_draft_parameter *known = recorded(draft, name);
+              ? ak_json_string(&name, parameter, "Name", f->where, err)
+              : ak_fail(err, AK_INVALID, "%s: a parameter must be an object", f->where));
+    const ak_draft_parameter *known = recorded(f->draft, name);
     if (known == NULL) {
         return ak_fail(err, AK_INVALID, "%s does not fit %s: parameter \"%.60s\" was not recorded",
-                       draft->where, where, name);
+                       f->draft->where, f->where, name);
     }
     json_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
-    json_t *fallback = default_of(parameter, known->values, constants);
+    json_t *fallback = default_of(parameter, known->values, f->constants);
     *lost = *lost || fallback == NULL;
     const char *description = json_string_value(json_object_get(parameter, "Description"));
     bool good = fitted != NULL &&
@@ -233,9 +242,10 @@ static void forget_default(json_t *parameters)
     }
 }
 
-static ak_status fit(json_t *out, const ak_draft *draft, const json_t *definition,
-                     const ak_scope *constants, const char *where, ak_error *err)
+static ak_status fit(json_t *out, const fitting *f, ak_error *err)
 {
+    const ak_draft *draft = f->draft;
+    const json_t *definition = f->definition;
     const json_t *parameters = json_object_get(definition, "TuningParameters"), *entry;
     json_t *list = json_array(), *conditions = json_array();
     size_t i;
@@ -243,8 +253,7 @@ static ak_status fit(json_t *out, const ak_draft *draft, const json_t *definitio
     ak_status status = list == NULL || conditions == NULL ? ak_fail_memory(err) : AK_OK;
     json_array_foreach(parameters, i, entry)
     {
-        status = status == AK_OK ? fit_parameter(list, &lost, draft, entry, constants, where, err)
-                                 : status;
+        status = status == AK_OK ? fit_parameter(list, &lost, f, entry, err) : status;
     }
     if (lost) {
         forget_default(list);
@@ -253,7 +262,7 @@ static ak_status fit(json_t *out, const ak_draft *draft, const json_t *definitio
         if (!is_parameter(definition, draft->parameters[p].name)) {
             status =
                 ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
-                        draft->where, where, draft->parameters[p].name);
+                        draft->where, f->where, draft->parameters[p].name);
         }
     }
     json_array_foreach(json_object_get(definition, "Conditions"), i, entry)
@@ -277,8 +286,8 @@ ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *defini
         return AK_OK;
     }
     json_t *fitted = json_object();
-    ak_status status = fitted == NULL ? ak_fail_memory(err)
-                                      : fit(fitted, draft, definition, constants, where, err);
+    const fitting f = {draft, definition, constants, where};
+    ak_status status = fitted == NULL ? ak_fail_memory(err) : fit(fitted, &f, err);
     if (status != AK_OK) {
         json_decref(fitted);
         return status;

@@ -64,21 +64,18 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
     const char *const texts[] = {filter->kernel, filter->implementation, filter->device,
                                  filter->dtype,  filter->choices,        filter->environment,
                                  filter->run};
-    for (int i = 0; i < 7 && status == AK_OK; i++) {
-        status = ak_store_bind_text(rows, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
+    if (status == AK_OK) {
+        status = ak_store_bind_texts(rows, texts, 7, err);
     }
-    while (status == AK_OK && !found) {
-        int code = sqlite3_step(rows);
-        if (code == SQLITE_DONE) {
-            status = ak_fail(err, AK_NOT_FOUND,
-                             "%s: no run over many sizes matches; make one with `autokernel tune "
-                             "KERNEL --sizes ...`",
-                             ak_archive_path(archive));
-        } else {
-            source_clear(out);
-            status = code == SQLITE_ROW ? read_row(&found, out, rows, err)
-                                        : ak_store_fault(archive, "cannot be read", err);
-        }
+    while (!found && ak_store_next(&status, archive, rows, err)) {
+        source_clear(out);
+        status = read_row(&found, out, rows, err);
+    }
+    if (status == AK_OK && !found) {
+        status = ak_fail(err, AK_NOT_FOUND,
+                         "%s: no run over many sizes matches; make one with `autokernel tune "
+                         "KERNEL --sizes ...`",
+                         ak_archive_path(archive));
     }
     (void)sqlite3_finalize(rows);
     return status;

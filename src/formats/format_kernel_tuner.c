@@ -13,6 +13,7 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "formats/kernel_tuner.h"
 
 /* Facts for which the file format has no member are texts in a member of our own, OWN. */
@@ -98,13 +99,7 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
         if (key->length > 0) {
             ak_buf_putc(key, ',');
         }
-        if (json_is_string(value)) {
-            ak_buf_puts(key, json_string_value(value));
-        } else if (json_is_boolean(value)) {
-            ak_buf_puts(key, json_is_true(value) ? "True" : "False");
-        } else {
-            ak_json_print(key, value, false);
-        }
+        ak_value_print(key, value);
     }
     return same ? AK_OK
                 : ak_fail(err, AK_INVALID,

@@ -29,11 +29,6 @@ static void entry_clear(entry *e)
     ak_free(e->config);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
-}
-
 /* Keeps the fastest trial of each size, dtype, set of options and device. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
@@ -43,10 +38,10 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
         strncmp(trial->implementation, "triton", strlen("triton")) != 0) {
         return AK_OK;
     }
-    while (at < all->count && !(is_same(all->list[at].size, trial->size) &&
-                                is_same(all->list[at].dtype, trial->dtype) &&
-                                is_same(all->list[at].choices, trial->choices) &&
-                                is_same(all->list[at].device, trial->device))) {
+    while (at < all->count && !(ak_text_same(all->list[at].size, trial->size) &&
+                                ak_text_same(all->list[at].dtype, trial->dtype) &&
+                                ak_text_same(all->list[at].choices, trial->choices) &&
+                                ak_text_same(all->list[at].device, trial->device))) {
         at++;
     }
     if (at < all->count && all->list[at].ms <= trial->median_ms) {
@@ -122,9 +117,9 @@ static size_t number_of(const entries *all, size_t at)
     for (size_t i = 0; i < all->count; i++) {
         bool seen = false;
         for (size_t k = 0; k < i; k++) {
-            seen = seen || is_same(all->list[k].config, all->list[i].config);
+            seen = seen || ak_text_same(all->list[k].config, all->list[i].config);
         }
-        if (is_same(all->list[i].config, all->list[at].config)) {
+        if (ak_text_same(all->list[i].config, all->list[at].config)) {
             return number;
         }
         number += seen ? 0 : 1;

@@ -61,20 +61,9 @@ static const char same_sql[] =
 
 static ak_status prepare_same(ak_import *import, ak_error *err)
 {
-    sqlite3_stmt *last = NULL;
-    ak_status status = ak_store_prepare(&import->same, import->archive, same_sql, err);
-    if (status == AK_OK) {
-        status = ak_store_prepare(&last, import->archive, "SELECT coalesce(max(id), 0) FROM trials",
-                                  err);
-    }
-    if (status == AK_OK) {
-        status = sqlite3_step(last) == SQLITE_ROW
-                     ? AK_OK
-                     : ak_store_fault(import->archive, "cannot be read", err);
-        import->before = sqlite3_column_int64(last, 0);
-    }
-    (void)sqlite3_finalize(last);
-    return status;
+    AK_DO(ak_store_prepare(&import->same, import->archive, same_sql, err));
+    return ak_store_ask(&import->before, import->archive, "SELECT coalesce(max(id), 0) FROM trials",
+                        err);
 }
 
 /* Finds an equal trial in the archive; *id is 0 if there is none. If the file gives no timestamp,
@@ -97,15 +86,7 @@ static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial 
             (trial->median_ms > 0 ? sqlite3_bind_double(s, 12, trial->median_ms)
                                   : sqlite3_bind_null(s, 12)) == SQLITE_OK &&
             ak_store_bind_text(s, 13, trial->timestamp);
-    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
-    *id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-    ak_status status = !bound ? ak_fail_memory(err)
-                       : code == SQLITE_ROW || code == SQLITE_DONE
-                           ? AK_OK
-                           : ak_store_fault(import->archive, "cannot be read", err);
-    (void)sqlite3_reset(s);
-    (void)sqlite3_clear_bindings(s);
-    return status;
+    return ak_store_ask_bound(id, import->archive, s, bound, err);
 }
 
 /* Adds a trial unless it exists; trial->id becomes its id in the archive. */

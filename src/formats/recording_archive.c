@@ -18,11 +18,6 @@ typedef struct reader {
     ak_error *err;
 } reader;
 
-static bool same(const char *a, const char *b)
-{
-    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
-}
-
 static bool look(void *context, const ak_trial *trial)
 {
     reader *r = context;
@@ -30,10 +25,11 @@ static bool look(void *context, const ak_trial *trial)
         r->status = ak_trial_copy(&r->first, trial, r->err);
     }
     if (r->status == AK_OK &&
-        !(same(r->first.kernel, trial->kernel) &&
-          same(r->first.implementation, trial->implementation) &&
-          same(r->first.device, trial->device) && same(r->first.size, trial->size) &&
-          same(r->first.dtype, trial->dtype) && same(r->first.choices, trial->choices))) {
+        !(ak_text_same(r->first.kernel, trial->kernel) &&
+          ak_text_same(r->first.implementation, trial->implementation) &&
+          ak_text_same(r->first.device, trial->device) &&
+          ak_text_same(r->first.size, trial->size) && ak_text_same(r->first.dtype, trial->dtype) &&
+          ak_text_same(r->first.choices, trial->choices))) {
         r->status = ak_fail(r->err, AK_INVALID,
                             "%.240s holds trials of several tasks, but a recording has only one; "
                             "export one of them: autokernel export KERNEL --size .. --format "
@@ -51,7 +47,7 @@ static bool take(void *context, const ak_trial *trial)
     reader *r = context;
     json_t *config = NULL;
     char where[512];
-    if (!same(r->environment, trial->environment)) {
+    if (!ak_text_same(r->environment, trial->environment)) {
         return true;
     }
     (void)snprintf(where, sizeof where, "%.400s: trial %lld", r->draft->where,

@@ -125,27 +125,35 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
     return status;
 }
 
-/* Sets what the space file may read: `constants` or, if NULL, what the recording contains and the
-   options of the problem (which may be NULL). */
+/* The space file that a recording is opened with, if any. */
+typedef struct space_file {
+    const json_t *space; /* NULL: none */
+    const char *where;
+    /* What it may read; NULL: what the recording contains and the options of the problem, which may
+       be NULL. */
+    const ak_scope *constants;
+    ak_problem *problem;
+} space_file;
+
 static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
-                               const ak_scope *constants, ak_problem *problem, ak_error *err)
+                               const space_file *with, ak_error *err)
 {
     AK_DO(ak_draft_facts(&recording->device_facts, draft, err));
-    if (constants == NULL) {
+    if (with->constants == NULL) {
         AK_DO(ak_draft_constants(&recording->constants, draft, recording->device_facts, err));
-        if (problem != NULL) {
-            AK_DO(ak_task_choices_scope(recording->constants, problem, draft->choices, err));
+        if (with->problem != NULL) {
+            AK_DO(ak_task_choices_scope(recording->constants, with->problem, draft->choices, err));
         }
     } else {
         recording->constants = ak_scope_new(NULL);
-        AK_DO(recording->constants == NULL ? ak_fail_memory(err)
-                                           : ak_scope_copy(recording->constants, constants, err));
+        AK_DO(recording->constants == NULL
+                  ? ak_fail_memory(err)
+                  : ak_scope_copy(recording->constants, with->constants, err));
     }
     return AK_OK;
 }
 
-static ak_status open_with(ak_recording **out, const char *path, const json_t *space,
-                           const char *where, const ak_scope *constants, ak_problem *problem,
+static ak_status open_with(ak_recording **out, const char *path, const space_file *with,
                            ak_error *err)
 {
     json_t *fitted = NULL;
@@ -157,13 +165,13 @@ static ak_status open_with(ak_recording **out, const char *path, const json_t *s
     recording->path = ak_strdup(path);
     ak_status status = AK_OK;
     AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));
-    AK_TRY(set_constants(recording, &draft, constants, problem, err));
-    if (space != NULL) {
-        AK_TRY(read_space(&fitted, recording, &draft, space, where, err));
+    AK_TRY(set_constants(recording, &draft, with, err));
+    if (with->space != NULL) {
+        AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
-    AK_TRY(ak_draft_finish(recording, &draft, fitted, where, err));
-    if (space != NULL) {
-        AK_TRY(read_rank(recording, space, err));
+    AK_TRY(ak_draft_finish(recording, &draft, fitted, with->where, err));
+    if (with->space != NULL) {
+        AK_TRY(read_rank(recording, with->space, err));
     }
     AK_TRY(ak_recording_summarise(recording, err));
 out:
@@ -180,7 +188,8 @@ out:
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
                                   const char *where, const ak_scope *constants, ak_error *err)
 {
-    return open_with(out, path, space, where, constants, NULL, err);
+    const space_file with = {.space = space, .where = where, .constants = constants};
+    return open_with(out, path, &with, err);
 }
 
 /* Opens the kernel that a space file belongs to if there is a problem.json beside it; otherwise
@@ -204,7 +213,8 @@ ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char 
     if (t1 != NULL) {
         AK_TRY(problem_beside(&problem, t1, err));
     }
-    AK_TRY(open_with(out, path, document, t1, NULL, problem, err));
+    const space_file with = {.space = document, .where = t1, .problem = problem};
+    AK_TRY(open_with(out, path, &with, err));
 out:
     ak_problem_close(problem);
     json_decref(document);

@@ -3,7 +3,8 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
+
+#include "measure/stats.h"
 
 /* At least this many calls on seen inputs must be undisturbed to give the usual time. */
 #define QUIET_CALLS 8
@@ -21,12 +22,6 @@ void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Returns a time that all calls certainly took, after the shortest tenth is left out or, if there
    are few calls, the shorter half. The shortest times may be too short, because waits just before
    and after a call are subtracted, too. */
@@ -35,7 +30,7 @@ static double certainly(ak_alone_calls *c)
     if (c->count == 0) {
         return 0;
     }
-    qsort(c->certain, c->count, sizeof c->certain[0], by_size);
+    ak_stats_sort(c->certain, c->count);
     return c->certain[c->count < AK_ALONE_AGAIN_CALLS ? c->count / 2 : c->count / 10];
 }
 
@@ -45,10 +40,10 @@ static double certainly(ak_alone_calls *c)
 static double usual_most(ak_alone_calls *c)
 {
     if (c->quiet_count >= QUIET_CALLS) {
-        qsort(c->quiet, c->quiet_count, sizeof c->quiet[0], by_size);
+        ak_stats_sort(c->quiet, c->quiet_count);
         return c->quiet[c->quiet_count - 1 - c->quiet_count / 4];
     }
-    qsort(c->ns, c->count, sizeof c->ns[0], by_size);
+    ak_stats_sort(c->ns, c->count);
     return c->count == 0 ? HUGE_VAL : c->ns[c->count / 2];
 }
 

@@ -16,7 +16,7 @@ typedef struct ak_judge_candidate {
     const char *artifact; /* NULL: a baseline */
     const char *symbol;   /* the artifact's entry; NULL: "ak_kernel" or what the space says */
     ak_config config;
-    bool own_size;        /* the artifact has only the entry for the task's own sizes */
+    bool specialised;     /* the artifact has only the entry for the task's own sizes */
     const char *baseline; /* "openblas", "openblas:Haswell", "openblas:BEST" */
 } ak_judge_candidate;
 

@@ -37,7 +37,8 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
     }
 }
 
-const ak_task *ak_loaded_task(const ak_loaded *r)
+/* Returns the task that a candidate is an implementation of. */
+static const ak_task *task_of(const ak_loaded *r)
 {
     return r->candidate->task != NULL ? r->candidate->task : r->e->task;
 }
@@ -84,7 +85,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 {
     assert(r->runnable != NULL && iterations > 0);
     ak_evaluator *e = r->e;
-    const ak_task *task = ak_loaded_task(r);
+    const ak_task *task = task_of(r);
     ak_launch launch = {.task = task,
                         .shape = &stage->shape,
                         .offset = stage->offset,
@@ -201,7 +202,7 @@ ak_status ak_loaded_check_library(ak_loaded *r, ak_error *err)
 ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage, ak_error *err)
 {
     const ak_config *config = r->candidate->artifact != NULL ? &r->candidate->config : NULL;
-    return ak_task_allows(out, ak_loaded_task(r), &stage->shape, config, err);
+    return ak_task_allows(out, task_of(r), &stage->shape, config, err);
 }
 
 /* Finds the edge-case shape of a trial: the one with the most work below EDGE_CASE_FLOPS that the
@@ -229,7 +230,7 @@ ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
     enum { USUAL_ROUNDS = 2 };
     ak_evaluator *e = r->e;
     size_t usual = e->edge_case_count;
-    ak_status status = r->candidate->own_size ? AK_OK : usual_for(&usual, r, err);
+    ak_status status = r->candidate->specialised ? AK_OK : usual_for(&usual, r, err);
     if (status == AK_OK && usual < e->edge_case_count) {
         status = ak_loaded_check_at(r, &e->edge_cases[usual], usual + 1, USUAL_ROUNDS, err);
     }

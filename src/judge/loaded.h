@@ -63,9 +63,6 @@ typedef struct ak_loaded {
     double max_error;
 } ak_loaded;
 
-/* Returns the task that a candidate is an implementation of. */
-const ak_task *ak_loaded_task(const ak_loaded *r);
-
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
    status reports failures of everything else. */
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,

@@ -1,5 +1,4 @@
-/* stage.c: see stage.h. It is long because all of its functions fill, move or check the same layout
-   of arrays and red zones. */
+/* stage.c: fills and moves a stage's arrays and red zones; see stage.h. */
 #include "judge/stage.h"
 
 #include <assert.h>
@@ -64,8 +63,7 @@ static bool rows_adjoin(const ak_stage *stage, size_t i)
     return stage->shape.pitch[i] == stage->shape.row[i];
 }
 
-/* Returns the bytes of the elements alone, without the gaps between rows. */
-static size_t tight_bytes(const ak_stage *stage, size_t i)
+size_t ak_stage_tight_bytes(const ak_stage *stage, size_t i)
 {
     return stage->shape.elements[i] * ak_dtype_bytes(ak_stage_dtype(stage, i));
 }
@@ -107,23 +105,7 @@ static void encode(const ak_stage *stage, size_t argument, const double *values,
     }
 }
 
-/* Returns the rows of an output, one behind the other. */
-static const unsigned char *output_rows(const ak_stage *stage, size_t i)
-{
-    const unsigned char *output = stage->memory->bytes + stage->offset[i];
-    size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
-    size_t row = stage->shape.row[i] * element, pitch = stage->shape.pitch[i] * element;
-    unsigned char *rows = stage->rows[i];
-    if (rows == NULL) {
-        return output;
-    }
-    for (size_t r = 0; r < stage->shape.elements[i] / stage->shape.row[i]; r++) {
-        memcpy(rows + r * row, output + r * pitch, row);
-    }
-    return rows;
-}
-
-static ak_guard_rows guard_rows(const ak_stage *stage, size_t i)
+ak_guard_rows ak_stage_guard_rows(const ak_stage *stage, size_t i)
 {
     size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
     return (ak_guard_rows){.rows = stage->shape.elements[i] / stage->shape.row[i],
@@ -131,8 +113,7 @@ static ak_guard_rows guard_rows(const ak_stage *stage, size_t i)
                            .pitch = stage->shape.pitch[i] * element};
 }
 
-/* Returns the content of the gaps between the rows of an output. */
-static ak_guard_stream gaps_of(const ak_stage *stage, size_t argument)
+ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument)
 {
     return ak_guard_stream_of(&stage->pattern, argument, AK_GUARD_BETWEEN,
                               ak_stage_dtype(stage, argument));
@@ -140,17 +121,9 @@ static ak_guard_stream gaps_of(const ak_stage *stage, size_t argument)
 
 static void paint_gaps(void *array, const ak_stage *stage, size_t i)
 {
-    ak_guard_rows rows = guard_rows(stage, i);
-    ak_guard_stream stream = gaps_of(stage, i);
+    ak_guard_rows rows = ak_stage_guard_rows(stage, i);
+    ak_guard_stream stream = ak_stage_gaps(stage, i);
     ak_guard_paint_gaps(array, &rows, &stream);
-}
-
-/* Returns whether the gaps between the rows of an output are unchanged. */
-static bool gaps_whole(const ak_stage *stage, size_t i)
-{
-    ak_guard_rows rows = guard_rows(stage, i);
-    ak_guard_stream stream = gaps_of(stage, i);
-    return ak_guard_gaps_whole(stage->memory->bytes + stage->offset[i], &rows, &stream);
 }
 
 /* ---- inputs ---- */
@@ -260,12 +233,12 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         arrays[i] = ak_alloc(stage->shape.elements[i], sizeof(double));
-        stage->accepted[i] = ak_alloc(tight_bytes(stage, i), 1);
+        stage->accepted[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
         if (arrays[i] == NULL || stage->accepted[i] == NULL) {
             return ak_fail_memory(err);
         }
         if (ak_stage_access(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
-            stage->rows[i] = ak_alloc(tight_bytes(stage, i), 1);
+            stage->rows[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
             if (stage->rows[i] == NULL) {
                 return ak_fail_memory(err);
             }
@@ -431,7 +404,7 @@ ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err)
 /* Poisons the rows only and leaves the gaps between them. */
 static void poison_rows(unsigned char *output, const ak_stage *stage, size_t i, unsigned round)
 {
-    ak_guard_rows rows = guard_rows(stage, i);
+    ak_guard_rows rows = ak_stage_guard_rows(stage, i);
     for (size_t r = 0; r < rows.rows; r++) {
         ak_guard_poison(output + r * rows.pitch, rows.row, ak_stage_dtype(stage, i), round);
     }
@@ -450,7 +423,7 @@ static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, 
         can_paint) {
         /* The copy need not be filled: it is downloaded before it is read. */
         uint64_t element = 0;
-        ak_guard_stream stream = gaps_of(stage, i);
+        ak_guard_stream stream = ak_stage_gaps(stage, i);
         ak_guard_poison(&element, bytes, dtype, round);
         ak_status status = memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
                                                  stage->shape.bytes[i] / bytes, err);
@@ -493,145 +466,4 @@ ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
     memory->resident[stage->place] = status == AK_OK ? stage : NULL;
     stage->launched = true;
     return status;
-}
-
-/* Writes the sizes, such as "M=7,N=33,K=1". */
-void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage)
-{
-    const ak_problem *problem = stage->task->problem;
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t i = 0; i < problem->size_count && used < bytes; i++) {
-        int wrote = snprintf(out + used, bytes - used, "%s%s=%lld", i == 0 ? "" : ",",
-                             problem->sizes[i].name, (long long)stage->shape.size[i]);
-        used += wrote > 0 ? (size_t)wrote : 0;
-    }
-}
-
-void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text)
-{
-    char where[64];
-    ak_stage_size_text(where, sizeof where, stage);
-    out->status = AK_TRIAL_WRONG_RESULT;
-    (void)snprintf(out->reason, sizeof out->reason, "at %s: %.160s", where, text);
-}
-
-/* Reports damage and has it repaired before the next candidate runs. */
-static void damaged(ak_outcome *out, ak_stage *stage, const char *text)
-{
-    ak_stage_wrong(out, stage, text);
-    ak_stage_spoilt(stage->memory);
-}
-
-bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage)
-{
-    char text[160];
-    bool after = false;
-    size_t which = ak_guard_damaged(&after, stage->memory->bytes + stage->base, &stage->arrays,
-                                    &stage->pattern);
-    stage->launched = false;
-    if (which == ak_stage_arguments(stage)) {
-        return true;
-    }
-    (void)snprintf(text, sizeof text, "it writes outside of %s, %s",
-                   stage->task->problem->arguments[which].name,
-                   after ? "behind its end" : "before its start");
-    damaged(out, stage, text);
-    return false;
-}
-
-ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err)
-{
-    if (!stage->launched || stage->memory->resident[stage->place] != stage) {
-        return AK_OK;
-    }
-    AK_DO(ak_stage_fetch_zones(stage, err));
-    (void)ak_stage_zones_whole(out, stage);
-    return AK_OK;
-}
-
-void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument)
-{
-    char text[160];
-    (void)snprintf(text, sizeof text, "it changes its input %s",
-                   stage->task->problem->arguments[argument].name);
-    damaged(out, stage, text);
-}
-
-void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument)
-{
-    char text[160];
-    (void)snprintf(text, sizeof text, "it writes between the rows of %s",
-                   stage->task->problem->arguments[argument].name);
-    damaged(out, stage, text);
-}
-
-/* Checks that the red zones, the inputs and the gaps between the rows of outputs are unchanged. */
-static bool untouched(ak_outcome *out, ak_stage *stage)
-{
-    if (!ak_stage_zones_whole(out, stage)) {
-        return false;
-    }
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        const unsigned char *input = stage->memory->bytes + stage->offset[i];
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN &&
-            ak_hash64(input, stage->shape.bytes[i]) != stage->hash[i]) {
-            ak_stage_changes_input(out, stage, i);
-            return false;
-        }
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
-            ak_stage_between_rows(out, stage, i);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool output_right(ak_outcome *out, double *max_error, const unsigned char *output,
-                         ak_stage *stage, size_t i)
-{
-    ak_compare_result result;
-    char text[200];
-    const ak_compare_with with = {
-        ak_stage_dtype(stage, i), stage->reference[i], stage->shape.elements[i],
-        stage->slack * stage->shape.own_relative[i], stage->slack * stage->shape.own_rms[i]};
-    ak_compare_output(&result, output, &with);
-    *max_error = result.max_error > *max_error ? result.max_error : *max_error;
-    if (!result.ok) {
-        ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
-        ak_stage_wrong(out, stage, text);
-    }
-    return result.ok;
-}
-
-ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,
-                         ak_error *err)
-{
-    ak_stage_memory *memory = stage->memory;
-    if (stage->referee != NULL) {
-        return ak_stage_judge_referee(out, max_error, stage, err);
-    }
-    if (memory->copy != NULL) {
-        AK_DO(memory->backend->download(memory->copy + stage->base, memory->device, stage->base,
-                                        stage->arrays.total, err));
-    }
-    if (!untouched(out, stage)) {
-        return AK_OK;
-    }
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
-            continue;
-        }
-        const unsigned char *output = output_rows(stage, i);
-        if (quick && stage->has_accepted &&
-            memcmp(output, stage->accepted[i], tight_bytes(stage, i)) == 0) {
-            continue;
-        }
-        if (!output_right(out, max_error, output, stage, i)) {
-            return AK_OK;
-        }
-        memcpy(stage->accepted[i], output, tight_bytes(stage, i));
-    }
-    stage->has_accepted = true;
-    return AK_OK;
 }

@@ -17,7 +17,7 @@
  * and the edge-case shapes share one more.
  *
  * The host judges by fetching the outputs and comparing them with what reference.c computed
- * (stage.c). If the backend has a referee and the shape is large, the device judges, and the
+ * (stage_judge.c). If the backend has a referee and the shape is large, the device judges, and the
  * reference is in the device's memory, too (stage_referee.c). A referee is trusted only after its
  * reference was compared with reference.c: in full on every edge-case shape, and on some rows of
  * the task's own shape.
@@ -116,7 +116,7 @@ ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
    right only after a single run. */
 bool ak_stage_in_place(const ak_stage *stage);
 
-/* ---- for stage.c and stage_referee.c ---- */
+/* ---- for stage.c, stage_judge.c and stage_referee.c ---- */
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
 ak_access ak_stage_access(const ak_stage *stage, size_t argument);
@@ -135,8 +135,18 @@ static inline void ak_stage_spoilt(ak_stage_memory *memory)
    argument that is read, which gets the values. */
 ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
                                uint64_t stream, ak_error *err);
+/* Returns the bytes of an argument's elements alone, without the gaps between its rows. */
+size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
+/* Return where the gaps between the rows of an output lie, and what they hold. */
+ak_guard_rows ak_stage_guard_rows(const ak_stage *stage, size_t argument);
+ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
+/* Takes the result of comparing an output: raises *max_error and, if it is wrong, says so. Returns
+   whether it is right. */
+bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *stage,
+                            size_t argument, const ak_compare_result *result);
 /* Marks the result as wrong, with the reason "at M=7,N=33,K=1: ...". */
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
+/* Writes the sizes, such as "M=7,N=33,K=1". */
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
 /* Returns whether the red zones in memory->bytes are unchanged; reports it if not. */
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);

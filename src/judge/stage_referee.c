@@ -356,7 +356,6 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
         }
     }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        char text[200];
         ak_compare_result result;
         bool intact = true;
         if (!is_output(stage, i)) {
@@ -374,10 +373,7 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
             ak_stage_between_rows(out, stage, i);
             return AK_OK;
         }
-        *max_error = result.max_error > *max_error ? result.max_error : *max_error;
-        if (!result.ok) {
-            ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
-            ak_stage_wrong(out, stage, text);
+        if (!ak_stage_take_compared(out, max_error, stage, i, &result)) {
             return AK_OK;
         }
     }

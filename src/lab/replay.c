@@ -11,7 +11,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -19,6 +18,7 @@
 #include "base/cores.h"
 #include "base/map.h"
 #include "lab/score.h"
+#include "measure/stats.h"
 #include "strategy/like_read.h"
 #include "strategy/transfer.h"
 
@@ -296,12 +296,6 @@ static void run_job(job *j)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
 {
     double *best = ak_alloc(out->count, sizeof *best), thinking_ms = 0;
@@ -317,7 +311,7 @@ static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
         }
     }
     if (found > 0) {
-        qsort(best, found, sizeof *best, by_value);
+        ak_stats_sort(best, found);
         out->median_best = (best[(found - 1) / 2] + best[found / 2]) / 2;
     }
     ak_free(best);

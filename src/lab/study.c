@@ -2,11 +2,11 @@
 #include "lab/study.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "measure/stats.h"
 #include "tuner/event.h"
 #include "tuner/session.h"
 
@@ -206,12 +206,6 @@ static double extent(const ak_study *study, axis along)
     return farthest;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct estimate {
     double mean, low, high;
 } estimate;
@@ -233,7 +227,7 @@ static void bootstrap(estimate *out, const double *values, size_t count, uint64_
             means[r] += values[ak_rng_below(&rng, count)] / (double)count;
         }
     }
-    qsort(means, AK_STUDY_RESAMPLES, sizeof means[0], by_value);
+    ak_stats_sort(means, AK_STUDY_RESAMPLES);
     out->low = means[AK_STUDY_RESAMPLES / 40];
     out->high = means[AK_STUDY_RESAMPLES - 1 - AK_STUDY_RESAMPLES / 40];
 }

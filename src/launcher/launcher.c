@@ -112,7 +112,8 @@ size_t ak_launcher_number(const char *variable, size_t fallback)
 
 /* ---- launchers ------------------------------------------------------------------------------- */
 
-ak_status ak_workers_read(size_t *least, size_t *most, const char *text, ak_error *err)
+/* Reads "N" or "MIN-MAX" into numbers from 1 to AK_SEATS_MAX. */
+static ak_status read_workers(size_t *least, size_t *most, const char *text, ak_error *err)
 {
     char first[32];
     const char *dash = strchr(text, '-');
@@ -184,7 +185,7 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
     out->seats = ak_alloc(AK_SEATS_MAX, sizeof *out->seats);
     AK_TRY(out->seats == NULL ? ak_fail_memory(err) : AK_OK);
     if (workers != NULL) {
-        AK_TRY(ak_workers_read(&least, &most, workers, err));
+        AK_TRY(read_workers(&least, &most, workers, err));
     }
     AK_TRY(out->ops->seats(out, devices, most, err));
     count_sharing(out);

@@ -70,8 +70,6 @@ void ak_launcher_close(ak_launcher *l);
  */
 ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
                               const char *const *argv, ak_error *err);
-/* Reads "N" or "MIN-MAX" into numbers from 1 to AK_SEATS_MAX. */
-ak_status ak_workers_read(size_t *least, size_t *most, const char *text, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
 

@@ -34,16 +34,6 @@ bool ak_call_cancelled(const ak_llm_call *call)
     return (cancel != NULL && *cancel != 0) || atomic_load(&call->stop) != 0;
 }
 
-static void lock(ak_llm *llm)
-{
-    (void)pthread_mutex_lock(&llm->lock);
-}
-
-static void unlock(ak_llm *llm)
-{
-    (void)pthread_mutex_unlock(&llm->lock);
-}
-
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 bool ak_call_wait(const ak_llm_call *call, int64_t ns)
@@ -68,9 +58,9 @@ static int64_t backoff_ms(ak_llm *llm, int tries)
     for (int i = 0; i < tries && ms < WAIT_LAST_MS; i++) {
         ms *= 2;
     }
-    lock(llm);
+    ak_llm_lock(llm);
     double less = ak_rng_real(&llm->rng) / 4;
-    unlock(llm);
+    ak_llm_unlock(llm);
     return (int64_t)((double)(ms < WAIT_LAST_MS ? ms : WAIT_LAST_MS) * (1 - less));
 }
 
@@ -113,7 +103,7 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 {
     ak_llm *llm = call->llm;
     bool changed = false;
-    lock(llm);
+    ak_llm_lock(llm);
     if (attempt->output_tokens_max > 0 && attempt->output_tokens_max < sent->output_tokens &&
         *limits < LIMIT_CORRECTIONS) {
         llm->abilities.output_tokens_max = attempt->output_tokens_max;
@@ -133,7 +123,7 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
             changed = true; /* another call has made this correction meanwhile */
         }
     }
-    unlock(llm);
+    ak_llm_unlock(llm);
     return changed;
 }
 
@@ -240,12 +230,12 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     call->question =
         ak_tape_question(llm->name, llm->effort[0] == 0 ? NULL : llm->effort, call->chat);
     ak_reply_init(&reply);
-    lock(llm);
+    ak_llm_lock(llm);
     ak_status status = ak_tape_name(call->name, llm->tape, call->question, err);
     if (status == AK_OK) {
         status = ak_tape_read(&call->answer, &reply, llm->tape, call->name, call->question, err);
     }
-    unlock(llm);
+    ak_llm_unlock(llm);
     if (status == AK_NOT_FOUND && ak_tape_recording(llm->tape)) {
         ak_reply_free(&reply);
         return AK_OK;
@@ -277,7 +267,7 @@ static void finish(ak_llm_call *call)
         answer->elapsed_ns = ak_llm_now(llm) - call->start_ns;
         answer->priced = llm->price.known;
     }
-    lock(llm);
+    ak_llm_lock(llm);
     if (call->status == AK_OK && call->question != NULL && !replayed) {
         call->status =
             ak_tape_write(llm->tape, call->name, call->question, llm->name,
@@ -285,7 +275,7 @@ static void finish(ak_llm_call *call)
     }
     llm->totals.calls++;
     llm->totals.failed += call->status != AK_OK;
-    unlock(llm);
+    ak_llm_unlock(llm);
     if (call->status != AK_OK) {
         if (answer->fault == AK_LLM_FAULT_NONE) {
             answer->fault = AK_LLM_FAULT_LOCAL;
@@ -305,10 +295,10 @@ static void finish(ak_llm_call *call)
 static ak_status count_call(ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
-    lock(llm);
+    ak_llm_lock(llm);
     bool over = llm->calls_max > 0 && llm->begun >= llm->calls_max;
     llm->begun += !over;
-    unlock(llm);
+    ak_llm_unlock(llm);
     return over ? ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
                                  "%s: %zu calls were made, as many as --llm-calls allows",
                                  llm->name, llm->calls_max)

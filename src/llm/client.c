@@ -346,9 +346,9 @@ bool ak_llm_is_slow(const ak_llm *llm)
 
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm)
 {
-    (void)pthread_mutex_lock(&llm->lock);
+    ak_llm_lock(llm);
     *out = llm->totals;
-    (void)pthread_mutex_unlock(&llm->lock);
+    ak_llm_unlock(llm);
 }
 
 int64_t ak_llm_now(const ak_llm *llm)

@@ -65,6 +65,16 @@ struct ak_llm_call {
     atomic_int done;
 };
 
+static inline void ak_llm_lock(ak_llm *llm)
+{
+    (void)pthread_mutex_lock(&llm->lock);
+}
+
+static inline void ak_llm_unlock(ak_llm *llm)
+{
+    (void)pthread_mutex_unlock(&llm->lock);
+}
+
 int64_t ak_llm_now(const ak_llm *llm);
 bool ak_call_cancelled(const ak_llm_call *call);
 /* Waits. Returns false if the call was cancelled meanwhile. */

@@ -19,16 +19,6 @@
 #define MESSAGE_TOKENS 16
 #define REQUEST_TOKENS 1024
 
-static void lock(ak_llm *llm)
-{
-    (void)pthread_mutex_lock(&llm->lock);
-}
-
-static void unlock(ak_llm *llm)
-{
-    (void)pthread_mutex_unlock(&llm->lock);
-}
-
 ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
 {
     size_t bytes = chat->system == NULL ? 0 : strlen(chat->system);
@@ -65,11 +55,11 @@ void ak_call_request(ak_request *out, ak_llm_call *call)
                         .chat = call->chat,
                         .output_tokens = wanted > 0 ? wanted : AK_LLM_OUTPUT_TOKENS,
                         .prompt_tokens_max = call->prompt_tokens_max};
-    lock(llm);
+    ak_llm_lock(llm);
     out->abilities = llm->abilities;
     const int limits[] = {llm->abilities.output_tokens_max, llm->output_tokens_max,
                           call->output_tokens_fit};
-    unlock(llm);
+    ak_llm_unlock(llm);
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (limits[i] > 0 && out->output_tokens > limits[i]) {
             out->output_tokens = limits[i];
@@ -101,10 +91,10 @@ ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *cha
     ak_request request;
     AK_DO(ak_call_measure(&call.prompt_tokens_max, chat, err));
     ak_call_request(&request, &call);
-    lock(llm);
+    ak_llm_lock(llm);
     *out_usd = ak_price_worst(&llm->price, input_tokens(llm, request.prompt_tokens_max),
                               request.output_tokens);
-    unlock(llm);
+    ak_llm_unlock(llm);
     return AK_OK;
 }
 
@@ -170,7 +160,7 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
     ak_llm *llm = call->llm;
     ak_request request;
     ak_call_request(&request, call);
-    lock(llm);
+    ak_llm_lock(llm);
     size_t input = input_tokens(llm, request.prompt_tokens_max);
     bool dear = llm->budget_usd > 0 && llm->price.output > 0 && input > AK_PRICE_PROMPT_TOKENS_MAX;
     fit_output(&request, call, input);
@@ -189,7 +179,7 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
         llm->reserved_usd += worst.usd;
         llm->tokens_reserved += worst.tokens;
     }
-    unlock(llm);
+    ak_llm_unlock(llm);
     return status;
 }
 
@@ -202,9 +192,9 @@ static void give_back(ak_llm *llm, const ak_reservation *reserved)
 
 void ak_call_release(ak_llm *llm, const ak_reservation *reserved)
 {
-    lock(llm);
+    ak_llm_lock(llm);
     give_back(llm, reserved);
-    unlock(llm);
+    ak_llm_unlock(llm);
 }
 
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved)
@@ -216,7 +206,7 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
                   : attempt->usage.known ? ak_price_of(&llm->price, &attempt->usage)
                                          : 0;
     call->answer.cost_usd += cost;
-    lock(llm);
+    ak_llm_lock(llm);
     give_back(llm, reserved);
     llm->totals.cost_usd += cost;
     llm->totals.uncertain_usd += attempt->uncertain ? cost : 0;
@@ -226,18 +216,18 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
                         : unreported         ? reserved->tokens
                                              : 0;
     learn(llm, call->prompt_tokens_max, &attempt->usage);
-    unlock(llm);
+    ak_llm_unlock(llm);
 }
 
 void ak_call_book_replay(ak_llm_call *call)
 {
     ak_llm *llm = call->llm;
     const ak_llm_answer *answer = &call->answer;
-    lock(llm);
+    ak_llm_lock(llm);
     llm->totals.cost_usd += answer->cost_usd;
     llm->totals.attempts += (size_t)answer->attempts;
     ak_usage_add(&llm->totals.usage, &answer->usage);
     llm->tokens_used += answer->usage.input + answer->usage.output;
     learn(llm, call->prompt_tokens_max, &answer->usage);
-    unlock(llm);
+    ak_llm_unlock(llm);
 }

@@ -246,38 +246,44 @@ static ak_status reworded(char out[AK_PATH_MAX], ak_tape *tape, const json_t *qu
     return ak_fs_join(out, tape->path, json_string_value(json_array_get(list, before)), err);
 }
 
-static ak_status find(json_t **out, char origin[AK_PATH_MAX], bool *other_words, ak_tape *tape,
-                      const char *name, const json_t *question, ak_error *err)
+/* An answer, and the file that it comes from. */
+typedef struct found {
+    json_t *answer;
+    char origin[AK_PATH_MAX];
+    bool reworded; /* it was given to a question about the same in other words */
+} found;
+
+static ak_status find(found *out, ak_tape *tape, const char *name, const json_t *question,
+                      ak_error *err)
 {
     char file[AK_HASH_BYTES + 32];
-    *out = NULL;
-    *other_words = false;
     if (tape->script != NULL) {
-        (void)snprintf(origin, AK_PATH_MAX, "%s", tape->path);
-        *out = json_incref(json_array_get(tape->script, tape->next));
+        (void)snprintf(out->origin, sizeof out->origin, "%s", tape->path);
+        out->answer = json_incref(json_array_get(tape->script, tape->next));
         tape->next++;
-        return *out != NULL ? AK_OK
-                            : ak_fail(err, AK_NOT_FOUND, "%s: the script has only %zu answers",
-                                      tape->path, json_array_size(tape->script));
+        return out->answer != NULL
+                   ? AK_OK
+                   : ak_fail(err, AK_NOT_FOUND, "%s: the script has only %zu answers", tape->path,
+                             json_array_size(tape->script));
     }
     (void)snprintf(file, sizeof file, "%s.json", name);
     ak_status status = AK_OK;
     json_t *document = NULL;
-    AK_TRY(ak_fs_join(origin, tape->path, file, err));
-    if (!ak_fs_is_file(origin) && !tape->recording) {
-        AK_TRY(reworded(origin, tape, question, err));
-        *other_words = true;
+    AK_TRY(ak_fs_join(out->origin, tape->path, file, err));
+    if (!ak_fs_is_file(out->origin) && !tape->recording) {
+        AK_TRY(reworded(out->origin, tape, question, err));
+        out->reworded = true;
     }
-    if (origin[0] == 0 || !ak_fs_is_file(origin)) {
+    if (out->origin[0] == 0 || !ak_fs_is_file(out->origin)) {
         return ak_fail(err, AK_NOT_FOUND,
                        "%s: this question was not recorded (%s): model, effort, prompt, limits and "
                        "seed must be those of the tape",
                        tape->path, name);
     }
-    AK_TRY(ak_json_read(&document, origin, err));
-    *out = json_incref(json_object_get(document, "answer"));
-    if (!json_is_object(*out)) {
-        AK_TRY(ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", origin));
+    AK_TRY(ak_json_read(&document, out->origin, err));
+    out->answer = json_incref(json_object_get(document, "answer"));
+    if (!json_is_object(out->answer)) {
+        AK_TRY(ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", out->origin));
     }
 out:
     json_decref(document);
@@ -348,15 +354,13 @@ static ak_status read_answer(ak_llm_answer *out, ak_reply *reply, const json_t *
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
                        const json_t *question, ak_error *err)
 {
-    char where[AK_PATH_MAX];
-    json_t *answer = NULL;
-    bool other_words;
+    found one = {.answer = NULL};
     ak_status status = AK_OK;
-    AK_TRY(find(&answer, where, &other_words, tape, name, question, err));
-    AK_TRY(read_answer(out, reply, answer, where, err));
-    out->reworded = other_words;
+    AK_TRY(find(&one, tape, name, question, err));
+    AK_TRY(read_answer(out, reply, one.answer, one.origin, err));
+    out->reworded = one.reworded;
 out:
-    json_decref(answer);
+    json_decref(one.answer);
     return status;
 }
 

@@ -45,12 +45,16 @@ size_t ak_stats_interval_rank(size_t count)
 
 static int compare_doubles(const void *a, const void *b)
 {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
+    double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double median_of_sorted(const double *sorted, size_t count)
+void ak_stats_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+}
+
+double ak_stats_median(const double *sorted, size_t count)
 {
     assert(count > 0);
     double upper = sorted[count / 2];
@@ -74,10 +78,10 @@ static void describe(ak_stats *out, double *values, size_t count)
         set_nan(out, count);
         return;
     }
-    qsort(values, count, sizeof *values, compare_doubles);
+    ak_stats_sort(values, count);
     size_t rank = ak_stats_interval_rank(count);
     assert(rank >= 1 && 2 * rank <= count + 1); /* low is not above high */
-    *out = (ak_stats){.median = median_of_sorted(values, count),
+    *out = (ak_stats){.median = ak_stats_median(values, count),
                       .low = values[rank - 1],
                       .high = values[count - rank],
                       .min = values[0],

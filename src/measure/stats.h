@@ -20,6 +20,11 @@ typedef struct ak_stats {
 #define AK_STATS_INLINE 512
 void ak_stats_of(ak_stats *out, const double *samples, size_t count);
 
+/* Sorts values, the smallest first. */
+void ak_stats_sort(double *values, size_t count);
+/* Returns the median of sorted values, of which there is at least one. */
+double ak_stats_median(const double *sorted, size_t count);
+
 /* Returns the rank r of the ends of the interval, which runs from the r-th smallest to the r-th
    largest sample, counted from 1. The function is public so that tests and people can check it. */
 size_t ak_stats_interval_rank(size_t count);

@@ -2,7 +2,6 @@
 #include "measure/verdict.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -37,16 +36,10 @@ static double student(size_t freedom)
     return freedom == 0 ? INFINITY : t[freedom <= known ? freedom - 1 : known - 1];
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, ascending);
-    return count % 2 == 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+    ak_stats_sort(values, count);
+    return ak_stats_median(values, count);
 }
 
 static void not_known(ak_stats *out)
@@ -61,7 +54,7 @@ static void describe(ak_stats *out, double *values, size_t count)
     size_t trim = count < TRIM_FROM ? 0 : count / TRIM_PART > 1 ? count / TRIM_PART : 1;
     size_t kept = count - 2 * trim;
     double sum = 0.0, mean = 0.0, square = 0.0;
-    qsort(values, count, sizeof *values, ascending);
+    ak_stats_sort(values, count);
     for (size_t i = trim; i < count - trim; i++) {
         sum += values[i];
     }

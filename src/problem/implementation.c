@@ -17,21 +17,6 @@ static const char *const our_keys[] = {
     "Stream",   "Misc",       "Dtypes",     "Needs",          "Architecture",       "Launch",
     "Defines",  "Spills",     NULL};
 
-static ak_status check_keys(const json_t *object, const char *where, ak_error *err)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        const char *near = ak_text_nearest(key, our_keys);
-        if (near != NULL && strcmp(near, key) != 0) {
-            return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
-                           where, key, near);
-        }
-    }
-    return AK_OK;
-}
-
 /* The languages of backends. A file whose name begins with a language that is no backend
    (triton.json) belongs to the backend that runs it. */
 #define TRITON "triton"
@@ -343,7 +328,7 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
         for (size_t i = 0; i < implementation->option_count; i++) {
             AK_TRY(ak_implementation_check_option(implementation, implementation->options[i], err));
         }
-        AK_TRY(check_keys(kernel, where, err));
+        AK_TRY(ak_json_no_typo(kernel, our_keys, where, err));
         AK_TRY(read_language(implementation, kernel, err));
         AK_TRY(read_source(implementation, problem, files, kernel, err));
     }

@@ -102,36 +102,42 @@ static ak_status check_links(const char *path, const char *folder, const char *n
                    "%s is a link out of the kernel's folder: put the file itself there", path);
 }
 
-/* Finds the text of a file. It belongs to the caller, who frees *owned, or to the executable
-   (*owned is NULL). */
-static ak_status find_text(const char **out, size_t *length, char **owned, char path[AK_PATH_MAX],
-                           const ak_kernel_files *files, const char *name, ak_error *err)
+/* The text of a file. It belongs to the caller, who frees `owned`, or to the executable (`owned` is
+   NULL). */
+typedef struct file_text {
+    const char *text;
+    size_t length;
+    char *owned, path[AK_PATH_MAX];
+} file_text;
+
+static ak_status find_text(file_text *out, const ak_kernel_files *files, const char *name,
+                           ak_error *err)
 {
-    *owned = NULL;
+    out->text = out->owned = NULL;
     ak_status status = check_name(name, files->folder, err);
     if (status != AK_OK) {
         return status;
     }
     if (!files->builtin) {
-        status = ak_fs_join(path, files->folder, name, err);
-        status = status == AK_OK ? check_links(path, files->folder, name, err) : status;
+        status = ak_fs_join(out->path, files->folder, name, err);
+        status = status == AK_OK ? check_links(out->path, files->folder, name, err) : status;
         if (status == AK_OK) {
-            status = ak_fs_read(owned, length, path, AK_SOURCE_BYTES_MAX, err);
+            status = ak_fs_read(&out->owned, &out->length, out->path, AK_SOURCE_BYTES_MAX, err);
         }
-        *out = *owned;
+        out->text = out->owned;
         return status;
     }
-    status = ak_kernel_path(path, files->folder, name, err);
+    status = ak_kernel_path(out->path, files->folder, name, err);
     if (status != AK_OK) {
         return status;
     }
-    const ak_asset *asset = ak_asset_find(path);
+    const ak_asset *asset = ak_asset_find(out->path);
     if (asset == NULL) {
         return ak_fail(err, AK_NOT_FOUND, "%s: there is no built-in file \"%s\"", files->folder,
-                       path);
+                       out->path);
     }
-    *out = asset->data;
-    *length = asset->length;
+    out->text = asset->data;
+    out->length = asset->length;
     return AK_OK;
 }
 
@@ -183,44 +189,40 @@ ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err)
 {
-    char path[AK_PATH_MAX], *owned;
-    const char *text = NULL;
-    size_t length;
-    ak_status status = find_text(&text, &length, &owned, path, files, name, err);
+    file_text file;
+    ak_status status = find_text(&file, files, name, err);
     if (status != AK_OK) {
         return status;
     }
-    if (memchr(text, 0, length) != NULL) {
-        status = ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", path);
+    if (memchr(file.text, 0, file.length) != NULL) {
+        status = ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", file.path);
     } else {
-        status = ak_kernel_note(problem, name, text, length, err);
+        status = ak_kernel_note(problem, name, file.text, file.length, err);
         *out = status == AK_OK ? problem->files[problem->file_count - 1].text : NULL;
     }
-    ak_free(owned);
+    ak_free(file.owned);
     return status;
 }
 
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err)
 {
-    char path[AK_PATH_MAX], *owned;
-    const char *text = NULL;
-    size_t length;
+    file_text file;
     json_t *document = NULL;
-    ak_status status = find_text(&text, &length, &owned, path, files, name, err);
+    ak_status status = find_text(&file, files, name, err);
     if (status != AK_OK) {
         return status;
     }
-    AK_TRY(ak_kernel_note(problem, name, text, length, err));
-    AK_TRY(ak_json_parse(&document, text, length, path, err));
+    AK_TRY(ak_kernel_note(problem, name, file.text, file.length, err));
+    AK_TRY(ak_json_parse(&document, file.text, file.length, file.path, err));
     AK_TRY(ak_problem_keep(problem, document, err));
-    AK_TRY(ak_problem_text(where, problem, path, err));
+    AK_TRY(ak_problem_text(where, problem, file.path, err));
     if (!json_is_object(document)) {
-        status = ak_fail(err, AK_INVALID, "%s must be a JSON object", path);
+        status = ak_fail(err, AK_INVALID, "%s must be a JSON object", file.path);
         goto out;
     }
     *out = document;
 out:
-    ak_free(owned);
+    ak_free(file.owned);
     return status;
 }

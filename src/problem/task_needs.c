@@ -39,16 +39,21 @@ ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_con
 
 /* ---- workspace and threads ------------------------------------------------------------------- */
 
-/* Evaluates an expression of the implementation that must give a whole number within `range`. */
-static ak_status evaluate(int64_t *out, const char *key, const char *text, const int64_t range[2],
-                          const ak_scope *scope, const char *where, ak_error *err)
+/* An expression of the implementation that must give a whole number from `least` to `most`. */
+typedef struct quantity {
+    const char *key, *text;
+    int64_t least, most;
+} quantity;
+
+static ak_status evaluate(int64_t *out, const quantity *q, const ak_scope *scope, const char *where,
+                          ak_error *err)
 {
     char place[WHERE_MAX];
-    (void)snprintf(place, sizeof place, "%.200s: %s", where, key);
-    AK_DO(ak_expr_int(out, text, scope, place, err));
-    if (*out < range[0] || *out > range[1]) {
+    (void)snprintf(place, sizeof place, "%.200s: %s", where, q->key);
+    AK_DO(ak_expr_int(out, q->text, scope, place, err));
+    if (*out < q->least || *out > q->most) {
         return ak_fail(err, AK_INVALID, "%s: \"%.160s\" is %lld; it must be from %lld to %lld",
-                       place, text, (long long)*out, (long long)range[0], (long long)range[1]);
+                       place, q->text, (long long)*out, (long long)q->least, (long long)q->most);
     }
     return AK_OK;
 }
@@ -58,10 +63,11 @@ static ak_status evaluate_both(int64_t *need, int64_t *count,
                                const char *where, ak_error *err)
 {
     const double memory = ak_task_memory();
-    const int64_t bytes[2] = {0, memory < (double)TASK_SIZE_MAX ? (int64_t)memory : TASK_SIZE_MAX};
-    static const int64_t threads[2] = {1, TASK_THREADS_MAX};
-    AK_DO(evaluate(need, "Workspace", implementation->workspace, bytes, scope, where, err));
-    return evaluate(count, "Threads", implementation->threads, threads, scope, where, err);
+    const int64_t most = memory < (double)TASK_SIZE_MAX ? (int64_t)memory : TASK_SIZE_MAX;
+    const quantity workspace = {"Workspace", implementation->workspace, 0, most};
+    const quantity threads = {"Threads", implementation->threads, 1, TASK_THREADS_MAX};
+    AK_DO(evaluate(need, &workspace, scope, where, err));
+    return evaluate(count, &threads, scope, where, err);
 }
 
 ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, const ak_shape *shape,

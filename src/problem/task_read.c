@@ -17,16 +17,6 @@ typedef struct pair_reader {
     ak_status (*set)(ak_task *task, const char *name, const char *value, ak_error *err);
 } pair_reader;
 
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
-        text[--length] = 0;
-    }
-    return text;
-}
-
 static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *reader,
                             ak_error *err)
 {
@@ -36,7 +26,7 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
                        TASK_TEXT_MAX - 1);
     }
     memcpy(copy, text, strlen(text) + 1);
-    char *item = trim(copy);
+    char *item = ak_text_trim(copy);
     bool more = *item != 0;
     ak_status status = AK_OK;
     while (more && status == AK_OK) {
@@ -51,7 +41,7 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
                            reader->what, item);
         }
         *equals = 0;
-        status = reader->set(task, trim(item), trim(equals + 1), err);
+        status = reader->set(task, ak_text_trim(item), ak_text_trim(equals + 1), err);
         item = more ? comma + 1 : item;
     }
     return status;

@@ -10,9 +10,9 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
+#include "measure/stats.h"
 
 /* The score is taken between these fractions, as in section 3.3 of the paper. */
 #define CUTOFF_FIRST 0.01
@@ -26,17 +26,6 @@ ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, 
                           .listed = recording->configs,
                           .listed_count = recording->count};
     return ak_space_build(out, &spec, err);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_of(const double *sorted, size_t count)
-{
-    return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
 ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
@@ -59,7 +48,7 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
             spent_failed += record->seconds;
         }
     }
-    qsort(seconds, count, sizeof *seconds, ascending);
+    ak_stats_sort(seconds, count);
     ak_recording_facts *facts = &recording->facts;
     *facts = (ak_recording_facts){.kernel = recording->kernel,
                                   .device = recording->device,
@@ -68,17 +57,17 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
                                   .maximise = recording->maximise,
                                   .configurations = count,
                                   .ok = ok,
-                                  .seconds_median = median_of(seconds, count)};
+                                  .seconds_median = ak_stats_median(seconds, count)};
     ak_free(seconds);
     if (ok == 0) {
         return ak_fail(err, AK_INVALID, "%s: no configuration worked when it was recorded",
                        recording->path);
     }
-    qsort(recording->ascending, ok, sizeof *recording->ascending, ascending);
+    ak_stats_sort(recording->ascending, ok);
     double sign = recording->maximise ? -1 : 1;
     size_t failed = count - ok;
     facts->optimum = sign * recording->ascending[0];
-    facts->median = sign * median_of(recording->ascending, ok);
+    facts->median = sign * ak_stats_median(recording->ascending, ok);
     /* The mean cost of a working configuration, plus the share of failures that a search meets per
        trial times their mean cost. */
     recording->seconds_each = (double)(spent_ok / (long double)ok);
@@ -170,7 +159,7 @@ void ak_recording_cutoff(ak_cutoff *out, const ak_recording *recording, double p
     const double *values = recording->ascending;
     size_t ok = recording->facts.ok, good = 0;
     assert(ok > 0); /* ak_recording_summarise refuses a recording without a result */
-    double optimum = values[0], median = median_of(values, ok);
+    double optimum = values[0], median = ak_stats_median(values, ok);
     out->target = optimum + (median - optimum) * (1 - p);
     while (good < ok && values[good] <= out->target) {
         good++;

@@ -7,6 +7,7 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/value_json.h"
 
 #define VALUE_BYTES_MAX (64u << 10)
 
@@ -20,18 +21,6 @@ typedef struct reader {
     pair *pairs;
     size_t pair_count, pair_capacity;
 } reader;
-
-/* Prints a value as configurations have it: 6, 0.5, True, gcc. */
-static void print_value(ak_buf *out, const json_t *value)
-{
-    if (json_is_string(value)) {
-        ak_buf_puts(out, json_string_value(value));
-    } else if (json_is_boolean(value)) {
-        ak_buf_puts(out, json_is_true(value) ? "True" : "False");
-    } else {
-        ak_json_print(out, value, false);
-    }
-}
 
 /* Finds or adds a column. *at is its index; AK_MATRIX_NONE if there is no room for another. */
 static ak_status find_column(size_t *at, reader *r, const char *name, ak_error *err)
@@ -67,7 +56,7 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
     ak_buf key = AK_BUF(VALUE_BYTES_MAX);
     ak_buf_print(&key, "%zu ", column);
     size_t prefix = key.length;
-    print_value(&key, value);
+    ak_value_print(&key, value);
     ak_status status = AK_OK;
     AK_TRY(ak_buf_status(&key, err));
     if (ak_map_get(at, r->values, key.data)) {
@@ -195,7 +184,7 @@ ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *conf
             continue;
         }
         ak_buf text = AK_BUF(VALUE_BYTES_MAX);
-        print_value(&text, value);
+        ak_value_print(&text, value);
         status = ak_buf_status(&text, err);
         row[c] = (uint16_t)index_of((const char *const *)column->values, column->count, text.data);
         ak_buf_free(&text);

@@ -22,9 +22,6 @@ ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *e
 /* Returns the trials as columns, each an array; a column in which nothing is known is left out.
    This function and the next ones return NULL if there is no memory. */
 json_t *ak_page_trials(const ak_report_model *model);
-/* Returns the conversation with each text once, in "texts"; a call has the index of its text, or
-   null. */
-json_t *ak_page_talk(const json_t *conversation);
 
 /* Returns sections as an array of objects. */
 json_t *ak_page_sections(const struct ak_sections *sections);

@@ -147,7 +147,9 @@ static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *t
     return good ? json_integer((json_int_t)index) : NULL;
 }
 
-json_t *ak_page_talk(const json_t *conversation)
+/* Returns the conversation with each text once, in "texts"; a call has the index of its text, or
+   null. */
+static json_t *talk_json(const json_t *conversation)
 {
     static const char *const keys[] = {"reply", "state", "system", "brief"};
     size_t bytes = 0, i;
@@ -179,19 +181,18 @@ ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *e
     AK_TRY(report == NULL || !cut_failures(report) ? ak_fail_memory(err) : AK_OK);
     AK_TRY(headline_json(&headline, model, err));
     AK_TRY(sections_json(&sections, model, err));
-    bool good = ak_json_set(page, "schema", json_integer(1)) &&
-                ak_json_set_text(page, "kind", "run") &&
-                ak_json_set(page, "headline", json_incref(headline)) &&
-                ak_json_set(page, "report", json_incref(report)) &&
-                ak_json_set(page, "changes", changes_json(model)) &&
-                ak_json_set_text(page, "default", model->default_config) &&
-                ak_json_set(page, "trials", ak_page_trials(model)) &&
-                ak_json_set(page, "talk",
-                            model->conversation == NULL ? json_null()
-                                                        : ak_page_talk(model->conversation)) &&
-                ak_json_set(page, "worth",
-                            model->worth == NULL ? json_null() : json_deep_copy(model->worth)) &&
-                ak_json_set(page, "sections", json_incref(sections));
+    bool good =
+        ak_json_set(page, "schema", json_integer(1)) && ak_json_set_text(page, "kind", "run") &&
+        ak_json_set(page, "headline", json_incref(headline)) &&
+        ak_json_set(page, "report", json_incref(report)) &&
+        ak_json_set(page, "changes", changes_json(model)) &&
+        ak_json_set_text(page, "default", model->default_config) &&
+        ak_json_set(page, "trials", ak_page_trials(model)) &&
+        ak_json_set(page, "talk",
+                    model->conversation == NULL ? json_null() : talk_json(model->conversation)) &&
+        ak_json_set(page, "worth",
+                    model->worth == NULL ? json_null() : json_deep_copy(model->worth)) &&
+        ak_json_set(page, "sections", json_incref(sections));
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
     *out = page;
     page = NULL;

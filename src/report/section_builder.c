@@ -10,6 +10,21 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 
+ak_status ak_sections_open(ak_section_builder *b, ak_sections *out, ak_error *err)
+{
+    *out = (ak_sections){.arena = ak_arena_new()};
+    *b = (ak_section_builder){.sections = out, .err = err, .status = AK_OK};
+    return out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+ak_status ak_sections_end(ak_section_builder *b)
+{
+    if (b->status != AK_OK) {
+        ak_sections_clear(b->sections);
+    }
+    return b->status;
+}
+
 void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
 {
     assert(columns <= AK_COLUMNS_MAX);

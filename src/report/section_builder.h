@@ -14,6 +14,10 @@ typedef struct ak_section_builder {
     ak_error *err;
 } ak_section_builder;
 
+/* Begins sections without any. */
+ak_status ak_sections_open(ak_section_builder *b, ak_sections *out, ak_error *err);
+/* Returns the builder's status; clears the sections if it failed. */
+ak_status ak_sections_end(ak_section_builder *b);
 /* Titles and headers must be constants. Cells are copied. */
 void ak_section_begin(ak_section_builder *b, const char *title, size_t columns);
 void ak_section_column(ak_section_builder *b, size_t at, const char *header, bool right);

@@ -498,11 +498,8 @@ static void add_values(ak_section_builder *b, const ak_report_model *model)
 
 ak_status ak_sections_build(ak_sections *out, const ak_report_model *model, ak_error *err)
 {
-    *out = (ak_sections){.arena = ak_arena_new()};
-    if (out->arena == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
+    ak_section_builder b;
+    AK_DO(ak_sections_open(&b, out, err));
     add_run(&b, model);
     ak_sections_add_words(&b, model);
     if (json_is_array(json_object_get(model->result, "sizes"))) {
@@ -540,10 +537,7 @@ ak_status ak_sections_build(ak_sections *out, const ak_report_model *model, ak_e
         ak_section_notef(&b, "It repeats the run in the folder that holds %.200s.", model->missing);
     }
     ak_section_pair(&b, "command", model->command);
-    if (b.status != AK_OK) {
-        ak_sections_clear(out);
-    }
-    return b.status;
+    return ak_sections_end(&b);
 }
 
 void ak_sections_clear(ak_sections *sections)

@@ -304,11 +304,8 @@ static void add_changes(ak_section_builder *b, const ak_versions *v, size_t at)
 
 ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error *err)
 {
-    *out = (ak_sections){.arena = ak_arena_new()};
-    if (out->arena == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
+    ak_section_builder b;
+    AK_DO(ak_sections_open(&b, out, err));
     add_versions(&b, v);
     add_same(&b, v);
     /* The latest changes are shown, as many as there are sections left. */
@@ -316,10 +313,7 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     for (size_t i = first; i < v->count; i++) {
         add_changes(&b, v, i);
     }
-    if (b.status != AK_OK) {
-        ak_sections_clear(out);
-    }
-    return b.status;
+    return ak_sections_end(&b);
 }
 
 /* ---- the page ---------------------------------------------------------------------------------

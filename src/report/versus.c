@@ -361,21 +361,15 @@ static void add_time(ak_section_builder *b, const ak_versus *v)
 
 ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err)
 {
-    *out = (ak_sections){.arena = ak_arena_new()};
-    if (out->arena == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
+    ak_section_builder b;
+    AK_DO(ak_sections_open(&b, out, err));
     add_runs(&b, v);
     add_best(&b, v);
     add_configuration(&b, v);
     add_environment(&b, v);
     add_common(&b, v);
     add_time(&b, v);
-    if (b.status != AK_OK) {
-        ak_sections_clear(out);
-    }
-    return b.status;
+    return ak_sections_end(&b);
 }
 
 /* ---- the page ----------------------------------------------------------------------------------

@@ -19,7 +19,6 @@
 
 #include "base/status.h"
 
-#define AK_SERVE_PORT 8017
 /* Connections that are being ended while others have taken their places (guests.h). */
 #define AK_SERVE_LEAVING_MAX 64
 /* Seconds without a byte after which a connection ends. */

@@ -40,18 +40,23 @@ static const char *text_of(char buffer[64], const json_t *value)
     return buffer;
 }
 
-/* Sets a member to the program of an expression or, if `value` is NULL, of the number `fallback`.
- */
-static ak_status set(json_t *object, const char *key, const json_t *value, int fallback, writer *w)
+/* Gives the program of an expression or, if `value` is NULL, of the number `fallback`. */
+static ak_status program_of(json_t **out, const json_t *value, int fallback, const writer *w)
 {
     char buffer[64];
-    json_t *program = NULL;
+    const ak_program_names names = {w->scope, w->open, w->open_count, w->where};
     if (value == NULL) {
-        program = json_pack("[i]", fallback);
-    } else {
-        AK_DO(ak_program_of(&program, text_of(buffer, value), w->scope, w->open, w->open_count,
-                            w->where, w->err));
+        *out = json_pack("[i]", fallback);
+        return *out == NULL ? ak_fail_memory(w->err) : AK_OK;
     }
+    return ak_program_of(out, text_of(buffer, value), &names, w->err);
+}
+
+/* Sets a member to such a program. */
+static ak_status set(json_t *object, const char *key, const json_t *value, int fallback, writer *w)
+{
+    json_t *program = NULL;
+    AK_DO(program_of(&program, value, fallback, w));
     return json_object_set_new(object, key, program) == 0 ? AK_OK : ak_fail_memory(w->err);
 }
 
@@ -63,11 +68,8 @@ static ak_status set_list(json_t *object, const char *key, const json_t *array, 
     size_t count = json_array_size(array);
     ak_status status = list == NULL ? ak_fail_memory(w->err) : AK_OK;
     for (size_t i = 0; i < (count > least ? count : least) && status == AK_OK; i++) {
-        char buffer[64];
-        const json_t *value = json_array_get(array, i);
         json_t *program = NULL;
-        status = ak_program_of(&program, value == NULL ? "1" : text_of(buffer, value), w->scope,
-                               w->open, w->open_count, w->where, w->err);
+        status = program_of(&program, json_array_get(array, i), 1, w);
         if (status == AK_OK && json_array_append_new(list, program) != 0) {
             status = ak_fail_memory(w->err);
         }

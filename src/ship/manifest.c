@@ -81,8 +81,9 @@ typedef struct place {
 
 static ak_status program(json_t **out, const char *text, const place *at, ak_error *err)
 {
-    return ak_program_of(out, text, at->task->constants, at->sizes, at->task->problem->size_count,
-                         at->where, err);
+    const ak_program_names names = {at->task->constants, at->sizes, at->task->problem->size_count,
+                                    at->where};
+    return ak_program_of(out, text, &names, err);
 }
 
 static ak_status argument_of(json_t **out, size_t index, const place *at, ak_error *err)

@@ -60,12 +60,11 @@ static void name_entry(ak_bundle_variant *v, const ak_task *task)
 /* ---- where it is right ------------------------------------------------------------------------
  */
 
-static ak_status add_condition(json_t *when, const char *text, const ak_scope *scope,
-                               const char *const *sizes, size_t count, const char *place,
+static ak_status add_condition(json_t *when, const char *text, const ak_program_names *names,
                                ak_error *err)
 {
     json_t *program = NULL;
-    ak_status status = ak_program_of(&program, text, scope, sizes, count, place, err);
+    ak_status status = ak_program_of(&program, text, names, err);
     if (status == AK_OK && (json_array_extend(when, program) != 0 ||
                             json_array_append_new(when, json_string("and()")) != 0)) {
         status = ak_fail_memory(err);
@@ -76,24 +75,21 @@ static ak_status add_condition(json_t *when, const char *text, const ak_scope *s
 
 /* Writes the conditions that a configuration must fulfil at sizes other than the task's own
    (task_needs.c): "Needs" and the conditions with "EverySize". */
-static ak_status write_when(json_t *when, const ak_task *task, const ak_scope *scope,
-                            const char *const *sizes, const char *place, ak_error *err)
+static ak_status write_when(json_t *when, const ak_task *task, const ak_program_names *names,
+                            ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
     const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
     const json_t *conditions = json_object_get(space, "Conditions");
-    size_t count = task->problem->size_count;
     ak_status status = AK_OK;
     for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
         const json_t *need = json_array_get(implementation->needs, i);
-        AK_TRY(add_condition(when, ak_json_text_at(need, "Expression"), scope, sizes, count, place,
-                             err));
+        AK_TRY(add_condition(when, ak_json_text_at(need, "Expression"), names, err));
     }
     for (size_t i = 0; i < json_array_size(conditions); i++) {
         const json_t *condition = json_array_get(conditions, i);
         if (json_is_true(json_object_get(condition, "EverySize"))) {
-            AK_TRY(add_condition(when, ak_json_text_at(condition, "Expression"), scope, sizes,
-                                 count, place, err));
+            AK_TRY(add_condition(when, ak_json_text_at(condition, "Expression"), names, err));
         }
     }
 out:
@@ -120,15 +116,16 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
         sizes[i] = task->problem->sizes[i].name;
     }
     (void)snprintf(place, sizeof place, "%.200s", task->implementation->where);
+    const ak_program_names names = {scope, sizes, count, place};
     v->when = always();
     AK_TRY(v->when == NULL ? ak_fail_memory(err) : AK_OK);
-    status = write_when(v->when, task, scope, sizes, place, err);
-    status = status == AK_OK ? ak_program_of(&v->workspace, task->implementation->workspace, scope,
-                                             sizes, count, place, err)
-                             : status;
-    status = status == AK_OK ? ak_program_of(&v->threads, task->implementation->threads, scope,
-                                             sizes, count, place, err)
-                             : status;
+    status = write_when(v->when, task, &names, err);
+    status = status == AK_OK
+                 ? ak_program_of(&v->workspace, task->implementation->workspace, &names, err)
+                 : status;
+    status = status == AK_OK
+                 ? ak_program_of(&v->threads, task->implementation->threads, &names, err)
+                 : status;
     if (status == AK_OK && ak_bundle_is_for_gpu(task->implementation->backend)) {
         status = ak_bundle_launch(&v->launch, v->first, false, err);
     }

@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 #define CONFIG_TEXT_MAX 32768 /* 64 parameters with the longest names and values need less */
 
@@ -105,16 +106,6 @@ bool ak_space_value_is(const ak_value *value, const char *canonical, const char 
     }
 }
 
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
-        text[--length] = 0;
-    }
-    return text;
-}
-
 static ak_status set_one(ak_config *config, bool *given, const ak_space *space, char *item,
                          ak_error *err)
 {
@@ -123,7 +114,7 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
         return ak_fail(err, AK_INVALID, "\"%.60s\" is not of the form parameter=value", item);
     }
     *equals = 0;
-    const char *name = trim(item), *text = trim(equals + 1);
+    const char *name = ak_text_trim(item), *text = ak_text_trim(equals + 1);
     size_t p, v = 0;
     if (!ak_space_parameter_find(&p, space, name)) {
         return unknown_parameter(space, name, err);
@@ -193,7 +184,7 @@ ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *tex
     bool given[AK_PARAMETERS_MAX] = {false};
     char *copy = ak_strdup(text), *item = copy;
     ak_status status = copy == NULL ? ak_fail_memory(err) : AK_OK;
-    bool more = status == AK_OK && *trim(copy) != 0; /* "" means the default */
+    bool more = status == AK_OK && *ak_text_trim(copy) != 0; /* "" means the default */
     while (more && status == AK_OK) {
         char *comma = strchr(item, ',');
         more = comma != NULL;

@@ -275,8 +275,7 @@ static ak_status write(writer *w, const ak_node *node)
     }
 }
 
-static ak_status write_program(writer *w, const ak_scope *scope, const char *const *open,
-                               size_t count)
+static ak_status write_program(writer *w, const ak_program_names *known)
 {
     const char *const *names;
     size_t name_count = ak_expr_names(&names, w->expr);
@@ -284,10 +283,10 @@ static ak_status write_program(writer *w, const ak_scope *scope, const char *con
     bool *stays = ak_alloc(name_count + 1, sizeof *stays);
     ak_status status = values == NULL || stays == NULL ? ak_fail_memory(w->err) : AK_OK;
     for (size_t i = 0; i < name_count && status == AK_OK; i++) {
-        for (size_t k = 0; k < count; k++) {
-            stays[i] = stays[i] || strcmp(names[i], open[k]) == 0;
+        for (size_t k = 0; k < known->open_count; k++) {
+            stays[i] = stays[i] || strcmp(names[i], known->open[k]) == 0;
         }
-        if (!stays[i] && !ak_scope_get(&values[i], scope, names[i])) {
+        if (!stays[i] && !ak_scope_get(&values[i], known->scope, names[i])) {
             status = cannot(w, "a name in it is not known");
         }
     }
@@ -299,16 +298,16 @@ static ak_status write_program(writer *w, const ak_scope *scope, const char *con
     return status;
 }
 
-ak_status ak_program_of(json_t **out, const char *text, const ak_scope *scope,
-                        const char *const *open, size_t count, const char *where, ak_error *err)
+ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *names,
+                        ak_error *err)
 {
     ak_expr *expr = NULL;
     ak_status status = AK_OK;
     writer w = {.tokens = json_array(), .arena = ak_arena_new(), .err = err};
     AK_TRY(w.tokens == NULL || w.arena == NULL ? ak_fail_memory(err) : AK_OK);
-    AK_TRY(ak_expr_parse(&expr, text, where, err));
+    AK_TRY(ak_expr_parse(&expr, text, names->where, err));
     w.expr = expr;
-    AK_TRY(write_program(&w, scope, open, count));
+    AK_TRY(write_program(&w, names));
     *out = w.tokens;
     w.tokens = NULL;
 out:

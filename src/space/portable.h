@@ -11,11 +11,19 @@
 #include "base/json.h"
 #include "space/expr.h"
 
-/* Translates an expression. The `count` names in `open` stay names; all other names get their
-   values from the scope, and parts without open names are evaluated now. Returns AK_INVALID if the
+/* What the names in an expression mean. Those in `open` stay names; all others get their values
+   from the scope. */
+typedef struct ak_program_names {
+    const ak_scope *scope;
+    const char *const *open;
+    size_t open_count;
+    const char *where; /* the file, for messages */
+} ak_program_names;
+
+/* Translates an expression; parts without open names are evaluated now. Returns AK_INVALID if the
    expression is wrong, has an unknown name, is too long, or needs lists, texts or numbers that are
    not whole. The caller releases *out. */
-ak_status ak_program_of(json_t **out, const char *text, const ak_scope *scope,
-                        const char *const *open, size_t count, const char *where, ak_error *err);
+ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *names,
+                        ak_error *err);
 
 #endif

@@ -11,24 +11,6 @@ static const char *const condition_keys[] = {"Parameters", "Expression", "Descri
 static const char *const space_keys[] = {"TuningParameters", "Conditions", "Starts", "StartsNear",
                                          NULL};
 
-/* Refuses a key that looks like a mistyped one of ours. Other unknown keys are left alone,
-   because files of other tools have keys of their own. */
-static ak_status check_keys(const json_t *object, const char *const *keys, const char *where,
-                            ak_error *err)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        const char *near = ak_text_nearest(key, keys);
-        if (near != NULL && strcmp(near, key) != 0) {
-            return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
-                           where, key, near);
-        }
-    }
-    return AK_OK;
-}
-
 static ak_status read_name(ak_parameter *parameter, const json_t *json, size_t number,
                            ak_space_reader *r)
 {
@@ -73,7 +55,7 @@ static ak_status read_parameter(const json_t *json, ak_space_reader *r)
     const char *description;
     ak_status status = AK_OK;
     AK_TRY(read_name(parameter, json, space->count + 1, r));
-    AK_TRY(check_keys(json, parameter_keys, r->where, r->err));
+    AK_TRY(ak_json_no_typo(json, parameter_keys, r->where, r->err));
     AK_TRY(ak_json_string_or(&description, json, "Description", "", r->where, r->err));
     AK_TRY(copy_text(&parameter->description, description, r));
     AK_TRY(ak_space_read_values(parameter, body, json, r));
@@ -100,7 +82,7 @@ static ak_status read_condition(const json_t *json, ak_space_reader *r)
         text = json_string_value(json);
     } else if (json_is_object(json)) {
         json_t *names;
-        AK_TRY(check_keys(json, condition_keys, r->where, r->err));
+        AK_TRY(ak_json_no_typo(json, condition_keys, r->where, r->err));
         AK_TRY(ak_json_string(&text, json, "Expression", r->where, r->err));
         AK_TRY(ak_json_string_or(&reason, json, "Description", "", r->where, r->err));
         /* The list is for other tools: the expression itself says which names it reads. */
@@ -127,7 +109,7 @@ static ak_status read_all(ak_space_reader *r)
         return ak_fail(r->err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where);
     }
     ak_status status = AK_OK;
-    AK_TRY(check_keys(r->spec->definition, space_keys, where, r->err));
+    AK_TRY(ak_json_no_typo(r->spec->definition, space_keys, where, r->err));
     AK_TRY(
         ak_json_array_or_null(&parameters, r->spec->definition, "TuningParameters", where, r->err));
     AK_TRY(ak_json_array_or_null(&conditions, r->spec->definition, "Conditions", where, r->err));

@@ -19,31 +19,37 @@ static double apart(double a, double b)
     return a > 0 && b > 0 ? fabs(log2(a / b)) : fabs(a - b);
 }
 
-/* Finds the value that the JSON means. *found says whether there is such a value or at least a
-   nearest number, and *exact whether it is the value itself. *out stays as it is if nothing is
-   found. */
-static ak_status place_value(uint16_t *out, bool *exact, bool *found, const ak_space *space,
-                             size_t p, const json_t *json, ak_error *err)
+/* The value of a parameter that a wish means. */
+typedef struct placed {
+    uint16_t at;
+    bool exact; /* it is the value itself */
+    bool found; /* it is that or at least the nearest number */
+} placed;
+
+/* Finds the value that the JSON means. out->at stays as it is if nothing is found. */
+static ak_status place_value(placed *out, const ak_space *space, size_t p, const json_t *json,
+                             ak_error *err)
 {
     const ak_parameter *parameter = &space->parameters[p];
     char *made = NULL;
     ak_status status = json_is_string(json) ? AK_OK : ak_json_text(&made, json, err);
     const char *text = made == NULL ? json_string_value(json) : made;
-    *exact = *found = false;
-    for (size_t v = 0; status == AK_OK && !*exact && v < parameter->value_count; v++) {
-        *exact = ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text);
-        *out = *exact ? (uint16_t)v : *out;
+    out->exact = out->found = false;
+    for (size_t v = 0; status == AK_OK && !out->exact && v < parameter->value_count; v++) {
+        out->exact = ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text);
+        out->at = out->exact ? (uint16_t)v : out->at;
     }
     double wish = json_is_number(json) ? json_number_value(json) : NAN, least = HUGE_VAL;
-    for (size_t v = 0; !*exact && ak_space_ordered(space, p) && v < parameter->value_count; v++) {
+    for (size_t v = 0; !out->exact && ak_space_ordered(space, p) && v < parameter->value_count;
+         v++) {
         double away = apart(number_of(&parameter->values[v]), wish);
         if (away < least) {
             least = away;
-            *out = (uint16_t)v;
-            *found = true;
+            out->at = (uint16_t)v;
+            out->found = true;
         }
     }
-    *found = *found || *exact;
+    out->found = out->found || out->exact;
     ak_free(made);
     return status;
 }
@@ -55,13 +61,15 @@ ak_status ak_space_wish_of(ak_space_wish *out, const ak_space *space, const json
     *out = (ak_space_wish){.config = space->fallback};
     for (size_t p = 0; p < space->count && status == AK_OK; p++) {
         const json_t *value = json_object_get(values, space->parameters[p].name);
-        bool exact = false, found = false, free = space->parameters[p].value_count > 1;
+        placed one = {.at = out->config.at[p]};
+        bool free = space->parameters[p].value_count > 1;
         if (value != NULL && free) {
-            status = place_value(&out->config.at[p], &exact, &found, space, p, value, err);
+            status = place_value(&one, space, p, value, err);
         }
-        out->exact += exact;
-        out->near += found && !exact;
-        out->open += free && !found;
+        out->config.at[p] = one.at;
+        out->exact += one.exact;
+        out->near += one.found && !one.exact;
+        out->open += free && !one.found;
     }
     return status;
 }

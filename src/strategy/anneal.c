@@ -31,7 +31,6 @@ typedef struct anneal {
     size_t starts;
     double hot, cold, cooling, near;
     size_t starts_left;
-    bool walking;
     size_t current; /* index of the walk's position in frame.known; SIZE_MAX if none */
     double temperature;
 } anneal;

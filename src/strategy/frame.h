@@ -58,8 +58,6 @@ ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, siz
 ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
                            const ak_observation *observation, ak_error *err);
 
-/* Returns what is known of a configuration, or NULL. */
-const ak_known *ak_frame_find(const ak_frame *frame, const ak_config *config);
 /* Draws an unseen configuration uniformly at random. Returns false if there is none. */
 bool ak_frame_random(ak_config *out, ak_frame *frame);
 /* Sets parent and generation of a proposal that was derived from `parent`. */

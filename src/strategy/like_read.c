@@ -4,17 +4,14 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "strategy/like_read.h"
 
 static ak_status values_of(json_t **out, const ak_recording *recording, const ak_config *config,
                            ak_error *err)
 {
-    size_t length = ak_config_format(NULL, 0, recording->space, config);
-    char *text = ak_alloc(length + 1, 1);
-    if (text == NULL) {
-        return ak_fail_memory(err);
-    }
-    (void)ak_config_format(text, length + 1, recording->space, config);
+    char *text = NULL;
+    AK_DO(ak_config_text(&text, recording->space, config, err));
     ak_status status = ak_config_text_to_json(out, text, recording->path, err);
     ak_free(text);
     return status;

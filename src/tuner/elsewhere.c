@@ -39,11 +39,6 @@ typedef struct reader {
     ak_error *err;
 } reader;
 
-static bool same(const char *a, const char *b)
-{
-    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
-}
-
 static bool is_recorded(const char *device)
 {
     return ak_device_is_recorded(device);
@@ -60,17 +55,17 @@ static void clear_place(place *p)
 
 static bool is_place(const place *p, const ak_trial *trial)
 {
-    return same(p->size, trial->size) && same(p->dtype, trial->dtype) &&
-           same(p->device, trial->device) && same(p->choices, trial->choices) &&
-           same(p->environment, trial->environment);
+    return ak_text_same(p->size, trial->size) && ak_text_same(p->dtype, trial->dtype) &&
+           ak_text_same(p->device, trial->device) && ak_text_same(p->choices, trial->choices) &&
+           ak_text_same(p->environment, trial->environment);
 }
 
 static double distance_of(const ak_task *task, const ak_trial *trial)
 {
     double distance = ak_near_sizes(trial->size, task->size_text);
-    distance += same(trial->dtype, ak_dtype_text(task->dtype)) ? 0 : OTHER_DTYPE;
-    distance += same(trial->choices, task->choices_text) ? 0 : OTHER_CHOICE;
-    distance += same(trial->device, task->device) ? 0 : OTHER_DEVICE;
+    distance += ak_text_same(trial->dtype, ak_dtype_text(task->dtype)) ? 0 : OTHER_DTYPE;
+    distance += ak_text_same(trial->choices, task->choices_text) ? 0 : OTHER_CHOICE;
+    distance += ak_text_same(trial->device, task->device) ? 0 : OTHER_DEVICE;
     return distance;
 }
 
@@ -100,9 +95,10 @@ static bool note_place(void *context, const ak_trial *trial)
 {
     reader *r = context;
     const ak_task *task = r->task;
-    bool own = same(trial->size, task->size_text) && same(trial->device, task->device) &&
-               same(trial->dtype, ak_dtype_text(task->dtype)) &&
-               same(trial->choices, task->choices_text);
+    bool own = ak_text_same(trial->size, task->size_text) &&
+               ak_text_same(trial->device, task->device) &&
+               ak_text_same(trial->dtype, ak_dtype_text(task->dtype)) &&
+               ak_text_same(trial->choices, task->choices_text);
     double distance = distance_of(task, trial);
     if (own || is_recorded(trial->device) != is_recorded(task->device) || !(distance < HUGE_VAL)) {
         return true;
@@ -161,8 +157,9 @@ static ak_status take_place(reader *r, const place *p, ak_archive *archive)
 {
     char name[512];
     const ak_task *task = r->task;
-    bool dtype = !same(p->dtype, ak_dtype_text(task->dtype));
-    bool device = !same(p->device, task->device), choices = !same(p->choices, task->choices_text);
+    bool dtype = !ak_text_same(p->dtype, ak_dtype_text(task->dtype));
+    bool device = !ak_text_same(p->device, task->device),
+         choices = !ak_text_same(p->choices, task->choices_text);
     (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s", p->size, dtype ? " " : "",
                    dtype ? p->dtype : "", choices ? " " : "", choices ? p->choices : "",
                    device ? " on " : "", device ? p->device : "");

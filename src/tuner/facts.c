@@ -50,12 +50,8 @@ static ak_status add_config(json_t *object, const ak_brief *brief, const ak_task
 {
     uint64_t index = 0;
     json_t *derived = json_object();
-    size_t length = ak_config_format(NULL, 0, task->space, config);
-    char *text = ak_alloc(length + 1, 1), shown[200];
-    bool good = text != NULL && derived != NULL;
-    if (good) {
-        (void)ak_config_format(text, length + 1, task->space, config);
-    }
+    char *text = NULL, shown[200];
+    bool good = derived != NULL && ak_config_text(&text, task->space, config, NULL) == AK_OK;
     for (size_t i = 0; i < brief->derived_count && good; i++) {
         ak_derived_show(shown, sizeof shown, brief, &brief->derived[i], config);
         good = ak_json_set_text(derived, brief->derived[i].name, shown);

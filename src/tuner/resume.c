@@ -48,14 +48,7 @@ static ak_status visit_known(resume *state, ak_error *err)
     if (!r->options->resume || r->archive == NULL) {
         return AK_OK;
     }
-    const ak_task *task = r->task;
-    ak_archive_filter filter = {.kernel = task->problem->name,
-                                .implementation = task->implementation->name,
-                                .device = task->device,
-                                .size = task->size_text,
-                                .dtype = ak_dtype_text(task->dtype),
-                                .choices = task->choices_text,
-                                .environment = r->session.environment};
+    const ak_archive_filter filter = ak_session_filter(&r->session);
     state->err = err;
     AK_DO(ak_archive_each(r->archive, &filter, resume_one, state, err));
     return state->status;

@@ -80,7 +80,7 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
                           .strategy = strategy,
                           .used = true};
     ak_job job = {
-        .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .own_size = true};
+        .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .specialised = true};
     /* A slower configuration may be the better one if the objective is not the time. */
     bool timed = r->task->objective == NULL && r->best_ms > 0;
     job.timer.give_up_ms = timed ? r->best_ms * HOPELESS : 0;
@@ -103,7 +103,7 @@ static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t cou
                                .count = count,
                                .fallback = count,
                                .seconds = DOUBT_SECONDS * (double)count,
-                               .own_size = true};
+                               .specialised = true};
     ak_comparison_result comparison;
     ak_status status = ak_session_comparison(&comparison, &r->session, &spec, err);
     if (status != AK_OK) {

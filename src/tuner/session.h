@@ -74,6 +74,8 @@ ak_status ak_session_survey(ak_session *session, ak_error *err);
 /* Measures the ceilings again. The session keeps the highest values measured: they rise if the
    machine was busy every time before, and never sink. */
 ak_status ak_session_ceilings(ak_session *session, ak_error *err);
+/* Selects the archived trials of the task in this environment. The texts are borrowed. */
+ak_archive_filter ak_session_filter(const ak_session *session);
 /* Places the archived trials of the task against the present ceilings. */
 ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err);
 void ak_session_close(ak_session *session);

@@ -42,17 +42,22 @@ static ak_ceilings ceilings_for(const ak_session *session, bool highest)
     return ceilings;
 }
 
-ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err)
+ak_archive_filter ak_session_filter(const ak_session *session)
 {
     const ak_task *task = session->task;
+    return (ak_archive_filter){.kernel = task->problem->name,
+                               .implementation = task->implementation->name,
+                               .device = task->device,
+                               .size = task->size_text,
+                               .dtype = ak_dtype_text(task->dtype),
+                               .choices = task->choices_text,
+                               .environment = session->environment};
+}
+
+ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err)
+{
     ak_ceilings ceilings = ceilings_for(session, false);
-    ak_archive_filter of = {.kernel = task->problem->name,
-                            .implementation = task->implementation->name,
-                            .device = task->device,
-                            .size = task->size_text,
-                            .dtype = ak_dtype_text(task->dtype),
-                            .choices = task->choices_text,
-                            .environment = session->environment};
+    const ak_archive_filter of = ak_session_filter(session);
     return ak_archive_place(archive, &of, ceilings.peak_tflops, ak_roofline_bandwidth(&ceilings),
                             err);
 }

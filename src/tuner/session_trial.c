@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/value_json.h"
 #include "tuner/session.h"
 
 static bool set_text(char **slot, const char *text)
@@ -78,12 +79,8 @@ ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
     const ak_task *task = session->task;
     char now[AK_CLOCK_UTC_BYTES];
     ak_session_utc(now, session);
-    size_t length = ak_config_format(NULL, 0, task->space, config);
-    char *text = ak_alloc(length + 1, 1);
-    if (text == NULL) {
-        return ak_fail_memory(err);
-    }
-    (void)ak_config_format(text, length + 1, task->space, config);
+    char *text = NULL;
+    AK_DO(ak_config_text(&text, task->space, config, err));
     ak_free(trial->config);
     trial->config = text;
     bool good = set_text(&trial->run, run) && set_text(&trial->timestamp, now) &&

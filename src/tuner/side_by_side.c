@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "measure/verdict.h"
 #include "report/candidate_name.h"
 
@@ -71,13 +72,8 @@ static ak_status name_candidate(ak_compared *c, const ak_session *session,
                                 ak_error *err)
 {
     const ak_task *task = task_of(candidate, session);
-    size_t length = ak_config_format(NULL, 0, task->space, candidate->config);
-    c->config = ak_alloc(length + 1, 1);
+    AK_DO(ak_config_text(&c->config, task->space, candidate->config, err));
     c->task = candidate->task;
-    if (c->config == NULL) {
-        return ak_fail_memory(err);
-    }
-    (void)ak_config_format(c->config, length + 1, task->space, candidate->config);
     c->ranked = ak_candidate_is_ranked(name);
     return copy_text(&c->name, name, err);
 }
@@ -412,7 +408,7 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
         .kind = AK_JOB_COMPARISON,
         .candidates = candidates,
         .candidate_count = all,
-        .own_size = spec->own_size,
+        .specialised = spec->specialised,
         .plan = {.seconds = spec->seconds, .extra = spec->extra, .protocol = spec->protocol}};
     AK_TRY(ak_comparison_outlast(&result, &d.twice, session, &job, err));
     for (size_t i = 0; i < spec->count && spec->lost != NULL; i++) {

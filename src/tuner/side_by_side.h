@@ -14,7 +14,7 @@ typedef struct ak_comparison_spec {
     double seconds;
     double extra;                /* seconds that may be added on a busy machine */
     const ak_protocol *protocol; /* NULL for interleaved */
-    bool own_size;               /* as in ak_job */
+    bool specialised;            /* as in ak_job */
     bool control;                /* one candidate takes part twice, which makes verdicts possible */
     size_t twice;                /* index of that candidate */
     size_t fallback;             /* index of the default; `count` if it does not take part */

@@ -70,7 +70,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
 void ak_pool_close(ak_pool *pool);
 
 typedef enum ak_job_kind {
-    /* Compiles, checks on the task's shape and, unless own_size, on one edge-case shape, and
+    /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and
        measures. */
     AK_JOB_TRIAL,
     /* Compiles and checks on every edge-case shape and the task's own; measures nothing. */
@@ -93,7 +93,7 @@ typedef struct ak_job {
     /* For trials and comparisons: if the implementation has an entry for the task's own sizes, only
        that entry is compiled and no edge-case shape is checked. A search uses this because it times
        that entry; a configuration whose result is to be reported must be checked without it. */
-    bool own_size;
+    bool specialised;
     /* The rest is for AK_JOB_COMPARISON. */
     const ak_comparison_candidate *candidates;
     size_t candidate_count;

@@ -43,7 +43,7 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
             ak_json_set_text(object, "implementation", u->task->implementation->name)) &&
            (pool->options.symbol == NULL ||
             ak_json_set_text(object, "symbol", pool->options.symbol)) &&
-           (!u->own_size || ak_json_set(object, "own_size", json_true()));
+           (!u->specialised || ak_json_set(object, "own_size", json_true()));
 }
 
 /* Candidates that did not compile are left out of the request to the device. */
@@ -204,12 +204,8 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     ak_trial_clear(&measured);
     if (status == AK_OK) {
         tidy_artifacts(pool, u, result.trial.status != AK_TRIAL_OK);
-        status = ak_pool_give(pool, &result, err);
-    } else {
-        ak_result_clear(&result);
     }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
 
 static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
@@ -244,13 +240,7 @@ static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *re
     }
     AK_TRY(ak_message_to_course(&result.course, reply, err));
 out:
-    if (status == AK_OK) {
-        status = ak_pool_give(pool, &result, err);
-    } else {
-        ak_result_clear(&result);
-    }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
 
 /* Notes that a device is ready, for the first time or after a restart. */
@@ -412,13 +402,7 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
                                       AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
         pool->units[j->units[0]].median_ms = result.trial.median_ms;
     }
-    if (status == AK_OK) {
-        status = ak_pool_give(pool, &result, err);
-    } else {
-        ak_result_clear(&result);
-    }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }
 
 /* Returns whether trials may begin. The devices of this machine must all be ready. A device that

@@ -70,6 +70,18 @@ void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j)
     ak_pool_job_free(j);
 }
 
+ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_status status,
+                          ak_error *err)
+{
+    if (status == AK_OK) {
+        status = ak_pool_give(pool, result, err);
+    } else {
+        ak_result_clear(result);
+    }
+    ak_pool_job_leave(pool, j);
+    return status;
+}
+
 /* Gives a unit a copy of the file in `options.artifact`, for a pool that compiles nothing. The pool
    deletes the copy. */
 static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
@@ -90,13 +102,13 @@ static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
     return status;
 }
 
-/* Writes the key of a unit: 'o' for code of the own size only or 'e' for every size, the
-   implementation and, where *text points, the configuration. Returns false if the configuration is
-   too long. */
+/* Writes the key of a unit: 'o' for code that is specialised for the task's own sizes or 'e' for
+   code that runs at every size, the implementation and, where *text points, the configuration.
+   Returns false if the configuration is too long. */
 static bool unit_key(char out[KEY_MAX], const char **text, const ak_task *task,
-                     const ak_config *config, bool own_size)
+                     const ak_config *config, bool specialised)
 {
-    int length = snprintf(out, KEY_MAX - CONFIG_TEXT_MAX, "%c%s ", own_size ? 'o' : 'e',
+    int length = snprintf(out, KEY_MAX - CONFIG_TEXT_MAX, "%c%s ", specialised ? 'o' : 'e',
                           task->implementation->name);
     *text = out + length;
     return length < KEY_MAX - CONFIG_TEXT_MAX &&
@@ -106,11 +118,11 @@ static bool unit_key(char out[KEY_MAX], const char **text, const ak_task *task,
 /* Finds the unit of a configuration, or adds it. A unit whose artifact was deleted waits to be
    compiled again. */
 static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const ak_config *config,
-                          bool own_size, ak_error *err)
+                          bool specialised, ak_error *err)
 {
     char key[KEY_MAX], name[64], path[AK_PATH_MAX];
     const char *text;
-    if (!unit_key(key, &text, task, config, own_size)) {
+    if (!unit_key(key, &text, task, config, specialised)) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     }
     if (ak_map_get(out, pool->unit_of, key)) {
@@ -140,7 +152,7 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
     ak_pool_unit made = {.state = AK_UNIT_WAITING,
                          .task = task,
                          .config = *config,
-                         .own_size = own_size,
+                         .specialised = specialised,
                          .text = ak_strdup(text),
                          .artifact = ak_strdup(path),
                          .place = AK_POOL_NONE,
@@ -158,11 +170,11 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
 
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config)
 {
-    for (int own = 0; own < 2; own++) {
+    for (int specialised = 0; specialised < 2; specialised++) {
         char key[KEY_MAX];
         const char *text;
         size_t at;
-        if (!ak_pool_recalls(pool) && unit_key(key, &text, pool->task, config, own != 0) &&
+        if (!ak_pool_recalls(pool) && unit_key(key, &text, pool->task, config, specialised != 0) &&
             ak_map_get(&at, pool->unit_of, key)) {
             const ak_pool_unit *u = &pool->units[at];
             if (u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted) {
@@ -179,20 +191,18 @@ static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_
     for (size_t i = 0; i < j->count; i++) {
         const bool foreign = from->kind == AK_JOB_COMPARISON && from->candidates[i].task != NULL;
         const ak_task *task = foreign ? from->candidates[i].task : pool->task;
-        const bool own = from->own_size && task->implementation->specialised;
+        const bool specialised = from->specialised && task->implementation->specialised;
         j->units[i] = AK_POOL_NONE;
         if (from->kind != AK_JOB_COMPARISON) {
-            AK_DO(unit_for(&j->units[i], pool, task, &from->config, own, err));
+            AK_DO(unit_for(&j->units[i], pool, task, &from->config, specialised, err));
         } else if (from->candidates[i].baseline != NULL) {
             j->baselines[i] = ak_strdup(from->candidates[i].baseline);
             AK_DO(j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK);
         } else if (from->candidates[i].config != NULL) {
-            AK_DO(unit_for(&j->units[i], pool, task, from->candidates[i].config, own, err));
+            AK_DO(unit_for(&j->units[i], pool, task, from->candidates[i].config, specialised, err));
         } else {
             return ak_fail(err, AK_INVALID,
-                           "candidate %zu is neither a library nor a "
-                           "configuration",
-                           i + 1);
+                           "candidate %zu is neither a library nor a configuration", i + 1);
         }
     }
     return AK_OK;
@@ -356,20 +366,14 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
         for (size_t i = 0; status == AK_OK && i < j->count; i++) {
             const ak_compile_result *compiled =
                 j->units[i] == AK_POOL_NONE ? NULL : &pool->units[j->units[i]].compiled;
-            bool own = compiled != NULL && compiled->status != AK_TRIAL_OK;
-            result.entries[i].status = own ? compiled->status : trial_status;
-            result.entries[i].reason = ak_strdup(own ? compiled->reason : reason);
+            bool refused = compiled != NULL && compiled->status != AK_TRIAL_OK;
+            result.entries[i].status = refused ? compiled->status : trial_status;
+            result.entries[i].reason = ak_strdup(refused ? compiled->reason : reason);
         }
     } else if (status == AK_OK) {
         result.trial.status = trial_status;
         result.trial.reason = ak_strdup(reason);
         status = result.trial.reason == NULL ? ak_fail_memory(err) : AK_OK;
     }
-    if (status != AK_OK) {
-        ak_result_clear(&result);
-    } else {
-        status = ak_pool_give(pool, &result, err);
-    }
-    ak_pool_job_leave(pool, j);
-    return status;
+    return ak_pool_job_end(pool, j, &result, status, err);
 }

@@ -53,8 +53,8 @@ typedef struct ak_pool_unit {
     ak_unit_state state;
     const ak_task *task; /* whose space the configuration is of */
     ak_config config;
-    bool own_size; /* compile only the entry for the task's sizes */
-    char *text;    /* the configuration in canonical form */
+    bool specialised; /* compile only the entry for the task's sizes */
+    char *text;       /* the configuration in canonical form */
     char *artifact;
     ak_compile_result compiled;
     size_t users; /* jobs that need it */
@@ -205,6 +205,10 @@ struct ak_pool {
 
 /* Queues a result for ak_pool_wait. Takes its contents, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err);
+/* Queues the result of a job or, after a failure, clears it; then removes the job. Returns
+   `status`, or why the result could not be queued. */
+ak_status ak_pool_job_end(ak_pool *pool, ak_pool_job *j, ak_result *result, ak_status status,
+                          ak_error *err);
 /* Returns whether every configuration of the job is compiled, successfully or not. */
 bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j);
 /* Removes a job from the pool and frees it. */

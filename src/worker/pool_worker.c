@@ -198,7 +198,7 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     /* A configuration that cannot be run is not compiled. */
     AK_TRY(ak_task_workspace(&bytes, &threads, u->task, &u->task->shape, &u->config, err));
     AK_TRY(ak_task_options(&options, u->task, &u->config, err));
-    if (u->own_size) {
+    if (u->specialised) {
         AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
     request = json_object();

@@ -13,7 +13,8 @@
 
 #define WHERE "wire protocol"
 
-json_t *ak_travel_piece(const char *name, const void *bytes, size_t length, size_t at)
+/* Makes the line of the piece that begins at `at`; NULL if there is no memory. */
+static json_t *piece_of(const char *name, const void *bytes, size_t length, size_t at)
 {
     size_t count = length - at < AK_TRAVEL_PIECE_MAX ? length - at : AK_TRAVEL_PIECE_MAX;
     ak_buf data = AK_BUF(AK_BASE64_CHARACTERS(AK_TRAVEL_PIECE_MAX));
@@ -37,7 +38,7 @@ ak_status ak_travel_send(int fd, const char *name, const void *bytes, size_t len
     ak_status status = AK_OK;
     size_t at = 0;
     do {
-        json_t *line = ak_travel_piece(name, bytes, length, at);
+        json_t *line = piece_of(name, bytes, length, at);
         status = line == NULL ? ak_fail_memory(err) : ak_wire_send(fd, line, err);
         json_decref(line);
         at += AK_TRAVEL_PIECE_MAX;
@@ -169,7 +170,7 @@ json_t *ak_travel_next(ak_travel_file *file)
         got = 0;
     }
     if (bytes != NULL && got > 0) {
-        line = ak_travel_piece(file->name, bytes, (size_t)got, 0);
+        line = piece_of(file->name, bytes, (size_t)got, 0);
         if (line != NULL && !ak_json_set(line, "at", json_integer((json_int_t)file->at))) {
             json_decref(line);
             line = NULL;

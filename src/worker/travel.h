@@ -23,8 +23,6 @@
 /* Longest name. */
 #define AK_TRAVEL_NAME_MAX 200
 
-/* Makes the line of the piece that begins at `at`; NULL if there is no memory. */
-json_t *ak_travel_piece(const char *name, const void *bytes, size_t length, size_t at);
 /* Makes the line that removes a file; NULL if there is no memory. */
 json_t *ak_travel_removal(const char *name);
 /* Writes all lines of a file to a descriptor. */

@@ -253,7 +253,7 @@ static ak_status read_candidate(ak_judge_candidate *out, worker *w, const json_t
     }
     AK_DO(ak_json_string(&config, object, "config", WHERE, err));
     AK_DO(ak_json_string_or(&out->symbol, object, "symbol", NULL, WHERE, err));
-    AK_DO(ak_json_bool_or(&out->own_size, object, "own_size", false, WHERE, err));
+    AK_DO(ak_json_bool_or(&out->specialised, object, "own_size", false, WHERE, err));
     AK_DO(ak_json_string_or(&implementation, object, "implementation", NULL, WHERE, err));
     if (implementation != NULL) {
         AK_DO(other_task(&out->task, w, implementation, err));

@@ -100,7 +100,8 @@ static ak_status write_program(char *out, size_t bytes, const char *text, const 
 {
     static const char *const open[] = {"M", "N"};
     json_t *program = NULL;
-    ak_status status = ak_program_of(&program, text, scope, open, 2, "test", NULL);
+    const ak_program_names names = {scope, open, 2, "test"};
+    ak_status status = ak_program_of(&program, text, &names, NULL);
     if (status == AK_OK) {
         char *json = json_dumps(program, JSON_COMPACT);
         (void)snprintf(out, bytes, "%s", json);

@@ -359,7 +359,7 @@ static void a_search_compiles_what_it_times(void **state)
             ak_job job = {.kind = kinds[i],
                           .id = i,
                           .config = config,
-                          .own_size = i == SEARCH,
+                          .specialised = i == SEARCH,
                           .timer = {.budget_ns = 20 * AK_MS_NS}};
             assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         }
@@ -393,7 +393,7 @@ static void whoever_remembers_is_found(void **state)
         ak_pool *pool = open_pool(task);
         ak_config config = config_of(task, 8);
         ak_error err = AK_ERROR_INIT;
-        ak_job job = {.kind = AK_JOB_TRIAL, .id = i, .config = config, .own_size = true};
+        ak_job job = {.kind = AK_JOB_TRIAL, .id = i, .config = config, .specialised = true};
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         ak_result result = wait_one(pool);
         const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;

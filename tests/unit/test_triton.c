@@ -50,7 +50,7 @@ static void compile(ak_compile_result *out, char artifact[AK_PATH_MAX], const ak
     ak_error err = AK_ERROR_INIT;
     assert_int_equal(ak_fs_join(source, folder, "kernel.py", NULL), AK_OK);
     assert_int_equal(ak_fs_join(artifact, folder, "artifact.cubin", NULL), AK_OK);
-    assert_int_equal(ak_cuda_source(&text, task->implementation->source, "kernel", NULL), AK_OK);
+    assert_int_equal(ak_backend_source(&text, task->implementation->source, "kernel", NULL), AK_OK);
     assert_int_equal(ak_fs_write(source, text.data, text.length, NULL), AK_OK);
     ak_space_default(&parsed, task->space);
     if (config != NULL && ak_config_parse(&parsed, task->space, config, &err) != AK_OK) {

@@ -56,7 +56,6 @@ void ak_cuda_uuid_text(char out[AK_UUID_BYTES], const unsigned char uuid[16]);
 /* cuda_compile.c: compiles source and options to a cubin, with NVRTC in a child process per
    compilation and a cache on disk. */
 #define AK_CUDA_SUFFIX ".cubin"
-ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);
@@ -70,8 +69,5 @@ int ak_cuda_nvrtc_main(int argc, char **argv);
 ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
                            ak_error *err);
 int ak_cuda_sanitized_main(int argc, char **argv);
-/* Reads registers, shared and spilled bytes from the log of ptxas, the largest of all entries.
-   Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
-const char *ak_cuda_read_log(ak_compile_result *out, const char *log);
 
 #endif

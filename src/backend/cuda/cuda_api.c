@@ -15,6 +15,43 @@
 #define NVML_NEEDED     3
 #define DRIVER_OPTIONAL 1
 
+/* ---- what is needed of libraries ---------------------------------------------------------------
+ */
+
+typedef struct entry {
+    const char *symbol;
+    size_t offset; /* offset of the member */
+} entry;
+
+static const entry driver_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_driver, member)},
+#include "backend/cuda/cuda_driver.def"
+#undef X
+};
+static const entry nvrtc_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvrtc, member)},
+#include "backend/cuda/cuda_nvrtc.def"
+#undef X
+};
+static const entry cublaslt_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cublaslt, member)},
+#include "backend/cuda/cuda_cublaslt.def"
+#undef X
+    {"cublasLtGetVersion", offsetof(ak_cublaslt, version)},
+};
+static const entry cudnn_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cudnn, member)},
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
+    {"cudnnGetVersion", offsetof(ak_cudnn, version)},
+};
+static const entry nvml_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvml, member)},
+#include "backend/cuda/cuda_nvml.def"
+#undef X
+};
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 /* ---- where libraries are --------------------------------------------------------------------- */
 
 typedef struct wanted {
@@ -23,30 +60,40 @@ typedef struct wanted {
     const char *names[MAJORS]; /* file names, best first; NULL ends the list */
     const char *wheel;         /* folder of its wheel below nvidia/; NULL: no wheel */
     const char *advice;
+    const entry *entries;
+    size_t count, needed; /* the first `needed` entries must exist */
 } wanted;
+#define ALL(entries)           entries, COUNT(entries), COUNT(entries)
+#define FIRST(entries, needed) entries, COUNT(entries), needed
 
-static const wanted driver_wanted = {"the CUDA driver",
-                                     "AUTOKERNEL_LIBCUDA",
-                                     {"libcuda.so.1"},
-                                     NULL,
-                                     "install the driver of the graphics processor"};
+static const wanted driver_wanted = {
+    "the CUDA driver",
+    "AUTOKERNEL_LIBCUDA",
+    {"libcuda.so.1"},
+    NULL,
+    "install the driver of the graphics processor",
+    FIRST(driver_entries, COUNT(driver_entries) - DRIVER_OPTIONAL)};
 static const wanted nvrtc_wanted = {"NVRTC",
                                     "AUTOKERNEL_LIBNVRTC",
                                     {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
                                     "cuda_nvrtc",
-                                    "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`"};
+                                    "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`",
+                                    ALL(nvrtc_entries)};
 static const wanted cublaslt_wanted = {"cuBLASLt",
                                        "AUTOKERNEL_LIBCUBLASLT",
                                        {"libcublasLt.so.13", "libcublasLt.so.12"},
                                        "cublas",
-                                       "install the CUDA toolkit, or `pip install nvidia-cublas`"};
+                                       "install the CUDA toolkit, or `pip install nvidia-cublas`",
+                                       ALL(cublaslt_entries)};
 static const wanted cudnn_wanted = {"cuDNN",
                                     "AUTOKERNEL_LIBCUDNN",
                                     {"libcudnn.so.9"},
                                     "cudnn",
-                                    "install it, or `pip install nvidia-cudnn-cu13`"};
+                                    "install it, or `pip install nvidia-cudnn-cu13`",
+                                    ALL(cudnn_entries)};
 static const wanted nvml_wanted = {
-    "NVML", "AUTOKERNEL_LIBNVML", {"libnvidia-ml.so.1"}, NULL, "it comes with the driver"};
+    "NVML", "AUTOKERNEL_LIBNVML",       {"libnvidia-ml.so.1"},
+    NULL,   "it comes with the driver", FIRST(nvml_entries, NVML_NEEDED)};
 
 static void *try_one(const char *name)
 {
@@ -147,65 +194,21 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-typedef struct entry {
-    const char *symbol;
-    size_t offset; /* offset of the member */
-} entry;
-
-static ak_status fill(void *table, const entry *entries, size_t count, void *library,
-                      const wanted *w, ak_error *err)
+/* Loads the library and fills the table. A symbol that the library may lack is NULL if it does. */
+static ak_status load(void *table, const wanted *w, ak_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        void *found = ak_dl_symbol(library, entries[i].symbol);
-        if (found == NULL) {
+    void *library = NULL;
+    AK_DO(find(&library, w, err));
+    for (size_t i = 0; i < w->count; i++) {
+        void *found = ak_dl_symbol(library, w->entries[i].symbol);
+        if (found == NULL && i < w->needed) {
             return ak_fail(err, AK_UNAVAILABLE, "%s is too old: it has no %s", w->title,
-                           entries[i].symbol);
+                           w->entries[i].symbol);
         }
-        memcpy((char *)table + entries[i].offset, &found, sizeof found);
+        memcpy((char *)table + w->entries[i].offset, &found, sizeof found);
     }
     return AK_OK;
 }
-
-/* Fills the table. The first `needed` symbols must exist; others that do not stay NULL. */
-static ak_status fill_some(void *table, const entry *entries, size_t count, size_t needed,
-                           void *library, const wanted *w, ak_error *err)
-{
-    AK_DO(fill(table, entries, needed, library, w, err));
-    for (size_t i = needed; i < count; i++) {
-        void *found = ak_dl_symbol(library, entries[i].symbol);
-        memcpy((char *)table + entries[i].offset, &found, sizeof found);
-    }
-    return AK_OK;
-}
-
-static const entry driver_entries[] = {
-#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_driver, member)},
-#include "backend/cuda/cuda_driver.def"
-#undef X
-};
-static const entry nvrtc_entries[] = {
-#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvrtc, member)},
-#include "backend/cuda/cuda_nvrtc.def"
-#undef X
-};
-static const entry cublaslt_entries[] = {
-#define X(member, symbol, arguments) {symbol, offsetof(ak_cublaslt, member)},
-#include "backend/cuda/cuda_cublaslt.def"
-#undef X
-    {"cublasLtGetVersion", offsetof(ak_cublaslt, version)},
-};
-static const entry cudnn_entries[] = {
-#define X(member, symbol, arguments) {symbol, offsetof(ak_cudnn, member)},
-#include "backend/cuda/cuda_cudnn.def"
-#undef X
-    {"cudnnGetVersion", offsetof(ak_cudnn, version)},
-};
-static const entry nvml_entries[] = {
-#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvml, member)},
-#include "backend/cuda/cuda_nvml.def"
-#undef X
-};
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 bool ak_cuda_expected(void)
 {
@@ -217,7 +220,6 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
 {
     static ak_cuda_driver driver;
     static bool ready;
-    void *library = NULL;
     char text[160];
     if (ready) {
         *out = &driver;
@@ -227,14 +229,7 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
         return ak_fail(err, AK_UNAVAILABLE, "/dev/nvidiactl does not exist: %s",
                        driver_wanted.advice);
     }
-    ak_status status = AK_OK;
-    AK_TRY(find(&library, &driver_wanted, err));
-    AK_TRY(fill_some(&driver, driver_entries, COUNT(driver_entries),
-                     COUNT(driver_entries) - DRIVER_OPTIONAL, library, &driver_wanted, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(load(&driver, &driver_wanted, err));
     int code = driver.init(0), count = 0;
     code = code == AK_CUDA_SUCCESS ? driver.device_count(&count) : code;
     if (code == AK_CUDA_SUCCESS && count == 0) {
@@ -252,15 +247,8 @@ out:
 ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err)
 {
     static ak_cuda_nvrtc nvrtc;
-    void *library = NULL;
     if (nvrtc.path[0] == 0) {
-        ak_status status = find(&library, &nvrtc_wanted, err);
-        if (status == AK_OK) {
-            status = fill(&nvrtc, nvrtc_entries, COUNT(nvrtc_entries), library, &nvrtc_wanted, err);
-        }
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(load(&nvrtc, &nvrtc_wanted, err));
         void *symbol;
         memcpy(&symbol, &nvrtc.version, sizeof symbol);
         ak_dl_path(nvrtc.path, sizeof nvrtc.path, symbol);
@@ -272,16 +260,8 @@ ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err)
 ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err)
 {
     static ak_cublaslt lt;
-    void *library = NULL;
     if (lt.path[0] == 0) {
-        ak_status status = find(&library, &cublaslt_wanted, err);
-        if (status == AK_OK) {
-            status = fill(&lt, cublaslt_entries, COUNT(cublaslt_entries), library, &cublaslt_wanted,
-                          err);
-        }
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(load(&lt, &cublaslt_wanted, err));
         void *symbol;
         memcpy(&symbol, &lt.version, sizeof symbol);
         ak_dl_path(lt.path, sizeof lt.path, symbol);
@@ -294,15 +274,8 @@ ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err)
 {
     static ak_cudnn cudnn;
     static bool ready;
-    void *library = NULL;
     if (!ready) {
-        ak_status status = find(&library, &cudnn_wanted, err);
-        if (status == AK_OK) {
-            status = fill(&cudnn, cudnn_entries, COUNT(cudnn_entries), library, &cudnn_wanted, err);
-        }
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(load(&cudnn, &cudnn_wanted, err));
         ready = true;
     }
     *out = &cudnn;
@@ -313,18 +286,10 @@ ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
 {
     static ak_cuda_nvml nvml;
     static bool ready;
-    void *library = NULL;
     if (!ready) {
-        ak_status status = find(&library, &nvml_wanted, err);
-        if (status == AK_OK) {
-            status = fill_some(&nvml, nvml_entries, COUNT(nvml_entries), NVML_NEEDED, library,
-                               &nvml_wanted, err);
-        }
-        if (status == AK_OK && nvml.init() != 0) {
-            status = ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");
-        }
-        if (status != AK_OK) {
-            return status;
+        AK_DO(load(&nvml, &nvml_wanted, err));
+        if (nvml.init() != 0) {
+            return ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");
         }
         ready = true;
     }

@@ -136,7 +136,9 @@ static int largest(const char *log, const char *what)
     return most;
 }
 
-const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
+/* Reads registers, shared and spilled bytes from the log of ptxas, the largest of all entries.
+   Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
+static const char *read_spills(ak_compile_result *out, const char *log)
 {
     out->registers = largest(log, " registers");
     out->shared_bytes = largest(log, " bytes smem");
@@ -153,7 +155,7 @@ const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
 static void read_log(ak_compile_result *out, const char *log, bool reject)
 {
     char text[256];
-    const char *note = ak_cuda_read_log(out, log);
+    const char *note = read_spills(out, log);
     if (!reject) {
         return;
     }
@@ -283,14 +285,6 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
-
-ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err)
-{
-    ak_buf_print(out, "#line 1 \"%s\"\n", name);
-    ak_buf_puts(out, text);
-    ak_buf_putc(out, '\n');
-    return ak_buf_status(out, err);
-}
 
 static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
 {

@@ -172,14 +172,8 @@ int ak_cuda_inventory_main(int argc, char **argv)
     (void)argc;
     (void)argv;
     json_t *object = json_object();
-    char *text = NULL;
     bool good = object != NULL && add_driver(object) && add_nvrtc(object) && add_cublaslt(object) &&
-                add_cudnn(object) && ak_json_text(&text, object, NULL) == AK_OK;
-    if (good) {
-        size_t length = strlen(text);
-        good = ak_fs_write_all(STDOUT_FILENO, text, length);
-    }
-    ak_free(text);
+                add_cudnn(object) && ak_inventory_write(object);
     json_decref(object);
     return good ? 0 : 1;
 }

@@ -30,6 +30,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "measure/stats.h"
 
 /* The library gives at most about 140 answers for one product, even if more are asked for. */
 #define HEURISTICS_MAX 200
@@ -503,12 +504,6 @@ static int by_time(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static int by_number(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return a < b ? -1 : a > b;
-}
-
 /* Selects what is enqueued from now on. */
 static void use(ak_runnable *runnable, way mode, const candidate *c)
 {
@@ -605,7 +600,7 @@ static void finals(choice *c, ak_runnable *runnable)
         }
     }
     for (size_t k = 0; k < c->in_finals && c->in_finals > 1; k++) {
-        qsort(c->list[k].rounds, FINAL_ROUNDS, sizeof(double), by_number);
+        ak_stats_sort(c->list[k].rounds, FINAL_ROUNDS);
         c->list[k].ns = c->list[k].rounds[FINAL_ROUNDS / 2];
     }
     qsort(c->list, c->in_finals, sizeof *c->list, by_time);

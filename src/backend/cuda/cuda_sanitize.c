@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/number.h"
+#include "base/plain.h"
 #include "base/proc.h"
 #include "base/program.h"
 #include "check/inputs.h"
@@ -263,7 +264,7 @@ static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *t
     ak_status status = AK_OK;
     AK_TRY(ak_fs_join(source, folder, "kernel.cu", err));
     AK_TRY(ak_fs_join(artifact, folder, "kernel.cubin", err));
-    AK_TRY(ak_cuda_source(&text, task->implementation->source, "kernel.cu", err));
+    AK_TRY(ak_backend_source(&text, task->implementation->source, "kernel.cu", err));
     AK_TRY(ak_fs_write(source, text.data, text.length, err));
     AK_TRY(ak_task_options(&options, task, config, err));
     AK_TRY(ak_options_add(&options, "-lineinfo", err));
@@ -289,11 +290,7 @@ out:
 
 static void one_line(char *out, size_t bytes, const char *text)
 {
-    text += strspn(text, "= ");
-    (void)snprintf(out, bytes, "%.*s", (int)strcspn(text, "\r\n"), text);
-    for (char *c = out; *c != 0; c++) {
-        *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
-    }
+    ak_plain_first_line(out, bytes, text + strspn(text, "= "));
 }
 
 /* Returns the line behind the one at `text`. */

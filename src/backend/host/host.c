@@ -51,7 +51,6 @@
 #define GRANT_MAX  3
 #define GRANT_PART 10
 /* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
-#define IDLE_NS  200000
 #define LOOK_NS  500000
 #define LATE_MIN 6
 /* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this

@@ -135,10 +135,8 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
         return ak_fail(err, AK_INTERNAL, "ak_host.h is not part of this build");
     }
     ak_buf_append(out, head->data, head->length);
-    ak_buf_print(out, "\n#line 1 \"%s\"\n", name);
-    ak_buf_puts(out, text);
     ak_buf_putc(out, '\n');
-    return ak_buf_status(out, err);
+    return ak_backend_source(out, text, name, err);
 }
 
 /* Says so if what the artifact lacks is the function that the space file names. */

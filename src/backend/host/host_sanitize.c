@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/plain.h"
 #include "check/inputs.h"
 #include "problem/task_options.h"
 
@@ -338,14 +339,6 @@ static ak_status run_confined(ak_proc_result *out, const build *b, const char *c
     return status;
 }
 
-static void first_line(char *out, size_t bytes, const char *text)
-{
-    (void)snprintf(out, bytes, "%.*s", (int)strcspn(text, "\r\n"), text);
-    for (char *c = out; *c != 0; c++) {
-        *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
-    }
-}
-
 /* Gives the sizes of the shape that ran last: "at M=7,N=33". */
 static void name_shape(char *out, size_t bytes, const build *b, const char *output)
 {
@@ -379,7 +372,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
         const char *what = address + strlen("ERROR: AddressSanitizer: ");
         const char *frame = strstr(what, name);
         if (frame != NULL) {
-            first_line(line, sizeof line, frame);
+            ak_plain_first_line(line, sizeof line, frame);
         }
         (void)snprintf(out->found, sizeof out->found, "AddressSanitizer: %.*s%s%s, %.100s",
                        (int)strcspn(what, " \r\n"), what, line[0] == 0 ? "" : " in ", line, where);
@@ -388,7 +381,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
         while (begin > output && begin[-1] != '\n') {
             begin--;
         }
-        first_line(line, sizeof line, begin);
+        ak_plain_first_line(line, sizeof line, begin);
         (void)snprintf(out->found, sizeof out->found, "UndefinedBehaviorSanitizer: %.140s, %.80s",
                        line, where);
     } else if (lost != NULL) {
@@ -400,7 +393,7 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
                        (int)(RUN_NS / AK_SECOND_NS), where);
     } else {
         out->ran = false;
-        first_line(line, sizeof line, output);
+        ak_plain_first_line(line, sizeof line, output);
         (void)snprintf(out->found, sizeof out->found,
                        "the program with sanitizers did not run (exit code %d, signal %d): %.100s",
                        run->exit_code, run->signal, line);
@@ -446,7 +439,7 @@ static ak_status compile_program(ak_sanitized *out, const build *b, ak_error *er
         char line[160];
         const char *error = run.output == NULL ? NULL : strstr(run.output, "error");
         error = run.timed_out ? "it took too long" : error;
-        first_line(line, sizeof line, error == NULL ? "no message" : error);
+        ak_plain_first_line(line, sizeof line, error == NULL ? "no message" : error);
         (void)snprintf(out->found, sizeof out->found,
                        "%.60s cannot build it with sanitizers (is libasan installed?): %.120s",
                        compiler, line);

@@ -112,7 +112,6 @@ int ak_opencl_inventory_main(int argc, char **argv);
 /* The first option of a job. It is our own, and says for which device to compile. */
 #define AK_OPENCL_DEVICE_OPTION "--device="
 
-ak_status ak_opencl_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                             ak_error *err);

@@ -184,14 +184,6 @@ int ak_opencl_compile_main(int argc, char **argv)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-ak_status ak_opencl_source(ak_buf *out, const char *text, const char *name, ak_error *err)
-{
-    ak_buf_print(out, "#line 1 \"%s\"\n", name);
-    ak_buf_puts(out, text);
-    ak_buf_putc(out, '\n');
-    return ak_buf_status(out, err);
-}
-
 ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                             ak_error *err)
 {

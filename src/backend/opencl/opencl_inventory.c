@@ -74,7 +74,6 @@ int ak_opencl_inventory_main(int argc, char **argv)
     ak_opencl_place places[AK_OPENCL_DEVICES_MAX];
     ak_error err = AK_ERROR_INIT;
     json_t *object = json_object(), *list = json_array();
-    char *text = NULL;
     bool good = object != NULL && list != NULL;
     (void)argc;
     (void)argv;
@@ -92,13 +91,7 @@ int ak_opencl_inventory_main(int argc, char **argv)
                                     "pocl-opencl-icd` for the processor");
         }
     }
-    good =
-        ak_json_set(object, "devices", list) && good && ak_json_text(&text, object, NULL) == AK_OK;
-    if (good) {
-        size_t length = strlen(text);
-        good = ak_fs_write_all(STDOUT_FILENO, text, length);
-    }
-    ak_free(text);
+    good = ak_json_set(object, "devices", list) && good && ak_inventory_write(object);
     json_decref(object);
     _exit(good ? 0 : 1); /* an ICD may hang or crash while it clears up */
 }
