@@ -71,7 +71,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
             const char *text = (const char *)sqlite3_column_text(rows, i);
             if (text == NULL) {
                 status = ak_fail_memory(err);
-            } else if (row == 0) {
+            } else if (first[i] == NULL) {
                 status = ak_trial_set(&first[i], text, err);
             } else if (strcmp(first[i], text) != 0) {
                 status = ak_fail(err, AK_INVALID,
@@ -271,13 +271,14 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    ak_status status = AK_OK;
-    AK_TRY(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    ak_status status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
+    if (status != AK_OK) {
+        return status;
+    }
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    AK_TRY(first_trial(&best, archive, &narrow, FASTEST_RIGHT, err));
-out:
+    status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;
