@@ -20,7 +20,7 @@ def configurations():
     """Tile: rows, columns, depth of a slot, slots, consumers."""
     def one(tile, stream, strips, evict=1, swiglu=0, masked=0):
         names = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "num_stages", "NUM_CONSUMERS")
-        return dict(zip(names, tile), STREAM=stream, STRIPS=strips, EVICT_B=evict, LAUNCH_EARLY=1, activation_is_swiglu=swiglu, layout_is_masked=masked)
+        return dict(zip(names, tile), CLUSTER_N=1, STREAM=stream, STRIPS=strips, EVICT_B=evict, LAUNCH_EARLY=1, activation_is_swiglu=swiglu, layout_is_masked=masked)
     tile, wide, high, thin = (128, 128, 64, 6, 2), (128, 256, 64, 4, 2), (256, 128, 64, 4, 2), (128, 64, 64, 9, 1)
     out = [one(tile, s, n) for s in (0, 1) for n in (1, 4, 1024)] + [one(tile, 0, 16), one(tile, 0, 1, evict=0)]
     out += [one(t, 0, n) for t in (wide, high) for n in (1, 4)] + [one(high, 1, 1), one(thin, 0, 2)]

@@ -2,7 +2,8 @@
  * cuda_plan.cu: which tiles of which groups each block of matmul_grouped computes.
  *
  * The numbers of rows of the groups are known only on the device, so each block makes a table of
- * them. A strip is BLOCK_SIZE_N columns of C of one group. The tiles of all groups form one list,
+ * them. A strip is the columns of C of one group that a cluster computes, BLOCK_SIZE_N for each of
+ * its CLUSTER_N blocks, which have the same rows and do everything together. The tiles of all groups form one list,
  * in which those of the same strip are neighbours, so that other blocks find the strip's weights in
  * the level 2 cache. It has a few strips of each group before the next few of each: tiles of groups
  * with many rows wait for the tensor cores, those of groups with few rows for memory, and side by
@@ -11,6 +12,7 @@
  * This text comes before cuda_sm90.cu, whose macros it uses; tests/simt/grouped_plan.c runs it on a
  * CPU.
  */
+#define STRIP (BLOCK_SIZE_N * CLUSTER_N) /* columns of C */
 /* Blocks of 64 columns of C in a tile. */
 #define COLUMN_BLOCKS (BLOCK_SIZE_N / 64)
 /* Tokens whose parts are added at a time, and least slots of a part. */
@@ -24,7 +26,19 @@
 typedef struct problem {
     int *ends, *first;
     int groups, m, n, k, strips, slots;
+    int shift; /* columns between the first of a strip and the block's first */
 } problem;
+
+/* Clusters, and which of them the block belongs to. */
+DEVICE int clusters(void)
+{
+    return (int)gridDim.x / CLUSTER_N;
+}
+
+DEVICE int own_cluster(void)
+{
+    return (int)blockIdx.x / CLUSTER_N;
+}
 
 /* A tile, or a part of it along K: up to BLOCK_SIZE_M tokens from `row` on, columns from n0 on,
    `count` slots of K from `from` on. `number` is that of a divided tile, `part` which of the
@@ -101,7 +115,7 @@ DEVICE work tile_at(int id, problem p)
     w.row = row_of(low, p) + skipped;
     w.rows = min(rows_of(low, p) - skipped, BLOCK_SIZE_M);
     w.shared = down > 1;
-    w.n0 = (bundle * STRIPS + strip) * BLOCK_SIZE_N;
+    w.n0 = (bundle * STRIPS + strip) * STRIP + p.shift;
     w.from = 0;
     w.count = p.slots;
     w.number = 0;
@@ -111,7 +125,7 @@ DEVICE work tile_at(int id, problem p)
 
 /* How the tiles are shared. Of the last `divided` tiles, each block has `share` slots: from `begin`
    to `end` of the line that all of their slots form. Of the others it has one of each round of
-   gridDim.x, `next` first. Its place in the round changes, because tiles differ in cost and the
+   all clusters, `next` first. Its place in the round changes, because tiles differ in cost and the
    list repeats itself. */
 typedef struct plan {
     int whole, divided, share, begin, end, next, part;
@@ -119,7 +133,7 @@ typedef struct plan {
 
 DEVICE plan plan_of(problem p)
 {
-    const int tiles = p.first[p.groups] * p.strips, blocks = (int)gridDim.x;
+    const int tiles = p.first[p.groups] * p.strips, blocks = clusters();
     plan s;
     s.divided = STREAM ? tiles % blocks : 0;
     s.share = max((s.divided * p.slots + blocks - 1) / blocks, LEAST_SLOTS);
@@ -127,9 +141,9 @@ DEVICE plan plan_of(problem p)
         s.divided = 0;
     }
     s.whole = tiles - s.divided;
-    s.begin = min((int)blockIdx.x * s.share, s.divided * p.slots);
+    s.begin = min(own_cluster() * s.share, s.divided * p.slots);
     s.end = min(s.begin + s.share, s.divided * p.slots);
-    s.next = (int)blockIdx.x;
+    s.next = own_cluster();
     s.part = 0;
     return s;
 }
@@ -151,7 +165,7 @@ DEVICE bool next_work(work *w, plan *s, problem p)
         return false;
     }
     *w = tile_at(s->next, p);
-    const int blocks = (int)gridDim.x, place = s->next % blocks;
+    const int blocks = clusters(), place = s->next % blocks;
     s->next += blocks - place + (place + TURN) % blocks;
     return true;
 }

@@ -18,6 +18,9 @@
  * K, and come first. A block leaves its sums of such a part in the workspace. When it has no tiles
  * left it adds up its share of what all have left there, so nobody waits for long.
  *
+ * The blocks of a cluster have the same tokens and neighbouring columns of C. They request the
+ * tokens in turns, a slot each, for all of them, so that level 2 is asked once.
+ *
  * Copies may reach over the end of a group, of its weights or of the arrays. What they bring only
  * enters elements that are not stored.
  */
@@ -29,6 +32,7 @@
  *   BLOCK_SIZE_K       depth of a slot: 64 or 128
  *   num_stages         slots of the ring
  *   NUM_CONSUMERS      consumer warpgroups: 1, 2, 3
+ *   CLUSTER_N          blocks of a cluster along the columns of C: 1, 2, 4; not with STREAM
  *   STREAM             1: blocks share the last tiles evenly (see above); 0: tiles are whole
  *   STRIPS             strips of a group that follow each other in the list of tiles
  *   EVICT_B            eviction of weights from the level 2 cache: 0 as usual, 1 first where only
@@ -129,10 +133,25 @@ DEVICE void keep_in_place(float acc[MMAS][BLOCK_SIZE_M / 2], int width)
     }
 }
 
+/* Gives a slot back to the producers of all blocks of the cluster, which fill it together: one
+   thread for each of them does. */
+DEVICE void release(u32 empty, int thread)
+{
+#if CLUSTER_N > 1
+    if (thread < CLUSTER_N) {
+        barrier_arrive_remote(empty, (u32)thread);
+    }
+#else
+    if (thread == 0) {
+        barrier_arrive(empty);
+    }
+#endif
+}
+
 /* Adds up `count` slots of the ring for a tile of `width` tokens, which the compiler knows. The
    products of a slot run while the next is waited for. */
 DEVICE void multiply(float acc[MMAS][BLOCK_SIZE_M / 2], int width, u32 base, ring *r, int count,
-                     int consumer, bool releases)
+                     int consumer, int thread)
 {
     const u32 full = base + OFFSET_BARS, empty = full + 8 * num_stages;
     u32 before = 0;
@@ -154,16 +173,14 @@ DEVICE void multiply(float acc[MMAS][BLOCK_SIZE_M / 2], int width, u32 base, rin
         }
         mma_commit();
         MMA_WAIT(1);
-        if (i > 0 && releases) {
-            barrier_arrive(empty + 8 * before);
+        if (i > 0) {
+            release(empty + 8 * before, thread);
         }
         before = r->slot;
         ring_next(r);
     }
     MMA_WAIT(0);
-    if (releases) {
-        barrier_arrive(empty + 8 * before);
-    }
+    release(empty + 8 * before, thread);
     keep_in_place(acc, width); /* the sums must not be read before the wait */
 }
 
@@ -354,9 +371,10 @@ DEVICE void clear_places(number *c, problem p, int thread, int threads)
 }
 #endif
 
-/* Requests one slot: the weights of the strip and the tokens, in boxes of 64 along K. */
+/* Requests one slot: the weights of the block's columns and, if `brings`, the tokens for all blocks
+   of the cluster, in boxes of 64 along K. */
 DEVICE void load_slot(u32 slot, u32 full, const tensor_map *map_b, const tensor_map *map_a,
-                      int width, work t, int at_k, problem p)
+                      int width, work t, int at_k, problem p, bool brings)
 {
     const int first = (SWIGLU ? 2 * t.group : t.group) * p.n + t.n0;
     const u64 policy = EVICT_B && !t.shared ? 0x12F0000000000000ull : 0x1000000000000000ull;
@@ -369,8 +387,13 @@ DEVICE void load_slot(u32 slot, u32 full, const tensor_map *map_b, const tensor_
             load_tile(slot + (u32)((line * WEIGHT_ROWS + box * BOX_ROWS) * 128), map_b, full,
                       at_k + line * 64, row, policy);
         }
-        load_tile(slot + WEIGHT_BYTES + (u32)(line * BLOCK_SIZE_M * 128), map_a, full,
-                  at_k + line * 64, t.row, 0x1000000000000000ull);
+        const u32 tokens = slot + WEIGHT_BYTES + (u32)(line * BLOCK_SIZE_M * 128);
+        if (CLUSTER_N == 1) {
+            load_tile(tokens, map_a, full, at_k + line * 64, t.row, 0x1000000000000000ull);
+        } else if (brings) {
+            load_tile_multicast(tokens, map_a, full, at_k + line * 64, t.row, 0x1000000000000000ull,
+                                (1u << CLUSTER_N) - 1);
+        }
     }
 }
 
@@ -387,6 +410,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     /* the same value in all lanes of a warp */
     const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
     const int lane = (int)threadIdx.x % 32;
+    const u32 rank = CLUSTER_N > 1 ? cluster_rank() : 0;
     int *rows = (int *)(shared + OFFSET_ROWS);
     const problem p = {rows,
                        rows + groups,
@@ -394,8 +418,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                        m,
                        n,
                        k,
-                       (n + BLOCK_SIZE_N - 1) / BLOCK_SIZE_N,
-                       (k + BLOCK_SIZE_K - 1) / BLOCK_SIZE_K};
+                       (n + STRIP - 1) / STRIP,
+                       (k + BLOCK_SIZE_K - 1) / BLOCK_SIZE_K,
+                       (int)rank * BLOCK_SIZE_N};
 
 #if LAUNCH_EARLY
     let_next_kernel_start();
@@ -403,7 +428,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) {
         for (int i = 0; i < num_stages; i++) {
             barrier_init(full + 8 * i, 1);
-            barrier_init(empty + 8 * i, NUM_CONSUMERS);
+            barrier_init(empty + 8 * i, NUM_CONSUMERS * CLUSTER_N);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -422,6 +447,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         number_tiles(p, lane);
     }
     __syncthreads();
+#if CLUSTER_N > 1
+    cluster_meet(); /* the barriers of all blocks are ready */
+#endif
 
     plan s = plan_of(p);
     work w;
@@ -440,7 +468,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 for (int i = 0; i < w.count; i++) {
                     barrier_wait(empty + 8 * r.slot, r.parity);
                     load_slot(base + r.slot * STAGE_BYTES, full + 8 * r.slot, &map_b, map_a, width,
-                              w, (w.from + i) * BLOCK_SIZE_K, p);
+                              w, (w.from + i) * BLOCK_SIZE_K, p, r.slot % CLUSTER_N == rank);
                     ring_next(&r);
                 }
             }
@@ -460,7 +488,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             switch (width) {
 #define WIDTH(fixed)                                                                               \
     case fixed:                                                                                    \
-        multiply(acc, fixed, base, &r, w.count, consumer, thread == 0);                            \
+        multiply(acc, fixed, base, &r, w.count, consumer, thread);                                 \
         if (w.count == p.slots) {                                                                  \
             store_tile(acc, fixed, c, w, p, staging, consumer, warp % 4, lane);                    \
         } else {                                                                                   \
@@ -486,4 +514,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                      (int)(gridDim.x * (32 * WARPS)));
 #endif
     }
+#if CLUSTER_N > 1
+    __syncwarp();
+    cluster_meet(); /* no block ends while others may still signal it or bring it tokens */
+#endif
 }

@@ -1,6 +1,7 @@
 /* grouped_plan.c: draws groups, sizes and numbers of blocks, and shows that the blocks of
-   matmul_grouped together compute each slot of each tile once, that tiles cover the rows of the
-   groups, and that those who add up wait for as many parts as there are. See cases.txt. */
+   matmul_grouped together compute each slot of each tile once (each block of a cluster its columns
+   of it), that tiles cover the rows of the groups, and that those who add up wait for as many parts
+   as there are. See cases.txt. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdbool.h>
@@ -47,7 +48,7 @@ static problem draw_problem(void)
 {
     const int groups = drawn(1, GROUPS), m = drawn(1, 2000), n = 8 * drawn(1, 300);
     problem p = {.ends = ends, .first = first, .groups = groups, .m = m, .n = n, .k = 0};
-    p.strips = (n + BLOCK_SIZE_N - 1) / BLOCK_SIZE_N;
+    p.strips = (n + STRIP - 1) / STRIP;
     p.slots = drawn(1, SLOTS);
     for (int g = 0; g < groups; g++) {
         ends[g] = drawn(0, m);
@@ -82,7 +83,7 @@ static void check_tiles(problem p)
 static void check_block(problem p, plan s, int *done, int *parts)
 {
     const plan begin = s;
-    const int block = (int)blockIdx.x;
+    const int block = own_cluster();
     work w;
     for (int id = s.next; next_work(&w, &s, p); id = s.next) {
         int tile = id;
@@ -110,7 +111,7 @@ static void check_shares(problem p)
         check_block(p, s, done, parts);
     }
     for (int i = 0; i < tiles * p.slots; i++) {
-        assert(done[i] == 1);
+        assert(done[i] == CLUSTER_N);
     }
     for (int i = 0; i < s.divided; i++) {
         assert((u32)(parts[i] * NUM_CONSUMERS) == arrivals(i, s, p));
@@ -124,7 +125,7 @@ int main(void)
     srand(1);
     for (int i = 0; i < TRIALS; i++) {
         const problem p = draw_problem();
-        gridDim.x = (unsigned)drawn(1, 140);
+        gridDim.x = (unsigned)(CLUSTER_N * drawn(1, 140 / CLUSTER_N));
         check_tiles(p);
         check_shares(p);
     }
