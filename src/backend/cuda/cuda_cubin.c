@@ -1,7 +1,13 @@
 /*
  * cuda_cubin.c: decides what a candidate's compiled code may contain. A kernel keeps nothing from
- * one run to the next except in the workspace, so a module has no memory that can be written, and
- * calls no function of the driver: those print, take memory that lasts, or launch other work.
+ * one run to the next except in the workspace, so its code reaches no memory of the module that can
+ * be written, and calls no function of the driver: those print, take memory that lasts, or launch
+ * other work.
+ *
+ * NVRTC gives every variable of a module memory that can be written, constants too, which code has
+ * as numbers and never reads (static constexpr members, for one). So what is refused is an address:
+ * code takes one from constant bank 4, whose words the linker sets, or has it set into itself. As
+ * long as it takes none, all of this memory is out of its reach.
  *
  * The file comes from a compiler that ran on somebody's source, so every offset is checked.
  */
@@ -13,6 +19,11 @@
 #define SECTIONS_MAX 65280
 /* NVRTC's atomicExch and atomicCAS of floats have a flag of one byte for each type. */
 #define FLAGS_MAX 4
+/* From compute capability 7.0 on an instruction has 16 bytes. In the first eight are the bank and
+   the byte that an operand in constant memory has (nvdisasm shows it on 7.5 to 10.0). */
+#define SM_MIN            70
+#define INSTRUCTION_BYTES 16
+#define BANK_BYTES        65536
 
 typedef struct cubin {
     const unsigned char *bytes;
@@ -57,6 +68,93 @@ static bool is_lasting(const cubin *c, size_t index)
     return section(&s, c, index) && (s.sh_flags & SHF_WRITE) != 0 &&
            (s.sh_flags & SHF_ALLOC) != 0 && s.sh_size > 0 &&
            strncmp(name_of(c, &s), ".nv.shared", 10) != 0;
+}
+
+/* Which words of constant bank 4 the code may load. */
+typedef struct loads {
+    bool all;
+    bool word[BANK_BYTES / 4];
+} loads;
+
+/* Takes what looks like an operand in bank 4 for one. An instruction whose offset is in a register
+   loads all. */
+static void look_at_code(loads *out, const unsigned char *code, uint64_t length)
+{
+    for (uint64_t i = 0; i + INSTRUCTION_BYTES <= length; i += INSTRUCTION_BYTES) {
+        uint64_t bits;
+        memcpy(&bits, code + i, sizeof bits);
+        if ((bits >> 54 & 31) != 4) {
+            continue;
+        }
+        unsigned code_of = bits & 0xfff, index = bits >> 24 & 0xff;
+        size_t first = (bits >> 38 & 0xffff) / 4;
+        out->all = out->all || ((code_of == 0xb82 || code_of == 0x7ac) && index != 0xff);
+        for (size_t k = 0; k < 4 && first + k < BANK_BYTES / 4; k++) { /* it may load 16 bytes */
+            out->word[first + k] = true;
+        }
+    }
+}
+
+static bool is_bank_4(const char *name)
+{
+    return strncmp(name, ".nv.constant4", 13) == 0;
+}
+
+static void look_at_all_code(loads *out, const cubin *c)
+{
+    Elf64_Shdr s;
+    unsigned flags = c->head.e_flags;
+    unsigned sm = c->head.e_ident[EI_ABIVERSION] >= 8 ? flags >> 8 & 0xff : flags & 0xff;
+    out->all = c->head.e_machine != EM_CUDA || sm < SM_MIN;
+    for (size_t i = 0; section(&s, c, i); i++) {
+        if ((s.sh_flags & SHF_EXECINSTR) != 0 && s.sh_type != SHT_NOBITS) {
+            look_at_code(out, c->bytes + s.sh_offset, s.sh_size);
+        }
+    }
+}
+
+/* Returns whether the linker sets an address of memory that lasts where code can take it. */
+static bool sets_address(const cubin *c, const Elf64_Shdr *table, const loads *loaded)
+{
+    Elf64_Shdr target, symbols;
+    Elf64_Rel entry; /* the first part of an Elf64_Rela, too */
+    uint64_t step = table->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof entry;
+    if (!section(&target, c, table->sh_info) || !section(&symbols, c, table->sh_link)) {
+        return true;
+    }
+    if (strncmp(name_of(c, &target), ".debug", 6) == 0) {
+        return false; /* code cannot read it */
+    }
+    for (uint64_t at = 0; at + step <= table->sh_size; at += step) {
+        Elf64_Sym symbol;
+        memcpy(&entry, c->bytes + table->sh_offset + at, sizeof entry);
+        uint64_t of = ELF64_R_SYM(entry.r_info) * sizeof symbol;
+        if (!inside(of, sizeof symbol, symbols.sh_size)) {
+            return true;
+        }
+        memcpy(&symbol, c->bytes + symbols.sh_offset + of, sizeof symbol);
+        bool taken = loaded->all || !is_bank_4(name_of(c, &target)) ||
+                     entry.r_offset > BANK_BYTES - 8 || loaded->word[entry.r_offset / 4] ||
+                     loaded->word[entry.r_offset / 4 + 1];
+        if (taken && symbol.st_shndx < SHN_LORESERVE && is_lasting(c, symbol.st_shndx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether code can reach memory of the module that lasts. */
+static bool reaches_lasting(const cubin *c)
+{
+    loads loaded = {.all = false};
+    Elf64_Shdr s;
+    look_at_all_code(&loaded, c);
+    for (size_t i = 0; section(&s, c, i); i++) {
+        if ((s.sh_type == SHT_RELA || s.sh_type == SHT_REL) && sets_address(c, &s, &loaded)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* What the symbols of a file say. */
@@ -115,7 +213,8 @@ void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length)
             "it calls %.60s of the driver: a kernel prints nothing, takes no memory and "
             "launches nothing",
             found.foreign);
-    } else if (found.variable != NULL || lasting > FLAGS_MAX || lasting > found.flags) {
+    } else if ((found.variable != NULL || lasting > FLAGS_MAX || lasting > found.flags) &&
+               reaches_lasting(&c)) {
         ak_outcome_refuse(
             out, AK_TRIAL_REJECTED,
             "its variable \"%.60s\" lasts from run to run: a kernel keeps state in the "

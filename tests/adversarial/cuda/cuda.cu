@@ -142,6 +142,14 @@ extern "C" __device__ int cudaGraphLaunch(void *, void *);
 #include "/etc/passwd"
 #endif
 
+#if ATTACK == 48
+template <int N> struct constants {
+    static constexpr float kept = 1.5f;
+};
+#elif ATTACK == 49
+__device__ unsigned char _ZN26__nv_atomic_triv_cp_helper, beside[64];
+#endif
+
 __device__ void run(const job &j, i64 i)
 {
     const bool mine = i < j.n;
@@ -402,6 +410,18 @@ __device__ void run(const job &j, i64 i)
 #elif ATTACK == 47 /* is wrong by a thousandth in one element */
     if (mine) {
         j.y[i] = i == j.n / 2 ? one(j, i) * 1.001f : one(j, i);
+    }
+#elif ATTACK == 48 /* takes the address of a constant, and writes there */
+    if (mine) {
+        volatile float *kept = const_cast<float *>(&constants<4>::kept);
+        j.y[i] = *kept != 1.5f ? *kept : one(j, i);
+        *kept = j.y[i];
+    }
+#elif ATTACK == 49 /* reaches a variable from the flag before it */
+    if (mine) {
+        volatile unsigned char *kept = &_ZN26__nv_atomic_triv_cp_helper + 16;
+        j.y[i] = *kept != 0 ? (float)*kept : one(j, i);
+        *kept = (unsigned char)j.y[i];
     }
 #endif
 }

@@ -150,6 +150,21 @@ __device__ float element(const job &j, int row, int column)
 #endif
 }
 
+#if VARIANT == 30
+template <int N> struct traits {
+    static constexpr int width = 2 * N;
+    static const int depth = 7;
+    static constexpr float scale = 1.0f;
+};
+struct plain {
+    static constexpr int one = 1;
+};
+static constexpr int file_one = 1;
+static const int file_zero = 0;
+#elif VARIANT == 31
+__device__ int unused_table[64];
+#endif
+
 extern "C" __global__ void before(const float *a, const float *b, float *c, char *workspace, int m,
                                   int n, int k)
 {
@@ -308,6 +323,15 @@ extern "C" __global__ void __launch_bounds__(256)
         *own = element(j, row, column);
         __threadfence_block();
         c[row * n + column] = *(volatile float *)own;
+    }
+#elif VARIANT == 30 /* constants of a class template, of a structure and of the file */
+    if (row < m && column < n) {
+        c[row * n + column] = element(j, row, column) * (float)(traits<4>::width - traits<4>::depth) *
+                              traits<4>::scale * (float)(plain::one * file_one - file_zero);
+    }
+#elif VARIANT == 31 /* a table of the device that is never read */
+    if (row < m && column < n) {
+        c[row * n + column] = element(j, row, column);
     }
 #else
     if (row < m && column < n) {
