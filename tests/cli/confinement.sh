@@ -75,7 +75,7 @@ find .. -name '*.db*' -perm /077 | sed 's#.*/##'
 echo "-- references"
 cp -r bird other
 { echo "#include \"$HOME/secret\""; cat bird/reference.c; } >other/reference.c
-autokernel check ./other 2>&1 | grep -o "fatal error: .*" | sed "s#$HOME#HOME#"
+autokernel check ./other --quiet 2>&1 | grep -o "fatal error: .*" | sed "s#$HOME#HOME#"
 rm -r other
 
 echo "-- options"
@@ -90,4 +90,4 @@ done
 echo "-- links"
 mkdir -p elsewhere && cp bird/host.c elsewhere/host.c
 rm bird/host.c && ln -s ../elsewhere/host.c bird/host.c
-autokernel check ./bird 2>&1 | first
+autokernel check ./bird --quiet 2>&1 | first

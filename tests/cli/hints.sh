@@ -21,4 +21,4 @@ autokernel benchmark matmul
 # A key is never shown again, and what to do instead is said.
 autokernel tune matmul --api-key=sk-secret 2>&1 | grep -c sk-secret
 autokernel tune matmul --api-key sk-secret 2>&1 | grep -o -E 'OPENAI_API_KEY or ANTHROPIC_API_KEY'
-autokernel check matmul --set layout=nt --set beta=1 2>&1 | head -n 1
+autokernel check matmul --set layout=nt --set beta=1 --quiet 2>&1 | head -n 1

@@ -7,7 +7,7 @@ autokernel new kernel mine >/dev/null
 try() {
     rm -rf edited && cp -r mine edited && sed -i 's/"mine"/"edited"/' edited/problem.json
     sed -i "$1" edited/host.c && sed -i "$2" edited/host.json
-    autokernel check ./edited --size 64 --configs 0 --config default 2>&1 | sed -E '3!d; s/; UNROLL.*//; s/  +/ /; s#/[^ ]*/([a-z0-9]*intrin.h)[0-9:]*#\1#'
+    autokernel check ./edited --size 64 --configs 0 --config default --quiet 2>&1 | sed -E '3!d; s/; UNROLL.*//; s/  +/ /; s#/[^ ]*/([a-z0-9]*intrin.h)[0-9:]*#\1#'
 }
 wide='/^void ak_kernel/i #include <immintrin.h>\nvoid use(__m512 *p) { *p = _mm512_add_ps(*p, *p); }'
 echo "-- AVX-512 for a processor that has none, by options and by an instruction that none has"

@@ -10,7 +10,7 @@ try() {
     rm -rf edited && cp -r mine edited && sed -i 's/"mine"/"edited"/' edited/problem.json
     sed -i "0,/^{/s//{ asm volatile(\"$1\");/" edited/cuda.cu
     [ -z "${2:-}" ] || sed -i "s/\"Language\": \"CUDA\"/&, \"Architecture\": \"$2\"/" edited/cuda.json
-    autokernel check ./edited --device cuda:0 --configs 0 --config default 2>&1 | sed -E '3!d; s/; THREADS.*//; s/  +/ /; s/line [0-9]*/line N/'
+    autokernel check ./edited --device cuda:0 --configs 0 --config default --quiet 2>&1 | sed -E '3!d; s/; THREADS.*//; s/  +/ /; s/line [0-9]*/line N/'
 }
 try 'wgmma.fence.sync.aligned;'
 try 'wgmma.fence.sync.aligned;' sm_80
@@ -18,4 +18,4 @@ try 'cp.async.bulk.commit_group;' sm_80
 try '' sm_999
 echo "-- code for another architecture than the device's"
 export AUTOKERNEL_LIBNVRTC="$AK_TEST_FAKE_CUDA"
-FAKE_CUDA=no_binary autokernel check matmul --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 128 --configs 0 2>&1 | sed -E '3!d; s/; SWAP_.*//; s/  +/ /'
+FAKE_CUDA=no_binary autokernel check matmul --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 128 --configs 0 --quiet 2>&1 | sed -E '3!d; s/; SWAP_.*//; s/  +/ /'

@@ -6,7 +6,7 @@ cp "$TESTS/../backends/kernel/"{problem.json,reference.c} twice
 # Checks the kernel with another line for what it computes, behind lines at its begin.
 try() {
     { printf '%b' "$2"; sed "s/y\[i\] = 2 \* x\[i\];/$1/" "$TESTS/../backends/opencl/opencl.cl"; } >twice/opencl.cl
-    autokernel check twice --device opencl:0 --config STEP=1 2>&1 | sed -E '3!d; s/  +/ /'
+    autokernel check twice --device opencl:0 --config STEP=1 --quiet 2>&1 | sed -E '3!d; s/  +/ /'
 }
 try 'half h = (half)x[i]; y[i] = 2 * (float)h;' '#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n' >half
 grep -q '^ok ' half && { echo "this device has half"; exit 77; }
