@@ -42,6 +42,9 @@ typedef struct ak_launcher_ops {
     ak_status (*seats)(ak_launcher *l, const char *devices, size_t most, ak_error *err);
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
+    /* Appends the command that ends what the words of `prefix` have started, for a launcher that
+       was killed before it could; NULL: nothing is left then. */
+    ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
     /* Environment variables that the launcher needs, as in ak_proc_spec. Workers do not see
        them. */
@@ -58,6 +61,9 @@ struct ak_launcher {
     size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */
+    /* Name of the run, which no other run has at the same time; "": none. Jobs in a queue bear it.
+     */
+    char run[64];
 };
 
 /* Opens the launcher that a text names. `workers` is "N" or "MIN-MAX"; NULL means that work begins
