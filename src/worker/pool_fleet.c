@@ -182,7 +182,7 @@ void ak_pool_seats_again(ak_pool *pool)
         ak_error err = AK_ERROR_INIT;
         if (d->state == AK_DEVICE_CLOSED && now >= d->not_before &&
             ak_pool_device_start(pool, d, &err) != AK_OK && err.status != AK_CRASHED) {
-            ak_pool_give_up(pool, d, err.text);
+            ak_pool_seat_ended(pool, d, err.text, true); /* such as a limit on open files */
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "launcher/launcher.h"
@@ -223,7 +224,8 @@ static const struct {
     {"an error that is not UTF-8", "printf 'Zugriff f\\374r Sie verweigert\\n' >&2; exit 5", ":",
      "(exit code 5): Zugriff f?r Sie verweigert"},
     {"an error that is cut within a character",
-     "{ printf x; printf '\\303\\251%.0s' $(seq 200); } >&2; exit 6", ":", "(exit code 6): x\303\251"},
+     "{ printf x; printf '\\303\\251%.0s' $(seq 200); } >&2; exit 6", ":",
+     "(exit code 6): x\303\251"},
     {"half a hello", "printf '{\"hello\": \"auto'; exit 3", ":", "(exit code 3)"},
     {"another program's hello", "echo '{\"hello\": \"world\"}'", ":", "should say hello"},
     {"another protocol", "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 99}'",
@@ -302,6 +304,28 @@ static void test_alone(void **state)
     submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
     assert_int_equal(ak_pool_wait(&result, pool, WAIT_NS, &err), AK_UNAVAILABLE);
     assert_non_null(strstr(err.text, "1 of 2 workers are left, and 2 are needed"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* A worker that this machine cannot even start, here for want of open files, costs only itself. */
+static void test_no_start(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    struct rlimit files, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    int next = dup(0); /* about so many are open; a worker takes three */
+    few = (struct rlimit){.rlim_cur = (rlim_t)next + 16, .rlim_max = files.rlim_max};
+    (void)close(next);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ak_pool *pool = open_pool(task, "cmd:env", "1-16", NULL);
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    ak_result result = wait_one(pool);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    expect_fate(&result, "few files", AK_TRIAL_OK, NULL);
+    ak_result_clear(&result);
+    assert_non_null(strstr(ak_pool_given_up_why(pool), "ulimit -n"));
     ak_pool_close(pool);
     ak_task_close(task);
 }
@@ -782,15 +806,16 @@ int main(int argc, char **argv)
     }
     set_beat("2000");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_sweep),       cmocka_unit_test(test_compile),
-        cmocka_unit_test(test_lies),        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_environment), cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_losses),      cmocka_unit_test(test_tuner_killed),
-        cmocka_unit_test(test_cut_off),     cmocka_unit_test(test_guard),
-        cmocka_unit_test(test_secrets),     cmocka_unit_test(test_home_lost),
-        cmocka_unit_test(test_deadline),    cmocka_unit_test(test_take),
-        cmocka_unit_test(test_travel),      cmocka_unit_test(test_travel_lines),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_sweep),        cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_lies),         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_environment),  cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_no_start),     cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_tuner_killed), cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_guard),        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_home_lost),    cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_take),         cmocka_unit_test(test_travel),
+        cmocka_unit_test(test_travel_lines),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
