@@ -43,8 +43,12 @@ typedef struct ak_launcher_ops {
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends what the words of `prefix` have started, for a launcher that
-       was killed before it could; NULL: nothing is left then. */
+       was killed or failed before it could; NULL: nothing is left then. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
+    /* Appends the command that ends the job in which this process stands, if that is one for a
+       worker of this run. A worker runs it if its connection ends without a word of the tuner,
+       because then nobody else may end the job. NULL: there are no jobs. */
+    ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
     /* Environment variables that the launcher needs, as in ak_proc_spec. Workers do not see
        them. */
@@ -76,6 +80,10 @@ void ak_launcher_close(ak_launcher *l);
  */
 ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
                               const char *const *argv, ak_error *err);
+
+/* Asks all launchers for the command that ends the job of this worker (`leave`). Without words
+   there is none. Free with ak_words_free. */
+ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
 

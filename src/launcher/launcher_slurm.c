@@ -6,6 +6,8 @@
  */
 #include "launcher/launcher.h"
 
+#include <string.h>
+
 #include "base/fs.h"
 
 #define NAME_BYTES 96
@@ -91,6 +93,19 @@ static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_erro
     return ak_words_add(out, named, err);
 }
 
+/* Slurm keeps a job whose srun was killed, also when its step is over. */
+static ak_status leave(ak_words *out, const char *run, ak_error *err)
+{
+    const char *name = ak_env("SLURM_JOB_NAME"), *id = ak_env("SLURM_JOB_ID");
+    const size_t length = strlen(run);
+    if (name == NULL || id == NULL || length == 0 || strncmp(name, run, length) != 0 ||
+        name[length] != '-') {
+        return AK_OK; /* an allocation of the user, which may have other steps */
+    }
+    AK_DO(ak_words_split(out, "scancel --quiet", err));
+    return ak_words_add(out, id, err);
+}
+
 static const char *const passes[] = {"SLURM_", "SRUN_", "SLURM_JWT", NULL};
 
 const ak_launcher_ops ak_launcher_slurm = {
@@ -99,5 +114,6 @@ const ak_launcher_ops ak_launcher_slurm = {
     .seats = seats,
     .prefix = prefix,
     .sweep = sweep,
+    .leave = leave,
     .passes = passes,
 };

@@ -16,10 +16,13 @@
 #include "base/cores.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "launcher/launcher.h"
 #include "worker/process.h"
 #include "worker/travel.h"
 
 #define LAST_NS AK_SECOND_NS /* the last line may take this long to be written */
+
+#define LEAVE_NS (5 * AK_SECOND_NS)
 
 /* A worker process and the pipes to it. */
 typedef struct child {
@@ -39,6 +42,7 @@ typedef struct far {
     child cores[AK_CORES_MAX]; /* compile worker K is cores[K - 1] */
     ak_travel_file file;       /* the file that the tuner fetches */
     bool over;                 /* the connection ends */
+    bool bye;                  /* the tuner ends it, and the launcher with it */
     ak_proc guard;
 } far;
 
@@ -206,6 +210,8 @@ static void hear(far *f)
         } else if (begins(&line, AK_RELAY_CORE)) {
             int64_t number = strtoll(line.data + sizeof AK_RELAY_CORE - 1, &rest, 10);
             core_hear(f, number, *rest == ',' ? rest + 1 : rest);
+        } else if (begins(&line, "{\"bye\":")) {
+            f->bye = true;
         } else if (begins(&line, "{\"begin\":") || begins(&line, "{\"end\":") ||
                    begins(&line, "{\"fetch\":")) {
             obey(f, &line);
@@ -334,6 +340,22 @@ static void end(far *f)
     ak_travel_close(&f->file);
 }
 
+/* Ends the job in which this relay stands, if it is one of this run. */
+static void leave_job(const char *folder)
+{
+    static const char *const everything[] = {"*", NULL};
+    ak_words words = {.count = 0};
+    ak_proc_result result = {0};
+    if (ak_launcher_leave(&words, ak_fs_base(folder), NULL) == AK_OK && words.count > 0) {
+        const ak_proc_spec spec = {
+            .argv = (const char *const *)words.at, .timeout_ns = LEAVE_NS, .passes = everything};
+        if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
+            ak_proc_result_clear(&result);
+        }
+    }
+    ak_words_free(&words);
+}
+
 int ak_relay_far(int argc, char **argv)
 {
     static far f; /* too large for the stack */
@@ -366,8 +388,12 @@ int ak_relay_far(int argc, char **argv)
     } else {
         say(&f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
     }
+    const bool alone = good && !f.over && !f.bye;
     end(&f);
     ak_fs_owned_close(&own);
     ak_relay_close(&f.near);
+    if (alone) { /* whoever would end the job was killed */
+        leave_job(argv[4]);
+    }
     return 0;
 }

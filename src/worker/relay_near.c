@@ -21,7 +21,9 @@
    another TERM_NS. */
 #define CLOSED_NS (1 * AK_SECOND_NS)
 #define TERM_NS   (3 * AK_SECOND_NS)
-/* Limit for the command that ends what a killed launcher has left. */
+/* The last line to the far relay may take this long to be written. */
+#define BYE_NS (200 * AK_MS_NS)
+/* Limit for the command that ends what a launcher may have left. */
 #define SWEEP_NS (2 * AK_SECOND_NS)
 
 typedef struct near {
@@ -37,7 +39,7 @@ typedef struct near {
     char why[WHY_BYTES];                 /* why the connection is over; "" while it is open */
     bool lost, final;                    /* as in relay.h */
     bool told;                           /* the far relay has reported why it ended */
-    bool killed;                         /* a signal has ended the launcher */
+    bool unclean;                        /* the launcher did not end by itself with exit code 0 */
     const char *sweep[AK_WORDS_MAX + 1]; /* ends what it has left then; no words: nothing */
 } near;
 
@@ -160,10 +162,10 @@ static void pass_on(near *n)
     ak_buf_free(&line);
 }
 
-/* Returns whether what ak_proc_ended says is a signal. */
-static bool is_signal(const char *how)
+/* Returns whether a launcher that ended so, as ak_proc_ended says, may have left something. */
+static bool is_unclean(const char *how)
 {
-    return strncmp(how, "signal ", 7) == 0;
+    return strcmp(how, "exit code 0") != 0;
 }
 
 static void explain_end(near *n)
@@ -176,7 +178,7 @@ static void explain_end(near *n)
     for (; !ak_proc_ended(how, sizeof how, &n->proc) && ak_clock_ns() < deadline;) {
         ak_clock_sleep_ns(AK_MS_NS);
     }
-    n->killed = is_signal(how);
+    n->unclean = is_unclean(how);
     last_words(words, n);
     if (n->node.broken) {
         fail(n, true, false, "%s: sent a line longer than %u bytes", n->host, AK_LINE_MAX);
@@ -225,7 +227,7 @@ static bool has_ended(near *n, int64_t wait_ns)
         }
         ak_clock_sleep_ns(AK_MS_NS / 5);
     }
-    n->killed = is_signal(how);
+    n->unclean = is_unclean(how);
     return true;
 }
 
@@ -241,16 +243,21 @@ static void sweep(const near *n)
 
 static void end_launcher(near *n)
 {
+    static const char bye[] = "{\"bye\":true}";
+    if (n->greeted && n->proc.pid > 0 && ak_relay_waiting(&n->node) == 0) {
+        ak_relay_say(&n->node, bye, sizeof bye - 1);
+        ak_relay_flush(&n->node, BYE_NS);
+    }
     ak_proc_hang_up(&n->proc);
     if (!has_ended(n, CLOSED_NS)) {
         ak_proc_signal(&n->proc, SIGTERM);
         ak_proc_signal(&n->proc, SIGCONT); /* somebody may have stopped it */
         if (!has_ended(n, TERM_NS)) {
             ak_proc_kill(&n->proc);
-            n->killed = true;
+            n->unclean = true;
         }
     }
-    if (n->killed && n->sweep[0] != NULL) {
+    if (n->unclean && n->sweep[0] != NULL) {
         sweep(n);
     }
 }

@@ -98,6 +98,15 @@ kill -9 "$(launchers | head -n 1)" || fail "no launcher"
 wait $tuner || fail "after a killed launcher: $(cat out.log)"
 complete "a killed launcher"
 
+# Everything on the tuner's machine is killed at once: the workers hear nothing and cancel their own jobs.
+begin
+disown $tuner
+kill -9 $tuner $(pgrep -P $tuner -f -- 'worker --link') $(launchers)
+nothing_left "a killed machine of the tuner"
+begin --resume
+wait $tuner || fail "after a killed machine: $(cat out.log)"
+complete "a killed machine of the tuner and --resume"
+
 # A launcher is stopped, and a relay beside the tuner, which is silent from then on.
 begin
 kill -STOP "$(launchers | head -n 1)" || fail "no launcher"

@@ -85,6 +85,20 @@ static void test_sweep(void **state)
     assert_string_equal(sweep.at[2], "--name=autokernel-x-1");
     ak_words_free(&words);
     ak_words_free(&sweep);
+    /* a worker of which nobody hears ends its own job, and no allocation of the user */
+    (void)setenv("SLURM_JOB_ID", "7", 1);
+    (void)setenv("SLURM_JOB_NAME", "autokernel-x-1", 1);
+    assert_int_equal(ak_launcher_leave(&words, "autokernel-x", &err), AK_OK);
+    assert_int_equal(words.count, 3);
+    assert_string_equal(words.at[2], "7");
+    ak_words_free(&words);
+    static const char *const others[] = {"autokernel-x", "autokernel-xy-1", "autokernel", "bash"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        (void)setenv("SLURM_JOB_NAME", others[i], 1);
+        assert_int_equal(ak_launcher_leave(&words, "autokernel-x", &err), AK_OK);
+        assert_int_equal(words.count, 0);
+    }
+    (void)unsetenv("SLURM_JOB_NAME");
     (void)setenv("SLURM_JOB_ID", "7", 1); /* within an allocation a step ends with it */
     assert_int_equal(ak_launcher_command(&words, &l, 1, argv, &err), AK_OK);
     assert_string_equal(words.at[3], "--job-name=autokernel");
