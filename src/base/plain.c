@@ -70,6 +70,23 @@ void ak_plain_screen(char *text)
     }
 }
 
+void ak_plain_copy(char *out, size_t bytes, const char *text)
+{
+    unsigned code;
+    size_t used = 0;
+    while (*text != 0) {
+        const size_t length = ak_character_bytes(text), obeyed = ak_plain_obeyed(&code, text);
+        const bool bad = length == 0 || obeyed > 0 || (unsigned char)*text < 0x20;
+        if (used + (bad ? 1 : length) >= bytes) {
+            break;
+        }
+        memcpy(out + used, bad ? "?" : text, bad ? 1 : length);
+        used += bad ? 1 : length;
+        text += length == 0 ? 1 : length;
+    }
+    out[used] = 0;
+}
+
 void ak_plain_first_line(char *out, size_t bytes, const char *text)
 {
     (void)snprintf(out, bytes, "%.*s", (int)strcspn(text, "\r\n"), text);

@@ -22,6 +22,11 @@ void ak_plain_screen(char *text);
    cannot steer a terminal. */
 void ak_plain_line(char *text);
 
+/* Copies as much of a text as fits, without cutting a character in two: one line of UTF-8 that
+   cannot steer a terminal. A '?' replaces each control, each byte that is not UTF-8, and what
+   ak_plain_obeyed finds. For what another machine or a launcher wrote in whatever encoding. */
+void ak_plain_copy(char *out, size_t bytes, const char *text);
+
 /* Copies the first line of a text; a blank replaces every byte that is no printable ASCII. */
 void ak_plain_first_line(char *out, size_t bytes, const char *text);
 

@@ -14,6 +14,7 @@
 #include "cli/table.h"
 #include "cli/task_args.h"
 #include "cli/tune_sizes.h"
+#include "cli/wide.h"
 
 /* The limit on evaluations when there is a time budget and no --evals: in effect none. */
 #define EVALUATIONS_OPEN 1000000
@@ -299,6 +300,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     }
     if (status != AK_OK) {
         code = ak_complain_error(&err);
+        code = status == AK_UNAVAILABLE && ak_wide_part() ? AK_EXIT_NO_WORKER : code;
     } else if (!result.found) {
         if (strcmp(result.stopped_by, "cancelled") == 0 && !json) {
             ak_next_resume("tune", args);

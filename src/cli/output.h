@@ -12,7 +12,14 @@
 
 #include "base/json.h"
 
-typedef enum ak_exit { AK_EXIT_DONE = 0, AK_EXIT_FAILED = 1, AK_EXIT_USAGE = 2 } ak_exit;
+/* AK_EXIT_NO_WORKER is only said to another autokernel (cli/wide.c): the worker did not come or was
+   lost, which says nothing about the task. */
+typedef enum ak_exit {
+    AK_EXIT_DONE = 0,
+    AK_EXIT_FAILED = 1,
+    AK_EXIT_USAGE = 2,
+    AK_EXIT_NO_WORKER = 69
+} ak_exit;
 
 void ak_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a text without folding its lines. */

@@ -18,6 +18,12 @@
 #define SEARCH_SHARE 0.6
 #define TEXT_BYTES   32
 #define POLL_NS      (20 * AK_MS_NS)
+/* A size is begun at most this often if its worker does not come or is lost. */
+#define BEGINNINGS_MAX 3
+/* A place whose worker did not come rests this long, twice as long after each failure in a row. All
+   places having failed this often in a row, the rest of the sizes is not tried here. */
+#define REST_NS      (10 * AK_SECOND_NS)
+#define FAILURES_MAX 5
 
 /* Options of the whole run, which the run of one size does not have, and whether they take a
    value. */
@@ -33,9 +39,16 @@ typedef struct wide {
     const char *program;
     const char **argv; /* room for the longest command line */
     char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* of each size; "": none */
-    ak_proc *procs; /* one for each place; pid 0: free */
-    size_t *sizes;  /* of each place */
-    size_t places, next, done;
+    struct place {
+        ak_proc proc; /* pid 0: free */
+        size_t size;
+        int failures;  /* in a row */
+        int64_t rests; /* until then */
+    } * at;
+    size_t places, done;
+    size_t *queue; /* sizes that wait, from `next` to `queued` */
+    size_t next, queued;
+    int *begun; /* how often each size was */
 } wide;
 
 /* Returns how many words an option of the whole run takes here; 0 if this is none. */
@@ -52,9 +65,10 @@ static int whole_words(const char *word)
 }
 
 /* Makes the command line for a size. */
-static void command(wide *w, const char *size)
+static void command(wide *w, size_t at)
 {
     size_t count = 0;
+    const char *size = w->list->items[at];
     w->argv[count++] = w->program;
     w->argv[count++] = "tune";
     for (int i = 0; i < w->args->word_count; i++) {
@@ -80,6 +94,9 @@ static void command(wide *w, const char *size)
         w->argv[count++] = "--llm-budget";
         w->argv[count++] = w->budget;
     }
+    if (w->begun[at] > 0 && !ak_args_has(w->args, AK_OPTION_RESUME)) {
+        w->argv[count++] = "--resume"; /* what a lost worker had measured counts */
+    }
     w->argv[count] = NULL;
 }
 
@@ -89,20 +106,72 @@ static ak_status start(wide *w, size_t place, ak_error *err)
     char seat[2 * TEXT_BYTES];
     (void)snprintf(seat, sizeof seat, "AUTOKERNEL_SEAT=%zu", place + 1);
     const char *const added[] = {seat, NULL};
-    w->sizes[place] = w->next++;
-    command(w, w->list->items[w->sizes[place]]);
+    struct place *p = &w->at[place];
+    p->size = w->queue[w->next++];
+    command(w, p->size);
+    w->begun[p->size]++;
     const ak_proc_spec spec = {.argv = w->argv, .setenv = added, .passes = everything};
-    return ak_proc_start(&w->procs[place], &spec, err);
+    return ak_proc_start(&p->proc, &spec, err);
+}
+
+/* Returns whether a size waits to be begun again, because its worker did not come. */
+static bool again(wide *w, struct place *p, bool unreached)
+{
+    p->failures = unreached ? p->failures + 1 : 0;
+    if (!unreached || ak_interrupted != 0 || w->places == 1) {
+        return false;
+    }
+    p->rests = ak_clock_ns() +
+               (REST_NS << (p->failures < FAILURES_MAX ? p->failures - 1 : FAILURES_MAX - 1));
+    if (w->begun[p->size] == BEGINNINGS_MAX) {
+        return false;
+    }
+    w->queue[w->queued++] = p->size;
+    return true;
 }
 
 static void ended(wide *w, size_t place, const char *how)
 {
-    w->done++;
+    char text[TEXT_BYTES];
+    struct place *p = &w->at[place];
+    bool good = strcmp(how, "exit code 0") == 0;
+    (void)snprintf(text, sizeof text, "exit code %d", AK_EXIT_NO_WORKER);
+    bool unreached = strcmp(how, text) == 0;
+    bool waits = again(w, p, unreached);
+    w->done += waits ? 0 : 1;
     if (!ak_args_has(w->args, AK_OPTION_QUIET)) {
-        bool good = strcmp(how, "exit code 0") == 0;
-        (void)fprintf(stderr, "%zu/%zu %s%s%s\n", w->done, w->list->count,
-                      w->list->items[w->sizes[place]], good ? " tuned" : ": ", good ? "" : how);
+        (void)fprintf(stderr, "%zu/%zu %s%s%s\n", w->done, w->list->count, w->list->items[p->size],
+                      good ? " tuned" : ": ",
+                      good        ? ""
+                      : waits     ? "the worker was lost, another takes it"
+                      : unreached ? "the worker was lost"
+                                  : how);
     }
+}
+
+/* Returns whether no place is worth waiting for. */
+static bool hopeless(const wide *w)
+{
+    for (size_t i = 0; i < w->places; i++) {
+        if (w->at[i].failures < FAILURES_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns whether a place takes the next size now. One whose worker did not come takes none that
+   was begun before, as long as another place works. */
+static bool takes(const wide *w, const struct place *p)
+{
+    bool others = false;
+    if (p->proc.pid != 0 || w->next == w->queued || ak_clock_ns() < p->rests) {
+        return false;
+    }
+    for (size_t i = 0; i < w->places; i++) {
+        others = others || w->at[i].failures == 0;
+    }
+    return p->failures == 0 || !others || w->begun[w->queue[w->next]] == 0;
 }
 
 /* Starts what can be started, and reaps what has ended. Returns false if nothing is left to do. */
@@ -111,22 +180,26 @@ static bool turn(wide *w, ak_error *err)
     char how[128];
     bool busy = false;
     for (size_t i = 0; i < w->places; i++) {
-        if (w->procs[i].pid != 0 && ak_proc_ended(how, sizeof how, &w->procs[i])) {
+        struct place *p = &w->at[i];
+        if (p->proc.pid != 0 && ak_proc_ended(how, sizeof how, &p->proc)) {
             ended(w, i, how);
         }
-        if (w->procs[i].pid == 0 && w->next < w->list->count && ak_interrupted == 0 &&
-            start(w, i, err) != AK_OK) {
+    }
+    const bool over = ak_interrupted != 0 || hopeless(w);
+    for (size_t i = 0; i < w->places; i++) {
+        struct place *p = &w->at[i];
+        if (!over && takes(w, p) && start(w, i, err) != AK_OK) {
             return false;
         }
-        busy = busy || w->procs[i].pid != 0;
+        busy = busy || p->proc.pid != 0;
     }
-    return busy;
+    return busy || (w->next < w->queued && !over);
 }
 
 static void interrupt(wide *w)
 {
     for (size_t i = 0; i < w->places; i++) {
-        ak_proc_signal(&w->procs[i], SIGINT);
+        ak_proc_signal(&w->at[i].proc, SIGINT);
     }
 }
 
@@ -158,10 +231,23 @@ static ak_status open_wide(wide *w, ak_error *err)
     w->places = w->places < w->list->count ? w->places : w->list->count;
     w->program = ak_env("AUTOKERNEL_WORKER");
     w->argv = ak_alloc((size_t)w->args->word_count + 16, sizeof *w->argv);
-    w->procs = ak_alloc(w->places, sizeof *w->procs);
-    w->sizes = ak_alloc(w->places, sizeof *w->sizes);
+    w->at = ak_alloc(w->places, sizeof *w->at);
+    w->queue = ak_alloc(BEGINNINGS_MAX * w->list->count, sizeof *w->queue);
+    w->begun = ak_alloc(w->list->count, sizeof *w->begun);
     share(w);
-    return w->argv == NULL || w->procs == NULL || w->sizes == NULL ? ak_fail_memory(err) : AK_OK;
+    if (w->argv == NULL || w->at == NULL || w->queue == NULL || w->begun == NULL) {
+        return ak_fail_memory(err);
+    }
+    while (w->queued < w->list->count) {
+        w->queue[w->queued] = w->queued;
+        w->queued++;
+    }
+    return AK_OK;
+}
+
+bool ak_wide_part(void)
+{
+    return ak_env("AUTOKERNEL_SEAT") != NULL;
 }
 
 ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *err)
@@ -186,11 +272,12 @@ ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *
                     args->operand[0], w.done, list->count);
     }
 out:
-    for (size_t i = 0; w.procs != NULL && i < w.places; i++) {
-        ak_proc_kill(&w.procs[i]);
+    for (size_t i = 0; w.at != NULL && i < w.places; i++) {
+        ak_proc_kill(&w.at[i].proc);
     }
     ak_free((void *)w.argv);
-    ak_free(w.procs);
-    ak_free(w.sizes);
+    ak_free(w.at);
+    ak_free(w.queue);
+    ak_free(w.begun);
     return status;
 }

@@ -215,3 +215,11 @@ ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
     }
     return AK_OK;
 }
+
+ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err)
+{
+    for (size_t i = 0; i < COUNT && out->count == 0; i++) {
+        AK_DO(all[i]->leave != NULL ? all[i]->leave(out, run, err) : AK_OK);
+    }
+    return AK_OK;
+}

@@ -42,6 +42,13 @@ typedef struct ak_launcher_ops {
     ak_status (*seats)(ak_launcher *l, const char *devices, size_t most, ak_error *err);
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
+    /* Appends the command that ends what the words of `prefix` have started, for a launcher that
+       was killed or failed before it could; NULL: nothing is left then. */
+    ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
+    /* Appends the command that ends the job in which this process stands, if that is one for a
+       worker of this run. A worker runs it if its connection ends without a word of the tuner,
+       because then nobody else may end the job. NULL: there are no jobs. */
+    ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
     /* Environment variables that the launcher needs, as in ak_proc_spec. Workers do not see
        them. */
@@ -58,6 +65,9 @@ struct ak_launcher {
     size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */
+    /* Name of the run, which no other run has at the same time; "": none. Jobs in a queue bear it.
+     */
+    char run[64];
 };
 
 /* Opens the launcher that a text names. `workers` is "N" or "MIN-MAX"; NULL means that work begins
@@ -70,6 +80,10 @@ void ak_launcher_close(ak_launcher *l);
  */
 ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
                               const char *const *argv, ak_error *err);
+
+/* Asks all launchers for the command that ends the job of this worker (`leave`). Without words
+   there is none. Free with ak_words_free. */
+ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
 

@@ -6,7 +6,11 @@
  */
 #include "launcher/launcher.h"
 
+#include <string.h>
+
 #include "base/fs.h"
+
+#define NAME_BYTES 96
 
 static bool in_allocation(void)
 {
@@ -44,12 +48,26 @@ static ak_status add_share(ak_words *out, const char *option, const char *variab
     return ak_words_add(out, word, err);
 }
 
+/* Writes the name of a worker's job: one that only this worker of this run has, because `sweep`
+   cancels by name. */
+static void job_name(char out[NAME_BYTES], const ak_launcher *l, size_t seat)
+{
+    if (l->run[0] == 0 || in_allocation()) {
+        (void)snprintf(out, NAME_BYTES, "autokernel");
+    } else {
+        (void)snprintf(out, NAME_BYTES, "%s-%zu", l->run, l->first + seat);
+    }
+}
+
 static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
-    char node[40];
+    char node[40], name[NAME_BYTES], named[NAME_BYTES + 16];
     ak_status status = AK_OK;
     size_t nodes = node_count(), each = (l->whole + nodes - 1) / nodes;
-    AK_TRY(ak_words_split(out, "srun --nodes=1 --ntasks=1 --job-name=autokernel", err));
+    job_name(name, l, seat);
+    (void)snprintf(named, sizeof named, "--job-name=%s", name);
+    AK_TRY(ak_words_split(out, "srun --nodes=1 --ntasks=1", err));
+    AK_TRY(ak_words_add(out, named, err));
     if (in_allocation()) {
         (void)snprintf(node, sizeof node, "--relative=%zu", (l->first + seat) % nodes);
         AK_TRY(ak_words_add(out, "--exact", err));
@@ -62,6 +80,32 @@ out:
     return status;
 }
 
+/* An srun that was killed leaves its job in the queue. */
+static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
+{
+    char name[NAME_BYTES], named[NAME_BYTES + 16];
+    if (in_allocation() || l->run[0] == 0) {
+        return AK_OK;
+    }
+    job_name(name, l, seat);
+    (void)snprintf(named, sizeof named, "--name=%s", name);
+    AK_DO(ak_words_split(out, "scancel --quiet", err));
+    return ak_words_add(out, named, err);
+}
+
+/* Slurm keeps a job whose srun was killed, also when its step is over. */
+static ak_status leave(ak_words *out, const char *run, ak_error *err)
+{
+    const char *name = ak_env("SLURM_JOB_NAME"), *id = ak_env("SLURM_JOB_ID");
+    const size_t length = strlen(run);
+    if (name == NULL || id == NULL || length == 0 || strncmp(name, run, length) != 0 ||
+        name[length] != '-') {
+        return AK_OK; /* an allocation of the user, which may have other steps */
+    }
+    AK_DO(ak_words_split(out, "scancel --quiet", err));
+    return ak_words_add(out, id, err);
+}
+
 static const char *const passes[] = {"SLURM_", "SRUN_", "SLURM_JWT", NULL};
 
 const ak_launcher_ops ak_launcher_slurm = {
@@ -69,5 +113,7 @@ const ak_launcher_ops ak_launcher_slurm = {
     .help = "slurm[:OPTIONS of srun]",
     .seats = seats,
     .prefix = prefix,
+    .sweep = sweep,
+    .leave = leave,
     .passes = passes,
 };

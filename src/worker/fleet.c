@@ -10,6 +10,7 @@
 #include "autokernel/autokernel.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/plain.h"
 #include "base/program.h"
 #include "worker/relay.h"
 
@@ -18,9 +19,8 @@
    "queued". */
 #define ANSWER_NS (60 * AK_SECOND_NS)
 #define POLL_MS   50
-/* The end of a worker on a machine without the wanted device: it exits with AK_WORKER_EXIT_USAGE.
- */
-#define NO_DEVICE "exit code 2"
+/* Room for the reason of a failure. */
+#define REASON_BYTES 512
 
 typedef enum visit_state { VISIT_STARTING, VISIT_PINGED, VISIT_ASKED, VISIT_OVER } visit_state;
 
@@ -43,7 +43,11 @@ static void over(visit *v, look *l, const char *state, const char *reason)
 {
     v->state = VISIT_OVER;
     l->good = ak_json_set_text(v->said, "state", state) && l->good;
-    l->good = (reason == NULL || ak_json_set_text(v->said, "reason", reason)) && l->good;
+    if (reason != NULL) { /* from the other machine, however long */
+        char text[REASON_BYTES];
+        ak_plain_copy(text, sizeof text, reason);
+        l->good = ak_json_set_text(v->said, "reason", text) && l->good;
+    }
     if (v->worker.proc.pid > 0) {
         ak_proc_hang_up(&v->worker.proc); /* all end at the same time */
     }
@@ -67,10 +71,7 @@ static void keep(visit *v, look *l, const json_t *message, const char *const *na
         const json_t *value = json_object_get(message, names[i]);
         char text[128];
         if (json_is_string(value)) {
-            (void)snprintf(text, sizeof text, "%.120s", json_string_value(value));
-            for (char *at = text; *at != 0; at++) {
-                *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
-            }
+            ak_plain_copy(text, sizeof text, json_string_value(value));
             l->good = ak_json_set_text(v->said, names[i], text) && l->good;
         } else if (json_is_number(value) || json_is_boolean(value)) {
             l->good =
@@ -93,7 +94,7 @@ static void take(visit *v, look *l, const json_t *message)
         char none[160];
         (void)snprintf(none, sizeof none, "there is no device %.60s there",
                        ak_json_text_at(v->said, "device"));
-        over(v, l, "failed", strcmp(why, NO_DEVICE) == 0 ? none : why);
+        over(v, l, "failed", strcmp(why, AK_RELAY_NO_DEVICE) == 0 ? none : why);
     } else if (v->state == VISIT_STARTING && json_object_get(message, "hello") != NULL) {
         keep(v, l, message, hello);
         l->good = ak_json_set_real(v->said, "start_s", took) && l->good;

@@ -2,10 +2,12 @@
    pool_state.h. */
 #include "worker/pool_state.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/plain.h"
 #include "worker/relay.h"
 
 /* STARTS_MAX starts in a row may fail. The pause before the next start is 1 / PAUSE_PART of a beat
@@ -48,11 +50,12 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
 {
     size_t opened = 0;
     ak_error why = AK_ERROR_INIT;
+    ak_plain_copy(pool->gone, sizeof pool->gone, text); /* first: it may be the worker's `why` */
+    ak_plain_copy(d->gone, sizeof d->gone, text);
+    text = pool->gone;
     ak_pool_cores_lost(pool, d);
     ak_pool_worker_stop(&d->worker);
     d->state = AK_DEVICE_GIVEN_UP;
-    (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
-    (void)snprintf(d->gone, sizeof d->gone, "%.199s", text);
     for (size_t i = 0; i < pool->device_count; i++) {
         opened += pool->devices[i].opened ? 1 : 0;
     }
@@ -114,25 +117,37 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
 ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
                         const char *folder, const char *backend, ak_error *err)
 {
-    char beat[24];
-    ak_words words = {.count = 0};
+    char beat[24], count[24];
+    ak_launcher run = *l; /* named like the folder, which no other run has */
+    ak_words words = {.count = 0}, sweep = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
+    (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(folder));
     const char *const far[] = {
         program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device,
         backend, NULL};
-    const char *argv[5 + AK_WORDS_MAX + 1] = {program, "worker", "--link", beat,
-                                              l->queues ? "1" : "0"};
-    ak_status status = ak_launcher_command(&words, l, seat, far, err);
+    const char *argv[6 + 2 * AK_WORDS_MAX + 1] = {
+        program, "worker", "--link", beat, l->queues ? "1" : "0", count};
+    ak_status status = ak_launcher_command(&words, &run, seat, far, err);
+    status =
+        status == AK_OK && l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, seat, err) : status;
+    (void)snprintf(count, sizeof count, "%zu", sweep.count);
+    for (size_t i = 0; i < sweep.count; i++) {
+        argv[6 + i] = sweep.at[i];
+    }
     for (size_t i = 0; i < words.count; i++) {
-        argv[5 + i] = words.at[i];
+        argv[6 + sweep.count + i] = words.at[i];
     }
     if (status == AK_OK) {
         const ak_proc_spec spec = {.argv = argv, .any_thread = true, .passes = l->ops->passes};
         status = ak_pool_worker_start(w, &spec, err);
         w->linked = w->busy = status == AK_OK;
-        w->request = 0; /* nothing is asked before it has said hello */
+        w->request = 0;        /* nothing is asked before it has said hello */
+        if (status == AK_OK) { /* a relay that was stopped reads nothing: no write waits for ever */
+            (void)fcntl(w->proc.to, F_SETFL, O_NONBLOCK);
+        }
     }
     ak_words_free(&words);
+    ak_words_free(&sweep);
     return status;
 }
 
@@ -167,7 +182,7 @@ void ak_pool_seats_again(ak_pool *pool)
         ak_error err = AK_ERROR_INIT;
         if (d->state == AK_DEVICE_CLOSED && now >= d->not_before &&
             ak_pool_device_start(pool, d, &err) != AK_OK && err.status != AK_CRASHED) {
-            ak_pool_give_up(pool, d, err.text);
+            ak_pool_seat_ended(pool, d, err.text, true); /* such as a limit on open files */
         }
     }
 }
@@ -177,8 +192,8 @@ void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool
     bool final = d->worker.final;
     int deaths = ++d->worker.deaths;
     d->failures = opening ? d->failures + 1 : 0;
-    (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
-    (void)snprintf(d->gone, sizeof d->gone, "%.199s", text);
+    ak_plain_copy(pool->gone, sizeof pool->gone, text);
+    ak_plain_copy(d->gone, sizeof d->gone, text);
     if (final || d->failures >= STARTS_MAX || deaths >= DEATHS_MAX) {
         ak_pool_give_up(pool, d, text);
         return;
@@ -195,16 +210,6 @@ void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool
 
 /* ---- what relays say ------------------------------------------------------------------------- */
 
-/* Copies a text that another machine sent. Control characters become '?', because they must not
-   reach a terminal. */
-static void copy_text(char *out, size_t bytes, const char *text)
-{
-    (void)snprintf(out, bytes, "%s", text);
-    for (; *out != 0; out++) {
-        *out = (unsigned char)*out < ' ' || *out == 127 ? '?' : *out;
-    }
-}
-
 /* Notes who a worker is, and has it open the task. */
 static void greet(ak_pool *pool, ak_pool_device *d, const json_t *hello)
 {
@@ -212,7 +217,7 @@ static void greet(ak_pool *pool, ak_pool_device *d, const json_t *hello)
     ak_error err = AK_ERROR_INIT;
     const char *folder = ak_json_text_at(hello, "folder");
     const size_t seat = (size_t)(d - pool->devices);
-    copy_text(host, sizeof host, ak_json_text_at(hello, "host"));
+    ak_plain_copy(host, sizeof host, ak_json_text_at(hello, "host"));
     (void)snprintf(d->name, sizeof d->name, "%.30s@%.31s", pool->launcher.seats[seat].device, host);
     (void)snprintf(d->folder, sizeof d->folder, "%s", folder);
     d->away = !json_is_true(json_object_get(hello, "shared"));
@@ -233,7 +238,11 @@ static ak_link_message note_death(ak_pool_device *d, const json_t *message)
         d->state == AK_DEVICE_CLOSED) {
         return AK_LINK_HANDLED; /* an earlier worker, which was to end */
     }
-    copy_text(w->why, sizeof w->why, ak_json_text_at(message, "died"));
+    ak_plain_copy(w->why, sizeof w->why, ak_json_text_at(message, "died"));
+    if (d->state == AK_DEVICE_OPENING && strcmp(w->why, AK_RELAY_NO_DEVICE) == 0) {
+        (void)snprintf(w->why, sizeof w->why, "there is no device %.*s there",
+                       (int)strcspn(d->name, "@"), d->name);
+    }
     w->lost = json_is_true(json_object_get(message, "lost"));
     w->final = false;
     return AK_LINK_DIED;
@@ -255,7 +264,7 @@ ak_status ak_pool_link_said(ak_link_message *out, ak_pool *pool, ak_pool_device 
     } else if (json_object_get(message, "died") != NULL) {
         *out = note_death(d, message);
     } else if (json_object_get(message, "ended") != NULL) {
-        copy_text(w->why, sizeof w->why, ak_json_text_at(message, "ended"));
+        ak_plain_copy(w->why, sizeof w->why, ak_json_text_at(message, "ended"));
         w->lost = json_is_true(json_object_get(message, "lost"));
         w->final = json_is_true(json_object_get(message, "final"));
         *out = AK_LINK_OVER;

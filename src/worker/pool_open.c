@@ -54,9 +54,10 @@ static ak_status start_workers(ak_pool *pool, ak_error *err)
     for (size_t i = 0; pool->launcher.ops == NULL && i < pool->compiler_count; i++) {
         AK_DO(ak_pool_compiler_start(pool, &pool->compilers[i], err));
     }
-    for (size_t i = 0; i < pool->device_count; i++) {
+    for (size_t i = 0; pool->launcher.ops == NULL && i < pool->device_count; i++) {
         AK_DO(ak_pool_device_start(pool, &pool->devices[i], err));
     }
+    ak_pool_seats_again(pool);
     return AK_OK;
 }
 

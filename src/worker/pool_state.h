@@ -198,6 +198,7 @@ struct ak_pool {
     int64_t next_request;
     ak_device *recorded; /* device of a backend that recalls, which has no workers; else NULL */
     int64_t now_ns;      /* clock of a pool that recalls */
+    int64_t relays_ns;   /* when the relays beside this process were looked at last */
     int64_t told_ns;     /* when the workers' states were told last */
 };
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "worker/process.h"
 
 /* A compile worker that dies this many times in a row is not started again. */
@@ -29,6 +30,8 @@
    searches of 60 trials meets this many deaths in a row, and about one in 2000 random searches
    of 1000 trials. */
 #define DEVICE_DEATHS_MAX 20
+/* The relays are looked at this often. */
+#define RELAYS_NS (AK_SECOND_NS / 2)
 
 /* ---- workers that die ---------------------------------------------------------------------- */
 
@@ -55,8 +58,10 @@ static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_
                       const char *how)
 {
     const char *which = pool->device_count > 1 ? d->name : "";
-    (void)snprintf(out, DEVICE_TEXT, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
-                   which, how);
+    char text[3 * DEVICE_TEXT];
+    (void)snprintf(text, sizeof text, "the device worker%s%s ended: %.250s",
+                   *which == 0 ? "" : " of ", which, how);
+    ak_plain_copy(out, DEVICE_TEXT, text);
 }
 
 /* Restarts a device worker of this machine, unless it has died too often without finishing
@@ -112,8 +117,9 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     if (status != AK_OK) {
         return status;
     }
-    if (linked) {
-        ak_pool_seat_ended(pool, d, how, before == AK_DEVICE_OPENING);
+    if (linked) { /* a relay that ends names its machine itself */
+        const bool named = d->worker.why[0] != 0 && !d->worker.stands;
+        ak_pool_seat_ended(pool, d, named ? how : text, before == AK_DEVICE_OPENING);
         return AK_OK;
     }
     if (before != AK_DEVICE_OPENING) {
@@ -260,6 +266,26 @@ static ak_status bury(ak_pool *pool, size_t at, bool told, const ak_error *why, 
                      : compiler_died(pool, w, how, false, err);
 }
 
+/* Gives up the connections whose relay beside this process somebody has stopped: it would be silent
+   for ever, and nobody else watches over it. */
+static ak_status watch_relays(ak_pool *pool, ak_error *err)
+{
+    const int64_t now = ak_clock_ns();
+    if (pool->launcher.ops == NULL || now - pool->relays_ns < RELAYS_NS) {
+        return AK_OK;
+    }
+    pool->relays_ns = now;
+    for (size_t i = pool->compiler_count; i < worker_count(pool); i++) {
+        const ak_pool_worker *w = worker_at(pool, i);
+        if (w->linked && ak_process_is_stopped(&w->proc)) {
+            ak_error why = AK_ERROR_INIT;
+            (void)ak_fail(&why, AK_CRASHED, "its relay was stopped");
+            AK_DO(bury(pool, i, false, &why, err));
+        }
+    }
+    return AK_OK;
+}
+
 /* Reads what a worker has sent and handles it. */
 static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
 {
@@ -330,7 +356,7 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
         AK_DO(watch(pool, i, err));
     }
     ak_pool_cores_watch(pool);
-    return AK_OK;
+    return watch_relays(pool, err);
 }
 
 bool ak_pool_cancelled(const ak_pool *pool)

@@ -2,6 +2,7 @@
 #include "worker/pool_state.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,13 @@
 /* Limit for opening a task: the reference of a large problem is computed in double. */
 #define OPEN_NS (1800 * AK_SECOND_NS)
 /* A relay needs at most this long to end a launcher (relay_near.c). */
-#define LINK_END_NS (6 * AK_SECOND_NS)
+#define LINK_END_NS (8 * AK_SECOND_NS)
 
 void ak_pool_worker_stop(ak_pool_worker *w)
 {
     if (w->linked) {
-        ak_proc_hang_up(&w->proc); /* the relay ends the launcher, which ends the worker */
+        ak_proc_hang_up(&w->proc);         /* the relay ends the launcher, which ends the worker */
+        ak_proc_signal(&w->proc, SIGCONT); /* somebody may have stopped it */
         (void)ak_proc_wait(&w->proc, LINK_END_NS);
     }
     ak_process_kill_tree(&w->proc);

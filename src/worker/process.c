@@ -61,6 +61,19 @@ void ak_process_end_descendants(pid_t spare)
     }
 }
 
+void ak_process_kill_below(pid_t pid, pid_t spare)
+{
+    (void)kill_below(pid, spare, 0);
+}
+
+bool ak_process_is_stopped(const ak_proc *proc)
+{
+    siginfo_t info = {0};
+    return proc->pid > 0 &&
+           waitid(P_PID, (id_t)proc->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == proc->pid;
+}
+
 void ak_process_kill_tree(ak_proc *proc)
 {
     if (proc->pid > 0) {

@@ -7,6 +7,10 @@
 
 /* Kills a child, its children and theirs, whatever groups they are in, and reaps the child. */
 void ak_process_kill_tree(ak_proc *proc);
+/* Kills what a process has started, except `spare`. */
+void ak_process_kill_below(pid_t pid, pid_t spare);
+/* Returns whether somebody has stopped a child (SIGSTOP). */
+bool ak_process_is_stopped(const ak_proc *proc);
 /* Kills and reaps every child of this process, and every process that these children have left
    behind, but leaves `spare` and its children alone; 0: none. Call it only in a process that is a
    subreaper and needs no other child any more. */

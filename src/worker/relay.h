@@ -26,7 +26,8 @@
  *     whatever the worker is doing. A relay that hears nothing for several beats ends its side, so
  *     no process of ours stays behind on a machine that is cut off.
  *   - When the tuner has ended, however it did, the near relay ends the launcher: it closes the
- *     pipe, then sends SIGTERM, then SIGKILL. The far relay ends the worker when its input ends.
+ *     pipe, then sends SIGTERM, then SIGKILL. A launcher that was killed may leave a job in a
+ *     queue; its sweep (launcher.h) ends that. The far relay ends the worker when its input ends.
  *   - The last line before an end that was not asked for is {"ended": why, "lost": true or false,
  *     "final": true or false}. "lost": the connection broke, which says nothing of what the worker
  *     did; "final": starting it again would not help.
@@ -49,6 +50,8 @@
 #define AK_RELAY_MISSED 4
 /* A worker must say hello within this many beats, unless its launcher queues. */
 #define AK_RELAY_HELLO 12
+/* How a device worker ends on a machine without its device: with AK_WORKER_EXIT_USAGE. */
+#define AK_RELAY_NO_DEVICE "exit code 2"
 /* Milliseconds between two beats, unless AUTOKERNEL_BEAT_MS says something else. */
 #define AK_RELAY_BEAT_MS 5000
 
@@ -89,11 +92,16 @@ int64_t ak_relay_beat_ms(void);
 #define AK_BUILD_BYTES 33
 void ak_relay_build(char out[AK_BUILD_BYTES]);
 
-/* worker --link BEAT_MS QUEUES WORDS...: the near relay. QUEUES: "1" if the launcher may let a
-   worker wait for as long as it takes. */
+/* worker --link BEAT_MS QUEUES COUNT SWEEP... WORDS...: the near relay. QUEUES: "1" if the launcher
+   may let a worker wait for as long as it takes. SWEEP: COUNT words of the command that ends what
+   the launcher, which the WORDS start, leaves behind if it is killed. */
 int ak_relay_near(int argc, char **argv);
 /* worker --stdio BEAT_MS FOLDER ROLE WHAT [BACKEND]: the far relay of `worker ROLE WHAT`, and of
    compile workers for this backend. FOLDER: the temporary folder of the pool. */
 int ak_relay_far(int argc, char **argv);
+/* worker --guard PID PATIENCE_MS: ends the far relay PID, its parent, and its workers if the relay
+   writes nothing for that long, because somebody has stopped it (SIGSTOP). Nothing else would: ssh
+   lets a stopped process stay for ever, and its workers keep their device. */
+int ak_relay_guard(int argc, char **argv);
 
 #endif

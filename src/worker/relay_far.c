@@ -1,7 +1,11 @@
 /* relay_far.c: the relay beside the workers that were started from another machine; see relay.h. */
 #include "worker/relay.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -11,10 +15,14 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/fs.h"
+#include "base/text.h"
+#include "launcher/launcher.h"
 #include "worker/process.h"
 #include "worker/travel.h"
 
 #define LAST_NS AK_SECOND_NS /* the last line may take this long to be written */
+
+#define LEAVE_NS (5 * AK_SECOND_NS)
 
 /* A worker process and the pipes to it. */
 typedef struct child {
@@ -34,6 +42,8 @@ typedef struct far {
     child cores[AK_CORES_MAX]; /* compile worker K is cores[K - 1] */
     ak_travel_file file;       /* the file that the tuner fetches */
     bool over;                 /* the connection ends */
+    bool bye;                  /* the tuner ends it, and the launcher with it */
+    ak_proc guard;
 } far;
 
 static void say_hello(ak_relay_end *near, const char *folder, bool shared)
@@ -83,7 +93,6 @@ static void child_stop(child *c)
    that it would never answer. */
 static bool child_is_gone(char *how, size_t bytes, bool *lost, child *c)
 {
-    siginfo_t info = {0};
     *lost = false;
     if (c->end.over) {
         const int64_t deadline = ak_clock_ns() + LAST_NS;
@@ -96,8 +105,7 @@ static bool child_is_gone(char *how, size_t bytes, bool *lost, child *c)
         }
         return true;
     }
-    *lost = waitid(P_PID, (id_t)c->proc.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid == c->proc.pid;
+    *lost = ak_process_is_stopped(&c->proc);
     (void)snprintf(how, bytes, "somebody stopped it");
     return *lost;
 }
@@ -202,6 +210,8 @@ static void hear(far *f)
         } else if (begins(&line, AK_RELAY_CORE)) {
             int64_t number = strtoll(line.data + sizeof AK_RELAY_CORE - 1, &rest, 10);
             core_hear(f, number, *rest == ',' ? rest + 1 : rest);
+        } else if (begins(&line, "{\"bye\":")) {
+            f->bye = true;
         } else if (begins(&line, "{\"begin\":") || begins(&line, "{\"end\":") ||
                    begins(&line, "{\"fetch\":")) {
             obey(f, &line);
@@ -214,6 +224,48 @@ static void hear(far *f)
         say(f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
         f->over = true;
     }
+}
+
+/* ---- the guard ------------------------------------------------------------------------------- */
+
+/* Starts the guard. Without it the relay works, too. */
+static void guard_begin(far *f, int64_t patience_ms)
+{
+    char relay[24], patience[24];
+    (void)snprintf(relay, sizeof relay, "%ld", (long)getpid());
+    (void)snprintf(patience, sizeof patience, "%lld", (long long)patience_ms);
+    const char *const words[] = {f->self, "worker", "--guard", relay, patience, NULL};
+    const ak_proc_spec spec = {.argv = words};
+    if (ak_proc_start(&f->guard, &spec, NULL) == AK_OK) {
+        (void)fcntl(f->guard.to, F_SETFL, O_NONBLOCK);
+    }
+}
+
+static void guard_tell(const far *f)
+{
+    if (f->guard.pid > 0) {
+        (void)!write(f->guard.to, "", 1); /* a full pipe shows life as well */
+    }
+}
+
+int ak_relay_guard(int argc, char **argv)
+{
+    int64_t relay, patience_ms;
+    struct pollfd ready = {.fd = AK_PROC_REQUEST_FD, .events = POLLIN};
+    char bytes[64];
+    int got;
+    if (argc < 5 || !ak_text_int(&relay, argv[3]) || !ak_text_int(&patience_ms, argv[4]) ||
+        patience_ms < 1 || patience_ms > INT_MAX || relay != getppid()) {
+        return 2;
+    }
+    do {
+        got = poll(&ready, 1, (int)patience_ms);
+    } while ((got > 0 && read(ready.fd, bytes, sizeof bytes) > 0) || (got < 0 && errno == EINTR));
+    if (got == 0 && relay == getppid()) {
+        ak_process_kill_below((pid_t)relay, getpid());
+        (void)kill((pid_t)relay, SIGKILL);
+    }
+    return 0;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -268,6 +320,7 @@ static void serve(far *f, int64_t beat_ns)
                 ends[count++] = &f->cores[i].end;
             }
         }
+        guard_tell(f);
         ak_relay_turn(ends, count, -1, f->file.open ? AK_MS_NS : beat_ns / 2);
         hear(f);
         speak(f);
@@ -282,8 +335,25 @@ static void end(far *f)
     for (size_t i = 0; i < AK_CORES_MAX; i++) {
         child_stop(&f->cores[i]);
     }
+    ak_proc_kill(&f->guard);
     ak_process_end_descendants(0);
     ak_travel_close(&f->file);
+}
+
+/* Ends the job in which this relay stands, if it is one of this run. */
+static void leave_job(const char *folder)
+{
+    static const char *const everything[] = {"*", NULL};
+    ak_words words = {.count = 0};
+    ak_proc_result result = {0};
+    if (ak_launcher_leave(&words, ak_fs_base(folder), NULL) == AK_OK && words.count > 0) {
+        const ak_proc_spec spec = {
+            .argv = (const char *const *)words.at, .timeout_ns = LEAVE_NS, .passes = everything};
+        if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
+            ak_proc_result_clear(&result);
+        }
+    }
+    ak_words_free(&words);
 }
 
 int ak_relay_far(int argc, char **argv)
@@ -313,12 +383,17 @@ int ak_relay_far(int argc, char **argv)
     say_hello(&f.near, f.folder, shared);
     if (good) {
         device_start(&f);
+        guard_begin(&f, AK_RELAY_MISSED * ms);
         serve(&f, ms * AK_MS_NS);
     } else {
         say(&f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
     }
+    const bool alone = good && !f.over && !f.bye;
     end(&f);
     ak_fs_owned_close(&own);
     ak_relay_close(&f.near);
+    if (alone) { /* whoever would end the job was killed */
+        leave_job(argv[4]);
+    }
     return 0;
 }

@@ -8,13 +8,23 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/plain.h"
+#include "launcher/launcher.h"
 
 #define WHY_BYTES  300
 #define SAID_BYTES 2048
+/* What a message quotes of the other side, without the final 0. */
+#define HOST_MAX   60
+#define BANNER_MAX 80
+#define WORDS_MAX  160
 /* To end a launcher, the relay closes its input, sends SIGTERM after CLOSED_NS and SIGKILL after
    another TERM_NS. */
 #define CLOSED_NS (1 * AK_SECOND_NS)
 #define TERM_NS   (3 * AK_SECOND_NS)
+/* The last line to the far relay may take this long to be written. */
+#define BYE_NS (200 * AK_MS_NS)
+/* Limit for the command that ends what a launcher may have left. */
+#define SWEEP_NS (2 * AK_SECOND_NS)
 
 typedef struct near {
     ak_relay_end tuner, node;
@@ -22,21 +32,16 @@ typedef struct near {
     const char *name;
     int64_t beat_ns, begun, beaten; /* `beaten`: time of the latest beat */
     bool queues, greeted;
-    char host[64];
-    char said[SAID_BYTES]; /* end of what the launcher wrote to its stderr */
-    size_t length;         /* bytes of `said` */
-    bool deaf;             /* the launcher has closed its stderr */
-    char why[WHY_BYTES];   /* why the connection is over; "" while it is open */
-    bool lost, final;      /* as in relay.h */
-    bool told;             /* the far relay has reported why it ended */
+    char host[HOST_MAX + 1];
+    char said[SAID_BYTES];               /* end of what the launcher wrote to its stderr */
+    size_t length;                       /* bytes of `said` */
+    bool deaf;                           /* the launcher has closed its stderr */
+    char why[WHY_BYTES];                 /* why the connection is over; "" while it is open */
+    bool lost, final;                    /* as in relay.h */
+    bool told;                           /* the far relay has reported why it ended */
+    bool unclean;                        /* the launcher did not end by itself with exit code 0 */
+    const char *sweep[AK_WORDS_MAX + 1]; /* ends what it has left then; no words: nothing */
 } near;
-
-static void printable(char *text)
-{
-    for (; *text != 0; text++) {
-        *text = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
-    }
-}
 
 static void fail(near *n, bool lost, bool final, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -47,8 +52,7 @@ static void fail(near *n, bool lost, bool final, const char *format, ...)
     va_start(args, format);
     ak_buf_vprint(&text, format, args);
     va_end(args);
-    (void)snprintf(n->why, sizeof n->why, "%s", text.length == 0 ? "it ended" : text.data);
-    printable(n->why);
+    ak_plain_copy(n->why, sizeof n->why, text.length == 0 ? "it ended" : text.data);
     n->lost = lost;
     n->final = final;
     ak_buf_free(&text);
@@ -73,14 +77,14 @@ static void listen_to_errors(near *n)
     n->deaf = n->deaf || n->proc.errors <= 0 || got == 0 || (errno != EINTR && errno != EAGAIN);
 }
 
-/* Returns the last line of what the launcher wrote to its stderr; "" if there is none. */
-static const char *last_words(near *n)
+/* Copies the last line of what the launcher wrote to its stderr; "" if there is none. */
+static void last_words(char out[WORDS_MAX + 1], near *n)
 {
     while (n->length > 0 && strchr("\r\n \t", n->said[n->length - 1]) != NULL) {
         n->said[--n->length] = 0;
     }
     const char *at = strrchr(n->said, '\n');
-    return at == NULL ? n->said : at + 1;
+    ak_plain_copy(out, WORDS_MAX + 1, at == NULL ? n->said : at + 1);
 }
 
 /* ---- hello ----------------------------------------------------------------------------------- */
@@ -94,8 +98,7 @@ static void judge_hello(near *n, const json_t *hello)
     const char *there = ak_json_text_at(hello, "build");
     int protocol = (int)ak_json_number_at(hello, "protocol");
     ak_relay_build(build);
-    (void)snprintf(n->host, sizeof n->host, "%.60s", host);
-    printable(n->host);
+    ak_plain_copy(n->host, sizeof n->host, host);
     if (protocol != AK_RELAY_PROTOCOL) {
         fail(n, true, true,
              "%s: speaks protocol %d, and this program speaks %d: install the same "
@@ -117,10 +120,12 @@ static void take_hello(near *n, const ak_buf *line)
     json_t *hello = NULL;
     if (ak_json_parse(&hello, line->data, line->length, "hello", NULL) != AK_OK ||
         strcmp(ak_json_text_at(hello, "hello"), "autokernel") != 0) {
+        char banner[BANNER_MAX + 1];
+        ak_plain_copy(banner, sizeof banner, line->data);
         fail(n, true, true,
-             "%s printed \"%.80s\" where the worker should say hello: keep login messages off "
+             "%s printed \"%s\" where the worker should say hello: keep login messages off "
              "standard output",
-             n->name, line->data);
+             n->name, banner);
     } else {
         judge_hello(n, hello);
     }
@@ -157,9 +162,15 @@ static void pass_on(near *n)
     ak_buf_free(&line);
 }
 
+/* Returns whether a launcher that ended so, as ak_proc_ended says, may have left something. */
+static bool is_unclean(const char *how)
+{
+    return strcmp(how, "exit code 0") != 0;
+}
+
 static void explain_end(near *n)
 {
-    char how[128] = "it closed its pipe";
+    char how[128] = "it closed its pipe", words[WORDS_MAX + 1];
     int64_t deadline = ak_clock_ns() + CLOSED_NS;
     for (listen_to_errors(n); !n->deaf && ak_clock_ns() < deadline; listen_to_errors(n)) {
         ak_clock_sleep_ns(AK_MS_NS); /* what the launcher wrote last may not have arrived yet */
@@ -167,15 +178,16 @@ static void explain_end(near *n)
     for (; !ak_proc_ended(how, sizeof how, &n->proc) && ak_clock_ns() < deadline;) {
         ak_clock_sleep_ns(AK_MS_NS);
     }
-    const char *words = last_words(n);
+    n->unclean = is_unclean(how);
+    last_words(words, n);
     if (n->node.broken) {
         fail(n, true, false, "%s: sent a line longer than %u bytes", n->host, AK_LINE_MAX);
     } else if (n->greeted) {
-        fail(n, true, false, "%s: the connection ended (%s)%s%.140s", n->host, how,
-             *words == 0 ? "" : ": ", words);
+        fail(n, true, false, "%s: the connection ended (%s)%s%s", n->host, how,
+             words[0] == 0 ? "" : ": ", words);
     } else {
-        fail(n, true, false, "%s ended before the worker said hello (%s)%s%.160s", n->name, how,
-             *words == 0 ? "; is autokernel there?" : ": ", words);
+        fail(n, true, false, "%s ended before the worker said hello (%s)%s%s", n->name, how,
+             words[0] == 0 ? "; is autokernel there?" : ": ", words);
     }
 }
 
@@ -184,9 +196,10 @@ static void watch(near *n)
     int64_t now = ak_clock_ns();
     if (!n->greeted) {
         if (!n->queues && now - n->begun > AK_RELAY_HELLO * n->beat_ns) {
-            const char *words = last_words(n);
-            fail(n, true, false, "%s: no worker said hello within %lld s%s%.160s", n->name,
-                 (long long)(AK_RELAY_HELLO * n->beat_ns / AK_SECOND_NS), *words == 0 ? "" : ": ",
+            char words[WORDS_MAX + 1];
+            last_words(words, n);
+            fail(n, true, false, "%s: no worker said hello within %lld s%s%s", n->name,
+                 (long long)(AK_RELAY_HELLO * n->beat_ns / AK_SECOND_NS), words[0] == 0 ? "" : ": ",
                  words);
         }
         return;
@@ -200,14 +213,53 @@ static void watch(near *n)
     }
 }
 
+/* Waits until the launcher has ended. Returns false after wait_ns. */
+static bool has_ended(near *n, int64_t wait_ns)
+{
+    char how[128] = "";
+    const int64_t deadline = ak_clock_ns() + wait_ns;
+    if (n->proc.pid <= 0) {
+        return true;
+    }
+    while (!ak_proc_ended(how, sizeof how, &n->proc)) {
+        if (ak_clock_ns() >= deadline) {
+            return false;
+        }
+        ak_clock_sleep_ns(AK_MS_NS / 5);
+    }
+    n->unclean = is_unclean(how);
+    return true;
+}
+
+static void sweep(const near *n)
+{
+    static const char *const everything[] = {"*", NULL};
+    const ak_proc_spec spec = {.argv = n->sweep, .timeout_ns = SWEEP_NS, .passes = everything};
+    ak_proc_result result = {0};
+    if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
+        ak_proc_result_clear(&result);
+    }
+}
+
 static void end_launcher(near *n)
 {
-    ak_proc_hang_up(&n->proc);
-    if (!ak_proc_wait(&n->proc, CLOSED_NS)) {
-        ak_proc_signal(&n->proc, SIGTERM);
-        (void)ak_proc_wait(&n->proc, TERM_NS);
+    static const char bye[] = "{\"bye\":true}";
+    if (n->greeted && n->proc.pid > 0 && ak_relay_waiting(&n->node) == 0) {
+        ak_relay_say(&n->node, bye, sizeof bye - 1);
+        ak_relay_flush(&n->node, BYE_NS);
     }
-    ak_proc_kill(&n->proc);
+    ak_proc_hang_up(&n->proc);
+    if (!has_ended(n, CLOSED_NS)) {
+        ak_proc_signal(&n->proc, SIGTERM);
+        ak_proc_signal(&n->proc, SIGCONT); /* somebody may have stopped it */
+        if (!has_ended(n, TERM_NS)) {
+            ak_proc_kill(&n->proc);
+            n->unclean = true;
+        }
+    }
+    if (n->unclean && n->sweep[0] != NULL) {
+        sweep(n);
+    }
 }
 
 static void report(near *n)
@@ -221,19 +273,21 @@ static void report(near *n)
 int ak_relay_near(int argc, char **argv)
 {
     static const char *const everything[] = {"*", NULL};
-    int64_t ms;
-    if (argc < 6 || !ak_text_int(&ms, argv[3])) {
+    int64_t ms, sweeps;
+    if (argc < 7 || !ak_text_int(&ms, argv[3]) || !ak_text_int(&sweeps, argv[5]) || sweeps < 0 ||
+        sweeps > AK_WORDS_MAX || argc < 7 + (int)sweeps) {
         return 2;
     }
+    char **const words = argv + 6 + sweeps;
     near n = {.beat_ns = ms * AK_MS_NS,
               .queues = strcmp(argv[4], "1") == 0,
-              .name = argv[5],
+              .name = words[0],
               .begun = ak_clock_ns()};
+    memcpy(n.sweep, argv + 6, (size_t)sweeps * sizeof *argv);
     ak_error err = AK_ERROR_INIT;
     ak_relay_open(&n.tuner, AK_PROC_REQUEST_FD, AK_PROC_REPLY_FD);
     ak_relay_open(&n.node, -1, -1);
-    ak_proc_spec spec = {
-        .argv = (const char *const *)(argv + 5), .stdio = true, .passes = everything};
+    ak_proc_spec spec = {.argv = (const char *const *)words, .stdio = true, .passes = everything};
     if (ak_proc_start(&n.proc, &spec, &err) != AK_OK) {
         fail(&n, true, true, "%s", err.text);
         n.deaf = true;

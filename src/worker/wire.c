@@ -146,7 +146,9 @@ ak_status ak_wire_send(int fd, const json_t *message, ak_error *err)
             done += (size_t)wrote;
         } else if (wrote < 0 && errno == EAGAIN) {
             struct pollfd ready = {.fd = fd, .events = POLLOUT};
-            (void)poll(&ready, 1, -1);
+            if (poll(&ready, 1, AK_WIRE_PATIENCE_MS) == 0) {
+                status = ak_fail(err, AK_CRASHED, "the other process reads nothing");
+            }
         } else if (wrote == 0 || errno != EINTR) {
             status = ak_fail(err, AK_CRASHED, "the other process has ended: %s",
                              wrote == 0 ? "nothing could be written" : strerror(errno));

@@ -10,6 +10,9 @@
 #include "base/json.h"
 
 #define AK_LINE_MAX (4u << 20)
+/* A process that reads nothing for this long while a message is written counts as ended. Only one
+   that somebody has stopped does that; its descriptor must be non-blocking. */
+#define AK_WIRE_PATIENCE_MS 30000
 
 /* Collects bytes until a line is complete. */
 typedef struct ak_line_reader {

@@ -9,6 +9,7 @@
  * backend.h) and
  *
  *   worker --link, --stdio       connect the tuner with the workers on another machine (relay.h)
+ *   worker --guard               ends a stopped relay (relay.h)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -575,6 +576,9 @@ int ak_worker_main(int argc, char **argv)
     (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
     (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
     ak_proc_own_program();
+    if (strcmp(argv[2], "--guard") == 0) {
+        return ak_relay_guard(argc, argv);
+    }
     if (strcmp(argv[2], "--link") == 0) {
         return ak_relay_near(argc, argv); /* it outlives the tuner, to end what it has started */
     }

@@ -93,10 +93,52 @@ for _ in $(seq 600); do [ "$(sinfo -h -t idle -o %D)" = 4 ] && break; sleep 0.1;
 
 # A launcher is killed, which srun cannot notice: the silence ends its worker.
 begin
-launcher=$(pgrep -f "srun --nodes=1 --ntasks=1 --job-name=autokernel .*$folder" | head -n 1)
-kill -9 "$launcher" || fail "no launcher"
+launchers() { pgrep -f "^srun --nodes=1 --ntasks=1 --job-name=autokernel.* $folder"; } # the relay's line goes on like it
+kill -9 "$(launchers | head -n 1)" || fail "no launcher"
 wait $tuner || fail "after a killed launcher: $(cat out.log)"
 complete "a killed launcher"
+
+# Everything on the tuner's machine is killed at once: the workers hear nothing and cancel their own jobs.
+begin
+disown $tuner
+kill -9 $tuner $(pgrep -P $tuner -f -- 'worker --link') $(launchers)
+nothing_left "a killed machine of the tuner"
+begin --resume
+wait $tuner || fail "after a killed machine: $(cat out.log)"
+complete "a killed machine of the tuner and --resume"
+
+# A launcher is stopped, and a relay beside the tuner, which is silent from then on.
+begin
+kill -STOP "$(launchers | head -n 1)" || fail "no launcher"
+wait $tuner || fail "after a stopped launcher: $(cat out.log)"
+complete "a stopped launcher"
+begin
+kill -STOP "$(pgrep -P $tuner -f -- 'worker --link' | head -n 1)" || fail "no relay"
+wait $tuner || fail "after a stopped relay: $(cat out.log)"
+complete "a stopped relay"
+
+# A relay on a node is stopped: its worker goes with it.
+begin
+kill -STOP "$(relays | head -n 1)" || fail "no relay on a node"
+wait $tuner || fail "after a stopped relay on a node: $(cat out.log)"
+complete "a stopped relay on a node"
+
+# All nodes are taken, and a launcher is killed whose job waits in the queue: that job goes, too.
+sbatch --quiet --exclusive --nodes=4 --job-name=others --output=/dev/null --wrap 'sleep 1000' || fail "no job of others"
+for _ in $(seq 600); do [ -n "$(squeue -h -t R --name=others)" ] && break; sleep 0.05; done
+"$executable" tune softmax --size 64 --device host --evals 2 --archive run.db --launcher slurm --workers 1 >out.log 2>&1 &
+tuner=$!
+for _ in $(seq 600); do [ -n "$(squeue -h -t PD -o %i)" ] && [ -n "$(launchers)" ] && break; sleep 0.05; done
+waiting=$(squeue -h -t PD -o %i)
+[ -n "$waiting" ] || fail "no job waits: $(cat out.log)"
+kill -9 $(launchers)
+for _ in $(seq 300); do squeue -h -o %i | grep -qx "$waiting" || break; sleep 0.1; done
+squeue -h -o %i | grep -qx "$waiting" && fail "job $waiting waits for nobody"
+kill -INT $tuner
+wait $tuner
+scancel --name=others
+nothing_left "a launcher that was killed in the queue"
+rm -f run.db*
 
 # The tuner is killed; the same command with --resume goes on to the same configurations.
 begin

@@ -204,6 +204,13 @@ static void test_plain_texts(void **state)
     assert_string_equal(screen, "\x1b[1;31mred\x1b[0m\n\t [2J   ]0;t ");
     ak_plain_line(cut);
     assert_string_equal(cut, "\xe2 ");
+    char copy[8];
+    ak_plain_copy(copy, sizeof copy, "f\xfcr\x1b[\xc3\xa4\xc3\xa4");
+    assert_string_equal(copy, "f?r?[\xc3\xa4");
+    ak_plain_copy(copy, sizeof copy, "123456\xc3\xa4"); /* no half character */
+    assert_string_equal(copy, "123456");
+    ak_plain_copy(copy, sizeof copy, "a\xe2\x80\xae\xe2\x80");
+    assert_string_equal(copy, "a???");
     json_t *value = json_string("\xe2\x80\xae\x7f\xc2\x9b\xc3\xa4");
     char *text = NULL;
     assert_int_equal(ak_json_text(&text, value, NULL), AK_OK);

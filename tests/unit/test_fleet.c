@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "launcher/launcher.h"
@@ -61,6 +62,49 @@ static void command(char *out, size_t bytes, const char *text, const char *worke
     for (size_t i = 0; i < words.count; i++) {
         used += (size_t)snprintf(out + used, bytes - used, "|%s", words.at[i]);
     }
+    ak_words_free(&words);
+    ak_launcher_close(&l);
+}
+
+/* A job that may wait in a queue has a name of its own, by which it is cancelled if srun was
+ * killed. */
+static void test_sweep(void **state)
+{
+    (void)state;
+    static const char *const argv[] = {"worker", NULL};
+    ak_error err = AK_ERROR_INIT;
+    ak_launcher l;
+    ak_words words = {.count = 0}, sweep = {.count = 0};
+    assert_int_equal(ak_launcher_open(&l, "slurm", "2", "cuda:0", &err), AK_OK);
+    (void)snprintf(l.run, sizeof l.run, "autokernel-x");
+    assert_int_equal(ak_launcher_command(&words, &l, 1, argv, &err), AK_OK);
+    assert_string_equal(words.at[3], "--job-name=autokernel-x-1");
+    assert_int_equal(l.ops->sweep(&sweep, &l, 1, &err), AK_OK);
+    assert_int_equal(sweep.count, 3);
+    assert_string_equal(sweep.at[0], "scancel");
+    assert_string_equal(sweep.at[2], "--name=autokernel-x-1");
+    ak_words_free(&words);
+    ak_words_free(&sweep);
+    /* a worker of which nobody hears ends its own job, and no allocation of the user */
+    (void)setenv("SLURM_JOB_ID", "7", 1);
+    (void)setenv("SLURM_JOB_NAME", "autokernel-x-1", 1);
+    assert_int_equal(ak_launcher_leave(&words, "autokernel-x", &err), AK_OK);
+    assert_int_equal(words.count, 3);
+    assert_string_equal(words.at[2], "7");
+    ak_words_free(&words);
+    static const char *const others[] = {"autokernel-x", "autokernel-xy-1", "autokernel", "bash"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        (void)setenv("SLURM_JOB_NAME", others[i], 1);
+        assert_int_equal(ak_launcher_leave(&words, "autokernel-x", &err), AK_OK);
+        assert_int_equal(words.count, 0);
+    }
+    (void)unsetenv("SLURM_JOB_NAME");
+    (void)setenv("SLURM_JOB_ID", "7", 1); /* within an allocation a step ends with it */
+    assert_int_equal(ak_launcher_command(&words, &l, 1, argv, &err), AK_OK);
+    assert_string_equal(words.at[3], "--job-name=autokernel");
+    assert_int_equal(l.ops->sweep(&sweep, &l, 1, &err), AK_OK);
+    assert_int_equal(sweep.count, 0);
+    (void)unsetenv("SLURM_JOB_ID");
     ak_words_free(&words);
     ak_launcher_close(&l);
 }
@@ -189,6 +233,13 @@ static const struct {
     const char *name, *before, *after, *reason;
 } lies[] = {
     {"a banner", "echo 'Welcome to node1!'", ":", "printed \"Welcome to node1!\""},
+    {"a banner that is not UTF-8", "printf 'Gr\\374\\337e von \\033[2Jnode1\\n'", ":",
+     "printed \"Gr??e von ?[2Jnode1\""},
+    {"an error that is not UTF-8", "printf 'Zugriff f\\374r Sie verweigert\\n' >&2; exit 5", ":",
+     "(exit code 5): Zugriff f?r Sie verweigert"},
+    {"an error that is cut within a character",
+     "{ printf x; printf '\\303\\251%.0s' $(seq 200); } >&2; exit 6", ":",
+     "(exit code 6): x\303\251"},
     {"half a hello", "printf '{\"hello\": \"auto'; exit 3", ":", "(exit code 3)"},
     {"another program's hello", "echo '{\"hello\": \"world\"}'", ":", "should say hello"},
     {"another protocol", "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 99}'",
@@ -267,6 +318,49 @@ static void test_alone(void **state)
     submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
     assert_int_equal(ak_pool_wait(&result, pool, WAIT_NS, &err), AK_UNAVAILABLE);
     assert_non_null(strstr(err.text, "1 of 2 workers are left, and 2 are needed"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* A worker that this machine cannot even start, here for want of open files, costs only itself. */
+static void test_no_start(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    struct rlimit files, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    int next = dup(0); /* about so many are open; a worker takes three */
+    few = (struct rlimit){.rlim_cur = (rlim_t)next + 16, .rlim_max = files.rlim_max};
+    (void)close(next);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ak_pool *pool = open_pool(task, "cmd:env", "1-16", NULL);
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    ak_result result = wait_one(pool);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    expect_fate(&result, "few files", AK_TRIAL_OK, NULL);
+    ak_result_clear(&result);
+    assert_non_null(strstr(ak_pool_given_up_why(pool), "ulimit -n"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* A machine without the device is named, and so is what it lacks. */
+static void test_no_device(void **state)
+{
+    (void)state;
+    char launcher[2 * AK_PATH_MAX];
+    ak_task *task = fixture_task("N=100");
+    ak_error err = AK_ERROR_INIT;
+    ak_result result;
+    fixture_write("lacks.sh",
+                  "program=$1 beat=$4 folder=$5\n"
+                  "exec \"$program\" worker --stdio \"$beat\" \"$folder\" --device cuda:77\n");
+    (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/lacks.sh", fixture_folder);
+    ak_pool *pool = open_pool(task, launcher, "2", NULL);
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    assert_int_equal(ak_pool_wait(&result, pool, WAIT_NS, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "of host@"));
+    assert_non_null(strstr(err.text, "there is no device host there"));
     ak_pool_close(pool);
     ak_task_close(task);
 }
@@ -464,6 +558,7 @@ static const struct {
     const char *reason;
 } losses[] = {
     {"the relay here is killed", NEAR, SIGKILL, AK_TRIAL_OK, NULL},
+    {"the relay here is stopped", NEAR, SIGSTOP, AK_TRIAL_OK, NULL},
     {"the relay there is killed", FAR, SIGKILL, AK_TRIAL_OK, NULL},
     {"the relay there is told to end", FAR, SIGTERM, AK_TRIAL_OK, NULL},
     {"the relay there is stopped", FAR, SIGSTOP, AK_TRIAL_OK, NULL},
@@ -644,6 +739,38 @@ static void test_cut_off(void **state)
     ak_task_close(task);
 }
 
+/* A relay there that somebody has stopped is ended by its guard, with its worker, also if the
+   program that started it does not. */
+static void test_guard(void **state)
+{
+    (void)state;
+    set_beat("300");
+    char launcher[2 * AK_PATH_MAX], path[2 * AK_PATH_MAX], *text = NULL;
+    fixture_write("leave.sh", "cat | setsid \"$@\" | cat\n"); /* kills nobody, like sshd */
+    (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/leave.sh", fixture_folder);
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_pool(task, launcher, "1", NULL);
+    submit(pool, task, AK_JOB_TRIAL, 10 * AK_SECOND_NS);
+    const ak_pool_device *d = busy_device(pool);
+    /* the shell started three processes; the relay is the one that has children */
+    pid_t shell = child_of(d->worker.proc.pid), far = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)shell, (int)shell);
+    assert_int_equal(ak_fs_read(&text, NULL, path, 200, NULL), AK_OK);
+    for (char *at = text; *at != 0 && far == 0;) {
+        pid_t one = (pid_t)strtol(at, &at, 10);
+        at += strspn(at, " ");
+        far = child_of(one) > 0 ? one : 0;
+    }
+    ak_free(text);
+    pid_t worker = child_of(far);
+    assert_true(worker > 0);
+    (void)kill(far, SIGSTOP);
+    expect_gone(worker);
+    expect_gone(far);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 /* Keys do not travel; the launcher gets what it needs, the worker does not. */
 static void test_secrets(void **state)
 {
@@ -694,10 +821,12 @@ int main(int argc, char **argv)
     set_beat("2000");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),      cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_compile),      cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_alone),        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_losses),       cmocka_unit_test(test_tuner_killed),
-        cmocka_unit_test(test_cut_off),      cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_sweep),        cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_lies),         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_environment),  cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_no_start),     cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_tuner_killed), cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_guard),        cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_home_lost),    cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_take),         cmocka_unit_test(test_travel),
         cmocka_unit_test(test_travel_lines),
