@@ -22,8 +22,9 @@ OTHERS = {"convolution": ("convolution.json", "convolution_milo/A4000.json.gz"),
 if FOLDER:
     RECORDINGS.update({n: (os.path.join(HERE, "spaces", s), os.path.join(FOLDER, r)) for n, (s, r) in OTHERS.items()})
 ARMS = ("hybrid", "llm", "llm-oneshot", "llm:history=0")
-# The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind.
-PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt"}
+# The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind; those
+# that do not say that nothing was gained after a reply that brought a gain.
+PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt"}
 
 def study(name, *options):
     """The arms of a study; of each run in arm["near"] the evaluations to within 1 % of the optimum, None if never."""
