@@ -95,6 +95,10 @@ GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
     (64, 4096, 2048, 1408))]
 SETS["grouped"] = ([("matmul_grouped", s, "", None) for s in GROUPED], "default,torch-eager,torch-loop")
 SETS["grouped-swiglu"] = ([("matmul_grouped", s, "activation=swiglu", None) for s in GROUPED], "default,torch-eager,torch-compile")
+# f32: cuBLASLt has nothing between tf32 and full f32, so that products of splits are compared with full f32
+F32 = mnk([(1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 1024), (4096, 14336, 4096), (1000, 3001, 5001)])
+SETS["f32-splits"] = ([("matmul", s, "precision=" + p, "f32") for p in ("bf16x3", "bf16x6") for s in F32], "default")
+SETS["f32-tf32"] = ([("matmul", s, "precision=tf32", "f32") for s in F32], "default")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
 SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
 SETS["random-second"] = ([("matmul", s, "", None) for s in random_products(SECOND_SEED)], "default")

@@ -2,7 +2,8 @@
  * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, the whole tunable
  * GEMM. Input and output are fp16 or bf16, sums are in fp32. C is row-major, A and B are each in
  * either layout. Input of one byte an element (ELEMENT_BYTES) has scales; that is matmul_fp8.
- * Input and output of four bytes are f32, multiplied as tf32; K must be contiguous in both.
+ * Input and output of four bytes are f32, multiplied as tf32; K must be contiguous in both. With
+ * TERMS, f32 is multiplied as sums of bf16 numbers; C is f32 then, too.
  *
  * A block has one producer warp, which requests tiles of A and B from the tensor copy engine,
  * and one to three consumer warpgroups, which multiply them with wgmma. A ring of `num_stages`
@@ -47,6 +48,9 @@
  *                          copy engine cannot address them; ak_pad, which is launched before, copies
  *                          them to rows of the workspace that it can address
  *   TURN_A, TURN_B         1: f32 whose contiguous direction is not K; ak_pad turns it
+ *   TERMS                  2, 3: A and B are f32, and ak_split (cuda_split.cu), which is launched
+ *                          before, has written each element as the sum of so many bf16 numbers to
+ *                          the workspace, which the products are made of; else 1
  *   DIRECT_STORE           1: C is written by ordinary stores, because the distance of its rows is
  *                          not a multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the previous
@@ -57,7 +61,8 @@
  *   HAS_BETA               1: beta * C_in is added before EPILOGUE; C_in has the layout of C and may
  *                          be C
  *   HAS_RESIDUAL           1: the residual, with the layout of C, is added after EPILOGUE
- *   ELEMENT_BYTES          bytes of an element of A and B: 2 or 4, of C's type; 1: e4m3 or e5m2
+ *   ELEMENT_BYTES          bytes of an element of A and B: 2 or 4, of C's type (2 with TERMS); 1: e4m3
+ *                          or e5m2
  *   SCALES                 factors of A and B: 0 none; 1 one for each; 2 one for each row of A and
  *                          column of C; 3 one for each 128 elements of a row of A and each block of
  *                          128 x 128 of B
@@ -94,13 +99,17 @@
 #ifndef PROMOTE
 #define PROMOTE 0
 #endif
+#ifndef TERMS
+#define TERMS 1
+#endif
 #if SCALES == 1
 #undef HAS_ALPHA
 #define HAS_ALPHA 1
 #endif
+#define RESULT_F32 (ELEMENT_BYTES == 4 || TERMS > 1)
 /* With scales the bias comes after them, and f32 results get it at the end; else it is what the
  * sums begin with. */
-#if (SCALES || ELEMENT_BYTES == 4) && HAS_BIAS
+#if (SCALES || RESULT_F32) && HAS_BIAS
 #define LATE_BIAS 1
 #undef HAS_BIAS
 #define HAS_BIAS 0
@@ -136,6 +145,12 @@
 #define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define LINE        (128 / ELEMENT_BYTES) /* elements of a line of the swizzle */
+/* Products of terms that are computed: those of terms i of A and j of B with i + j < TERMS. Term i
+   is about 2^-9i of the element, so that the others are as small as what the terms leave out. */
+#define PRODUCTS (TERMS * (TERMS + 1) / 2)
+/* Elements of an element of the tensor maps, which have the type of the arguments: of terms, pairs
+   are copied as if they were f32. ak_split writes a zero behind a row of odd length. */
+#define MAP_UNIT (TERMS > 1 ? 2 : 1)
 /* Partial sums are promoted after so many steps of a slot, or so many slots. With one promotion or
    more in a slot, the wgmmas side by side take turns with one set of partial sums. */
 #define PROMOTE_STEPS (PROMOTE && PROMOTE < BLOCK_SIZE_K ? PROMOTE / MMA_K : K_STEPS)
@@ -159,7 +174,7 @@
     (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* pieces of one wgmma's                              \
                                                 accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
-#define C_BYTES      (ELEMENT_BYTES == 4 ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
+#define C_BYTES      (RESULT_F32 ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
 #define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
@@ -171,7 +186,8 @@ static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
 static_assert(ELEMENT_BYTES == 2 || (A_LAYOUT == 0 && B_LAYOUT == 0), "K is contiguous");
 static_assert(SCALES != 3 || PROMOTE == 128, "scales of 128 elements");
 static_assert(SCALES != 3 || SWAP_AB || MMA_N % 64 == 0, "halves of blocks of B");
-static_assert(ELEMENT_BYTES != 4 || DIRECT_STORE, "f32 results are not staged");
+static_assert(!RESULT_F32 || DIRECT_STORE, "f32 results are not staged");
+static_assert(TERMS == 1 || ELEMENT_BYTES == 2, "terms are bf16");
 static_assert(!PROMOTE || (!PING_PONG && !HAS_BIAS), "both consumers multiply, sums begin with 0");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
@@ -190,7 +206,7 @@ static_assert(CLUSTER_K == 1 ||
                   : 0x1000000000000000ull)
 
 /* An element of C. */
-#if ELEMENT_BYTES == 4
+#if RESULT_F32
 typedef float number;
 
 DEVICE float value_of(number x)
@@ -281,7 +297,7 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 {
     const u32 rows = (u32)tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
     const u32 columns = (u32)tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
-    const int slots = tiles_along(s.k, BLOCK_SIZE_K);
+    const int slots = tiles_along(s.k, BLOCK_SIZE_K) * PRODUCTS;
     const int parts = SPLIT_K * CLUSTER_K;
     const u32 tile = (u32)id / SPLIT_K;
     const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
@@ -312,6 +328,36 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     return w;
 }
 
+/* Where the contents of a slot begin: along K, and along M and N, where the terms of A and B lie
+   behind each other, at distances that are multiples of 64. */
+typedef struct origin {
+    int k, m, n;
+} origin;
+
+/* Returns the origin of slot number `slot` of the sums of a tile. Small products come first: the
+   tensor cores cut off what does not fit the sums, so that most is added while these are small. */
+DEVICE origin origin_of(work w, int slot, gemm_sizes s)
+{
+    origin o = {0, w.m0, w.n0};
+    if (TERMS > 1) {
+        const int slots = tiles_along(s.k, BLOCK_SIZE_K);
+        int left = PRODUCTS - 1; /* products after this one */
+#pragma unroll
+        for (int i = 1; i < PRODUCTS; i++) {
+            if (slot >= slots) {
+                slot -= slots;
+                left--;
+            }
+        }
+        const int both = left >= 3 ? 2 : left >= 1 ? 1 : 0; /* the sum of the terms' numbers */
+        const int term_a = left - both * (both + 1) / 2;
+        o.m += term_a * (tiles_along(s.m, 64) * 64);
+        o.n += (both - term_a) * (tiles_along(s.n, 64) * 64);
+    }
+    o.k = slot * BLOCK_SIZE_K;
+    return o;
+}
+
 /* Loads a share of one operand's tile (1/sharers of it) into a slot of all blocks in `mask` or, if
    that is 0, of this block only. If K is contiguous, the boxes are a LINE along K x the share's
    rows. Otherwise they are 64 along the other direction x K; the blocks of 64 are divided among the
@@ -339,9 +385,9 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
 #pragma unroll
     for (int i = 0; i < count; i++) {
         if (multicast) {
-            load_tile_multicast(to, map, full, x, y, policy, mask);
+            load_tile_multicast(to, map, full, x / MAP_UNIT, y, policy, mask);
         } else {
-            load_tile(to, map, full, x, y, policy);
+            load_tile(to, map, full, x / MAP_UNIT, y, policy);
         }
         x += LINE;
         to += step;
@@ -618,6 +664,20 @@ DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
     }
 }
 
+/* How far, in a descriptor's units of 16 bytes, the operands of a step along K are from the slot's
+   first: Y, and X of the j-th of the wgmmas side by side. */
+DEVICE u32 y_step(int step)
+{
+    return (Y_LAYOUT ? step * 2048 : step / 4 * (MMA_N * 128) + step % 4 * 32) >> 4;
+}
+
+DEVICE u32 x_step(int step, int j)
+{
+    return (X_LAYOUT ? j * (BLOCK_SIZE_K * 128) + step * 2048
+                     : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192) >>
+           4;
+}
+
 #if PROMOTE
 /* The factors of the partial sums of 128 elements along K, of one wgmma: of its rows and of its
    columns, in the order of a thread's sums. */
@@ -752,7 +812,7 @@ DEVICE void prefetch_tile(const number *from, int m0, int n0, gemm_sizes s)
     }
 }
 
-#if ELEMENT_BYTES != 4
+#if !RESULT_F32
 /* Loads the elements of C_in or the residual that belong to 16 columns of an accumulator, in its
    order: pairs at (p, q), (p + 8, q), (p, q + 8), (p + 8, q + 8), whose second element is at q + 1.
    Elements beyond the matrix are 0. */
@@ -855,7 +915,7 @@ DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, float scale, i
 #endif
 #endif
 
-#if ELEMENT_BYTES == 4 || (SPLIT_K > 1 && SPLIT_WAIT)
+#if RESULT_F32 || (SPLIT_K > 1 && SPLIT_WAIT)
 /* Applies the epilogue to one element of C, whose index and column are given. */
 DEVICE float finished(float x, addends add, long long at, int column, gemm_sizes s)
 {
@@ -977,7 +1037,7 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, nu
 }
 #endif
 
-#if ELEMENT_BYTES == 4
+#if RESULT_F32
 /* Applies the epilogue to one wgmma's accumulator and stores it in C: lanes that are neighbours
    store 32 neighbouring bytes. p0 and q0 are its first row and column in terms of X and Y. */
 DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, number *c, addends add,
@@ -1344,13 +1404,13 @@ extern "C" __global__ void __launch_bounds__(256)
 /* Prefetches the descriptors and one box of each operand, which also loads the translations of
    their pages. The level 2 cache sees what the previous kernel still writes, so the data may be
    prefetched there. */
-DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, work w)
+DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, work w, gemm_sizes s)
 {
-    const int k = w.first * BLOCK_SIZE_K;
+    const origin o = origin_of(w, w.first, s);
     prefetch_map(map_a);
     prefetch_map(map_b);
-    prefetch_box(map_a, A_LAYOUT ? w.m0 : k, A_LAYOUT ? k : w.m0);
-    prefetch_box(map_b, B_LAYOUT ? w.n0 : k, B_LAYOUT ? k : w.n0);
+    prefetch_box(map_a, (A_LAYOUT ? o.m : o.k) / MAP_UNIT, A_LAYOUT ? o.k : o.m);
+    prefetch_box(map_b, (B_LAYOUT ? o.n : o.k) / MAP_UNIT, B_LAYOUT ? o.k : o.n);
 }
 #endif
 
@@ -1402,7 +1462,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     }
 #if LAUNCH_EARLY == 2
     if (produces && warp == 4 * NUM_CONSUMERS && first_item < items && elect_one()) {
-        prefetch_first(map_a, map_b, work_at(first_item, s, rank));
+        prefetch_first(map_a, map_b, work_at(first_item, s, rank), s);
     }
     __syncwarp();
 #endif
@@ -1434,7 +1494,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             for (int id = first_item; id < items; id += stride) {
                 const work w = work_at(id, s, rank);
                 for (int i = 0; i < w.count; i++) {
-                    const int at_k = (w.first + i) * BLOCK_SIZE_K;
+                    const origin o = origin_of(w, w.first + i, s);
                     const u32 slot = base + r.slot * STAGE_BYTES;
                     const u32 bar = full + 8 * r.slot;
                     if (!together && alone-- == 0) {
@@ -1444,18 +1504,18 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                     barrier_wait(empty + 8 * r.slot, r.parity);
                     barrier_expect(bar, STAGE_BYTES);
                     if (together) {
-                        load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
-                                     CLUSTER_N, cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));
-                        load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
+                        load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k, CLUSTER_N,
+                                     cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));
+                        load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, o.n, o.k,
                                      CLUSTER_M, cm, CLUSTER_M > 1, mask_b, EVICT_POLICY(EVICT_B));
                     } else {
                         for (int j = 0; j < CLUSTER_N; j++) {
-                            load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                            load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k,
                                          CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
                         }
                         for (int j = 0; j < CLUSTER_M; j++) {
-                            load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
-                                         at_k, CLUSTER_M, j, false, 0, EVICT_POLICY(EVICT_B));
+                            load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, o.n,
+                                         o.k, CLUSTER_M, j, false, 0, EVICT_POLICY(EVICT_B));
                         }
                     }
                     ring_next(&r);
@@ -1588,12 +1648,10 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #pragma unroll
                     for (int n = 0; n < PROMOTE_STEPS; n++) {
                         const int step = h * PROMOTE_STEPS + n;
-                        const u32 y = step / 4 * (MMA_N * 128) + step % 4 * 32;
+                        const u64 y = from_y + y_step(step);
 #pragma unroll
                         for (int j = 0; j < PARTIALS; j++) {
-                            const u32 x =
-                                step / 4 * (BLOCK_P * 128) + step % 4 * 32 + (first + j) * 8192;
-                            mma(part[j], from_x + (x >> 4), from_y + (y >> 4), n > 0 || !begins);
+                            mma(part[j], from_x + x_step(step, first + j), y, n > 0 || !begins);
                         }
                     }
                     mma_commit();
@@ -1620,14 +1678,11 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #pragma unroll
                 /* heart: begin */
                 for (int step = 0; step < K_STEPS; step++) {
-                    const u32 y = Y_LAYOUT ? step * 2048 : step / 4 * (MMA_N * 128) + step % 4 * 32;
+                    const u64 y = from_y + y_step(step);
 #pragma unroll
                     for (int j = 0; j < MMAS; j++) {
-                        const u32 x = X_LAYOUT
-                                          ? j * (BLOCK_SIZE_K * 128) + step * 2048
-                                          : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
                         const int add = HAS_BIAS || step > 0 || i > 0;
-                        mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
+                        mma(acc[j], from_x + x_step(step, j), y, add);
                     }
                 }
                 mma_commit();

@@ -25,7 +25,8 @@ tensor_map;
 #endif
 
 /* Elements of A and B have the type of C, or one byte: e4m3 or e5m2. Those of four bytes are f32,
-   of which the tensor cores take the upper 19 bits: tf32. */
+   of which the tensor cores take the upper 19 bits: tf32. If C is f32 and they have two bytes, they
+   are bf16: terms of f32 (cuda_split.cu). */
 #ifndef ELEMENT_BYTES
 #define ELEMENT_BYTES 2
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "archive/archive.h"
+#include "backend/backend.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "measure/ceilings.h"
@@ -88,8 +89,8 @@ const ak_protocol *ak_session_protocol(const ak_session *session)
                : &ak_protocols[AK_PROTOCOL_INTERLEAVED];
 }
 
-/* Builds the key of the ceilings: the dtype and the environment without what affects only compiled
-   code. */
+/* Builds the key of the ceilings: the dtype, how many operations of the task the device does per
+   clock, which options may change, and the environment without what affects only compiled code. */
 static ak_status name_ceilings(char **out, const char *environment, const ak_task *task,
                                ak_error *err)
 {
@@ -99,13 +100,19 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
     json_t *facts = NULL;
     char *text = NULL, hash[AK_ENVIRONMENT_BYTES];
     ak_buf key = AK_BUF(1u << 10);
+    const ak_backend_ops *backend = NULL;
+    AK_TRY(ak_backend_find(&backend, task->backend, err));
+    double rate = backend->flops_per_clock == NULL
+                      ? 0
+                      : backend->flops_per_clock(task->constants, ak_task_operands(task));
     AK_TRY(ak_json_parse(&facts, environment, strlen(environment), "environment", err));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         (void)json_object_del(facts, others[i]);
     }
     AK_TRY(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));
-    ak_buf_print(&key, "%s %s %s", task->backend, ak_dtype_text(ak_task_operands(task)), hash);
+    ak_buf_print(&key, "%s %s %.0f %s", task->backend, ak_dtype_text(ak_task_operands(task)), rate,
+                 hash);
     AK_TRY(ak_buf_take(out, &key, err));
 out:
     ak_buf_free(&key);

@@ -22,3 +22,5 @@ echo "- few outputs: the tolerance is tested at an edge-case size that is not tr
 for kernel in reduce softmax; do
     autokernel check $kernel --size rows=2,cols=9 --device host --configs 0 --quiet | grep 'is right'
 done
+echo "- the host computes each precision of f32 in full"
+autokernel check matmul --config default --size 64 --set precision=bf16x6 --quiet | grep -E -o '.* (is|are) right'

@@ -27,3 +27,6 @@ grep -c 'num_stages=4' out
 echo "-- the implementation says where"
 try list matmul --impl host
 sed -n 1p out
+echo "-- precisions of f32"
+try list matmul --impl cuda_f32 --dtype f32 --device cuda:H200 --set precision=bf16x3
+try list matmul --impl cuda_sm90_split --dtype f32 --device cuda:H200

@@ -79,6 +79,14 @@ static const struct {
     {"matmul", "cuda_sm90_tf32", "f32", "M=17,N=4097,K=1001", "precision=tf32,layout=tt", false},
     {"matmul_act", "cuda_sm90_tf32", "f32", "M=512,N=1000,K=4096",
      "precision=tf32,layout=nt,residual=add,beta=0.5", true},
+    {"matmul", "cuda_sm90_split", "f32", "M=4096,N=4096,K=4096", "precision=bf16x3", true},
+    {"matmul", "cuda_sm90_split", "f32", "M=1000,N=3001,K=5001",
+     "precision=bf16x6,layout=tt,pad_a=1", false},
+    {"matmul", "cuda_sm90_split", "f32", "M=16,N=40,K=8200", "precision=bf16x6", false},
+    {"matmul", "cuda_sm90_split", "f32", "M=700,N=1100,K=900", "precision=bf16x6", true},
+    {"matmul_act", "cuda_sm90_split", "f32", "M=512,N=1000,K=4096",
+     "precision=bf16x3,layout=nt,residual=add,beta=0.5,activation=gelu_erf", true},
+    {"matmul_act", "cuda_sm90_split", "f32", "M=1,N=1,K=1", "precision=bf16x6", false},
     {"matmul_fp8", "cuda_sm90", "bf16", "M=8192,N=8192,K=8192", NULL, true},
     {"matmul_fp8", "cuda_sm90", "f16", "M=64,N=7168,K=16384", "scales=rows", true},
     {"matmul_fp8", "cuda_sm90", "bf16", "M=1,N=1,K=16", "scales=blocks", false},
@@ -110,7 +118,7 @@ static const device *device_of(size_t i)
 static struct {
     char key[256];
     ak_task *task;
-} kept[256];
+} kept[320];
 
 static const char *or_default(const char *text)
 {
@@ -456,16 +464,52 @@ static void test_choice_of_implementation(void **state)
 {
     static const struct {
         const device *on;
-        const char *size, *implementation;
-    } cases[] = {{&devices[0], "M=64,N=64,K=64", "cuda_sm90"},
-                 {&devices[0], "M=64,N=63,K=63", "cuda_sm90"},
-                 {&devices[1], "M=64,N=64,K=64", "cuda_sm80"}};
+        const char *size, *implementation, *dtype, *choices;
+    } cases[] = {{&devices[0], "M=64,N=64,K=64", "cuda_sm90", "bf16", NULL},
+                 {&devices[0], "M=64,N=63,K=63", "cuda_sm90", "bf16", NULL},
+                 {&devices[1], "M=64,N=64,K=64", "cuda_sm80", "bf16", NULL},
+                 {&devices[0], "M=64,N=64,K=64", "cuda_f32", "f32", NULL},
+                 {&devices[0], "M=64,N=64,K=64", "cuda_sm90_tf32", "f32", "precision=tf32"},
+                 {&devices[0], "M=64,N=64,K=64", "cuda_sm90_split", "f32", "precision=bf16x3"},
+                 {&devices[0], "M=64,N=64,K=64", "cuda_sm90_split", "f32", "precision=bf16x6"},
+                 {&devices[1], "M=64,N=64,K=64", "cuda_f32", "f32", "precision=bf16x6"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const ak_task_spec spec = {
-            .kernel = "matmul", .device = "cuda:0", .size = cases[i].size, .dtype = "bf16"};
+        const ak_task_spec spec = {.kernel = "matmul",
+                                   .device = "cuda:0",
+                                   .size = cases[i].size,
+                                   .dtype = cases[i].dtype,
+                                   .choices = cases[i].choices};
         ak_task *task = bind_spec(cases[i].on, &spec);
         assert_string_equal(ak_task_implementation(task), cases[i].implementation);
+    }
+}
+
+/* What the precisions of f32 allow: the less accurate, the larger the error and the more operations
+   that the device can do. */
+static void test_precisions(void **state)
+{
+    static const struct {
+        const char *choices;
+        double parts, at_one, at_large; /* of the rate of bf16; of an element, at K = 1 and 4096 */
+    } cases[] = {{"precision=tf32", 2, 0x1p-10, 0x1p-10},
+                 {"precision=bf16x3", 3, 0x1p-15 + 0x1p-20, 0x1p-15 + 0x1p-14},
+                 {"precision=bf16x6", 6, 0x1p-20, 0x1p-14},
+                 {"precision=full", 16, 0x1p-20, 0x1p-14}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int large = 0; large < 2; large++) {
+            const ak_task_spec spec = {.kernel = "matmul",
+                                       .device = "cuda:0",
+                                       .size = large ? "M=64,N=64,K=4096" : "M=1,N=1,K=1",
+                                       .dtype = "f32",
+                                       .choices = cases[i].choices};
+            const ak_task *task = bind_spec(&devices[0], &spec);
+            const double allowed = large ? cases[i].at_large : cases[i].at_one;
+            const double rate = ak_cuda_flops_per_clock(task->constants, AK_DTYPE_F32);
+            assert_true(task->shape.relative == allowed);
+            assert_true(rate == 132 * 4096 / cases[i].parts);
+        }
     }
 }
 
@@ -613,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_starts_for_every_size),
         cmocka_unit_test(test_starts_of_rows_are_defaults),
         cmocka_unit_test(test_choice_of_implementation),
+        cmocka_unit_test(test_precisions),
     };
     const struct CMUnitTest compiled[] = {
         cmocka_unit_test(test_defaults_compile_without_spills),

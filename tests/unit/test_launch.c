@@ -17,7 +17,8 @@
 #include "backend/launch/contents.h"
 #include "backend/launch/launch.h"
 
-static ak_task *bind_task(const char *kernel, const char *size, const char *choices)
+static ak_task *bind_dtype(const char *kernel, const char *dtype, const char *size,
+                           const char *choices)
 {
     static const struct {
         const char *name;
@@ -33,13 +34,18 @@ static ak_task *bind_task(const char *kernel, const char *size, const char *choi
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         assert_int_equal(ak_scope_set_int(scope, facts[i].name, facts[i].value, NULL), AK_OK);
     }
-    ak_task_spec spec = {.kernel = kernel, .size = size, .choices = choices};
+    ak_task_spec spec = {.kernel = kernel, .dtype = dtype, .size = size, .choices = choices};
     ak_device_facts device = {.backend = "cuda", .device = "cuda:0", .facts = scope};
     if (ak_task_bind(&task, &spec, &device, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     ak_scope_free(scope);
     return task;
+}
+
+static ak_task *bind_task(const char *kernel, const char *size, const char *choices)
+{
+    return bind_dtype(kernel, NULL, size, choices);
 }
 
 static ak_status as_told(int64_t *out, void *context, const ak_launch_kernel *kernel, ak_error *err)
@@ -165,6 +171,42 @@ static void test_gemm_of_odd_rows(void **state)
     launch(plan, task, "", 132);
     assert_int_equal(plan->count, 2);
     assert_true(k->maps[0].in_workspace && !k->maps[1].in_workspace && k->maps[2].used);
+    ak_task_close(task);
+    ak_free(plan);
+}
+
+/* f32 as three bf16 numbers, behind the sums: A turned, a row of it has all terms of M; B as it is,
+   the rows of a term are below those of the term before. Pairs of terms are copied as f32. */
+static void test_gemm_of_terms(void **state)
+{
+    ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+    ak_config config;
+    size_t bytes = 0;
+    int threads = 0;
+    (void)state;
+    ak_task *task =
+        bind_dtype("matmul", "f32", "M=1001,N=3001,K=5001", "precision=bf16x6,layout=tt,pad_a=3");
+    launch(plan, task, "", 66);
+    assert_int_equal(plan->count, 2);
+    const ak_launch_kernel *split = &plan->kernels[0], *k = &plan->kernels[1];
+    const int64_t of_a = 3 * 1024 * 5056 * 2, of_b = 3 * 3008 * 5056 * 2;
+    assert_string_equal(split->name, "ak_split");
+    assert_int_equal(split->passes[4].integer, split->passes[3].integer + of_a);
+    assert_int_equal(split->passes[5].integer, 5001);
+    assert_int_equal(split->passes[7].integer, 1004);
+    assert_true(k->maps[0].in_workspace && k->maps[1].in_workspace && !k->maps[2].used);
+    assert_int_equal(k->maps[0].size[0], 3 * 1024 / 2);
+    assert_int_equal(k->maps[0].size[1], 5001);
+    assert_int_equal(k->maps[0].stride[0], 3 * 1024 * 2);
+    assert_int_equal(k->maps[0].box[0], 32);
+    assert_int_equal(k->maps[1].offset, split->passes[4].integer);
+    assert_int_equal(k->maps[1].size[0], 2501);
+    assert_int_equal(k->maps[1].size[1], 3 * 3008);
+    assert_int_equal(k->maps[1].stride[0], 5056 * 2);
+    assert_int_equal(k->passes[10].integer, 5001);
+    ak_space_default(&config, ak_task_space(task));
+    assert_int_equal(ak_task_workspace(&bytes, &threads, task, &task->shape, &config, NULL), AK_OK);
+    assert_int_equal(bytes, split->passes[3].integer + of_a + of_b);
     ak_task_close(task);
     ak_free(plan);
 }
@@ -478,11 +520,9 @@ static void test_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_gemm_of_odd_rows),
-        cmocka_unit_test(test_sizes_that_do_not_fit),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_good_ones_are_in_the_space),
+        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_gemm_of_odd_rows),
+        cmocka_unit_test(test_gemm_of_terms), cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_mistakes),      cmocka_unit_test(test_good_ones_are_in_the_space),
         cmocka_unit_test(test_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,11 +138,16 @@ typedef struct rate_case {
     double flops; /* operations of one block in one turn */
 } rate_case;
 
-static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
+static int64_t capability_of(const ak_device *device)
 {
     ak_value value;
     bool known = ak_scope_get(&value, device->task->constants, "compute_capability");
-    int64_t capability = known && value.type == AK_VALUE_INT ? value.as.integer : 0;
+    return known && value.type == AK_VALUE_INT ? value.as.integer : 0;
+}
+
+static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
+{
+    int64_t capability = capability_of(device);
     bool tf32 = capability == 90 && ak_cuda_is_tf32(device->task->constants, dtype);
     if (dtype == AK_DTYPE_F32 && !tf32) { /* each of 256 threads executes 64 multiply-adds */
         *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
@@ -171,13 +176,11 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
     enum { WGMMA_OPTIONS = sizeof wgmma / sizeof wgmma[0] };
     const char *options[OPTIONS_MAX];
     char type[32], bytes[32], architecture[64];
-    ak_value value = {.type = AK_VALUE_INT};
     size_t count = 0;
     (void)snprintf(bytes, sizeof bytes, "-DELEMENT_BYTES=%zu", ak_dtype_bytes(dtype));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(dtype));
-    (void)ak_scope_get(&value, device->task->constants, "compute_capability");
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)value.as.integer);
+                   (long long)capability_of(device));
     options[count++] = "-DRATE=1";
     options[count++] = bytes;
     options[count++] = type;
@@ -228,14 +231,18 @@ ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, 
     ak_ceilings *known = &device->ceilings;
     rate_case what;
     void *module = NULL;
+    int products =
+        capability_of(device) == 90 ? ak_cuda_split_products(device->task->constants, dtype) : 0;
     (void)err;
+    dtype = products > 0 ? AK_DTYPE_BF16 : dtype;
     if (!known->measured) {
         known->copy_gbs = copy_rate(device) / 1e9;
         known->triad_gbs = known->copy_gbs;
         known->read_gbs = known->copy_gbs;
         if (case_for(&what, device, dtype) &&
             load_rate(&module, device, &what, dtype, NULL) == AK_OK) {
-            known->peak_tflops = arithmetic_rate(device, &what, module) / 1e12;
+            known->peak_tflops =
+                arithmetic_rate(device, &what, module) / 1e12 / (products > 0 ? products : 1);
             (void)device->cuda->module_unload(module);
         }
         known->measured = true;

@@ -65,11 +65,21 @@ static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
     return 0;
 }
 
-bool ak_cuda_is_tf32(const ak_scope *of, ak_dtype dtype)
+static bool precision_is(const ak_scope *of, ak_dtype dtype, const char *name)
 {
     ak_value value;
     return dtype == AK_DTYPE_F32 && ak_scope_get(&value, of, "precision") &&
-           value.type == AK_VALUE_STRING && strcmp(value.as.string, "tf32") == 0;
+           value.type == AK_VALUE_STRING && strcmp(value.as.string, name) == 0;
+}
+
+bool ak_cuda_is_tf32(const ak_scope *of, ak_dtype dtype)
+{
+    return precision_is(of, dtype, "tf32");
+}
+
+int ak_cuda_split_products(const ak_scope *of, ak_dtype dtype)
+{
+    return precision_is(of, dtype, "bf16x3") ? 3 : precision_is(of, dtype, "bf16x6") ? 6 : 0;
 }
 
 static double whole(const ak_scope *of, const char *name)
@@ -82,8 +92,9 @@ static double whole(const ak_scope *of, const char *name)
 double ak_cuda_flops_per_clock(const ak_scope *of, ak_dtype dtype)
 {
     int64_t capability = (int64_t)whole(of, "compute_capability");
-    double each = ak_cuda_is_tf32(of, dtype) /* on tensor cores half of those of 16 bits */
-                      ? of_multiprocessor(capability, AK_DTYPE_BF16) / 2
-                      : of_multiprocessor(capability, dtype);
+    int products = ak_cuda_is_tf32(of, dtype) ? 2 /* on tensor cores half of those of 16 bits */
+                                              : ak_cuda_split_products(of, dtype);
+    double each = products > 0 ? of_multiprocessor(capability, AK_DTYPE_BF16) / products
+                               : of_multiprocessor(capability, dtype);
     return each * whole(of, "sm_count");
 }
