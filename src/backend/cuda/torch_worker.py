@@ -55,7 +55,7 @@ def activation(name):
 def plain(choices, known):
     """Returns the options, or fails if one asks for something that is not implemented here."""
     for name, value in choices.items():
-        if name not in known and value not in ("none", "nn", "0", "1"):
+        if name not in known and value not in ("none", "nn", "dtype", "0", "1"):
             raise ValueError("%s=%s is not implemented for PyTorch" % (name, value))
     return choices
 
