@@ -48,8 +48,8 @@ struct ak_task {
     ak_shape shape;
     ak_dtype dtype;
     ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */
-    int choice[AK_CHOICES_MAX];    /* index of each text option's value; 0 for numbers */
-    double number[AK_CHOICES_MAX]; /* value of each numeric option; 0 for texts */
+    int choice[AK_CHOICES_MAX];              /* index of each text option's value; 0 for numbers */
+    double number[AK_CHOICES_MAX];           /* value of each numeric option; 0 for texts */
     bool allow_numerics;
     bool kept;                /* as in ak_task_spec */
     char *fix;                /* as in ak_task_spec; NULL: nothing is fixed */

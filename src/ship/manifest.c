@@ -108,8 +108,7 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
                : ak_expr_bool(&unused, a->unused, at->task->constants, at->where, err));
     bool good =
         ak_json_set_text(object, "name", a->name) &&
-        ak_json_set_text(object, "dtype",
-                         ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
+        ak_json_set_text(object, "dtype", ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
         ak_json_set_text(object, "access", access[a->access]) &&
         ak_json_set(object, "shape", json_incref(shape)) &&
         ak_json_set(object, "extents", json_incref(texts)) &&
@@ -266,7 +265,8 @@ static json_t *measured_of(const ak_bundle_build *b)
                ak_json_set(one, "workspace_bytes", json_integer((json_int_t)c->workspace_bytes)) &&
                ak_json_set(one, "threads", json_integer(c->threads)) &&
                ak_json_set(one, "relative", json_real(c->task->shape.own_relative[output])) &&
-               ak_json_set(one, "rms", json_real(c->task->shape.own_rms[output])) && set_evidence(one, b, c);
+               ak_json_set(one, "rms", json_real(c->task->shape.own_rms[output])) &&
+               set_evidence(one, b, c);
         json_decref(size);
         good = append(list, one, good);
     }

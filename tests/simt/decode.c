@@ -26,8 +26,8 @@ static struct call {
 
 static void call_kernel(void)
 {
-    ak_kernel(c.q, c.k, c.v, c.lengths, c.table, c.scale_k, c.scale_v, c.out, c.workspace, c.batch, c.queries,
-              c.heads / c.kv_heads, c.kv_heads, c.keys, c.pages,
+    ak_kernel(c.q, c.k, c.v, c.lengths, c.table, c.scale_k, c.scale_v, c.out, c.workspace, c.batch,
+              c.queries, c.heads / c.kv_heads, c.kv_heads, c.keys, c.pages,
               (c.queries * (c.heads / c.kv_heads) + ROWS - 1) / ROWS, 0.125f);
 }
 

@@ -21,14 +21,16 @@ typedef unsigned char kv_number;
 #else
 typedef u16 kv_number;
 #endif
-static kv_number k[BATCH * PAGES * EXTENT * KV_HEADS * DIM], v[BATCH * PAGES * EXTENT * KV_HEADS * DIM];
+static kv_number k[BATCH * PAGES * EXTENT * KV_HEADS * DIM],
+    v[BATCH * PAGES * EXTENT * KV_HEADS * DIM];
 static const float scale_k[KV_HEADS] = {0.5F, 1.5F}, scale_v[KV_HEADS] = {3, 0.25F};
 static int length[BATCH] = {ROOM, 1, 33}, table[BATCH * PAGES];
 static double o[BATCH * QUERIES * HEADS * DIM];
 
 static void call_reference(void)
 {
-    ak_reference(q, k, v, length, table, scale_k, scale_v, o, BATCH, QUERIES, HEADS, KV_HEADS, ROOM, DIM);
+    ak_reference(q, k, v, length, table, scale_k, scale_v, o, BATCH, QUERIES, HEADS, KV_HEADS, ROOM,
+                 DIM);
 }
 
 static void fill(u16 *x, size_t count)

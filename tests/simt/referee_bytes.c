@@ -1,7 +1,7 @@
 /*
- * referee_bytes.c: compares outputs of 8-bit floats with ak_examine of cuda_referee.cu on the CPU. All
- * numbers are results, the largest too, although they differ from poison in the last bits only; a
- * row's end and what is written behind it are seen. See simt.h and cases.txt.
+ * referee_bytes.c: compares outputs of 8-bit floats with ak_examine of cuda_referee.cu on the CPU.
+ * All numbers are results, the largest too, although they differ from poison in the last bits only;
+ * a row's end and what is written behind it are seen. See simt.h and cases.txt.
  */
 #include "referee_bits.h"
 
@@ -31,8 +31,8 @@ static void call_paint(void)
 
 static void call_examine(void)
 {
-    ak_examine(y, masked, LINES, ROW, PITCH, KIND, 0x7F, key, 0.0, 0.0, gaps.key, gaps.keep, gaps.set,
-               &found);
+    ak_examine(y, masked, LINES, ROW, PITCH, KIND, 0x7F, key, 0.0, 0.0, gaps.key, gaps.keep,
+               gaps.set, &found);
 }
 
 static int expect(const char *what, u64 bad, u64 unwritten, u64 strays)

@@ -529,15 +529,23 @@ static void test_tolerances_know_their_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),        cmocka_unit_test(test_tolerances_know_their_sums),
-        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_spec_faults),
-        cmocka_unit_test(test_shape),           cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_tolerances_know_their_sums),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_spec_faults),
+        cmocka_unit_test(test_shape),
+        cmocka_unit_test(test_fill),
         cmocka_unit_test(test_dtypes_by_option),
-        cmocka_unit_test(test_workspace),       cmocka_unit_test(test_options),
-        cmocka_unit_test(test_json_round_trip), cmocka_unit_test(test_json_faults),
-        cmocka_unit_test(test_source_hash),     cmocka_unit_test(test_t1),
-        cmocka_unit_test(test_facts_may_end),   cmocka_unit_test(test_fact_collision),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_json_round_trip),
+        cmocka_unit_test(test_json_faults),
+        cmocka_unit_test(test_source_hash),
+        cmocka_unit_test(test_t1),
+        cmocka_unit_test(test_facts_may_end),
+        cmocka_unit_test(test_fact_collision),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
