@@ -514,7 +514,8 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
-    const void *addend = c; /* not read if beta is 0 */
+    /* Not read if beta is 0; the library wants none where its type is not that of C. */
+    const void *addend = t.type_c == t.type ? c : NULL;
     if (t.addend != SIZE_MAX) {
         addend = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.addend);
     }
