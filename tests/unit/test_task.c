@@ -210,6 +210,10 @@ static void test_dtypes_by_option(void **state)
     assert_int_equal(ak_task_operands(task), AK_DTYPE_E5M2);
     ak_task_close(task);
     ak_task_close(plain);
+    task = bind_good(&(ak_task_spec){.kernel = "attention_decode", .choices = "kv=e4m3"});
+    assert_int_equal(ak_task_argument_dtype(task, 1), AK_DTYPE_E4M3);
+    assert_int_equal(ak_task_operands(task), AK_DTYPE_F32);
+    ak_task_close(task);
 }
 
 static void test_workspace(void **state)
