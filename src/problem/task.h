@@ -126,8 +126,9 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */
 ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
-/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it is an
-   8-bit float, else the task's. Attention to keys of 8 bits computes in the type of its queries. */
+/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it is
+   an 8-bit float, else the task's. Attention to keys of 8 bits computes in the type of its queries.
+ */
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Returns the file name of a path, for messages that are kept with a trial: a whole path would
