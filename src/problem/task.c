@@ -106,15 +106,19 @@ int64_t ak_task_fact(const ak_task *task, const char *name)
     return known ? value.as.integer : 0;
 }
 
+ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i)
+{
+    const ak_argument_spec *argument = &task->problem->arguments[i];
+    return argument->dtype_follows        ? task->dtype
+           : argument->dtype_text != NULL ? task->chosen_dtype[i]
+                                          : argument->dtype;
+}
+
 ak_dtype ak_task_operands(const ak_task *task)
 {
-    for (size_t i = 0; i < task->problem->argument_count; i++) {
-        const ak_argument_spec *argument = &task->problem->arguments[i];
-        if (!argument->dtype_follows && ak_dtype_bytes(argument->dtype) == 1) {
-            return argument->dtype;
-        }
-    }
-    return task->dtype;
+    const bool has = task->problem->argument_count > 0;
+    const ak_dtype first = has ? ak_task_argument_dtype(task, 0) : task->dtype;
+    return ak_dtype_bytes(first) == 1 ? first : task->dtype;
 }
 
 const char *ak_task_dtype(const ak_task *task)

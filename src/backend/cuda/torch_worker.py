@@ -55,7 +55,7 @@ def activation(name):
 def plain(choices, known):
     """Returns the options, or fails if one asks for something that is not implemented here."""
     for name, value in choices.items():
-        if name not in known and value not in ("none", "nn", "0", "1"):
+        if name not in known and value not in ("none", "nn", "dtype", "0", "1"):
             raise ValueError("%s=%s is not implemented for PyTorch" % (name, value))
     return choices
 
@@ -105,6 +105,8 @@ def scaled_product(size, choices, way, dtype):
               "scale_a": {"tensor": (1, 1), "rows": (m, 1), "blocks": (along, m)}[scales],
               "scale_b": {"tensor": (1, 1), "rows": (1, n), "blocks": (across, along)}[scales]}
 
+    if choices.get("c_type", "dtype") != "dtype":
+        raise ValueError("torch._scaled_mm ignores scale_result")  # seen with PyTorch 2.11
     if choices.get("bias", "none") == "add":
         shapes["bias"] = (n,)
 
