@@ -1,12 +1,46 @@
 /* attention, reference on a device: computes what reference.c does, one block for each row of O. */
 
-DEVICE i64 row_at(i64 sequence, i64 head, i64 row, i64 heads, i64 rows, i64 columns)
+/* Returns where a row starts, in arrays with so many heads and rows. */
+DEVICE i64 row_at(i64 array, i64 head, i64 row, i64 heads, i64 rows, i64 columns)
 {
 #if layout_is_nhd
-    return ((sequence * rows + row) * heads + head) * columns;
+    return ((array * rows + row) * heads + head) * columns;
 #else
-    return ((sequence * heads + head) * rows + row) * columns;
+    return ((array * heads + head) * rows + row) * columns;
 #endif
+}
+
+/* The rows of a sequence: `queries` of Q and O, `keys` of K and V, from the first of an array on.
+   Packed sequences are all in array 0. */
+typedef struct rows {
+    i64 of, first_query, queries, first_key, keys;
+} rows;
+
+/* Finds the sequence that row `row` of array `array` of Q belongs to. */
+DEVICE rows rows_of(i64 array, i64 row, const int *query_offsets, const int *key_offsets, i64 batch,
+                    i64 queries, i64 keys)
+{
+#if sequences_is_packed
+    i64 low = 0, high = batch; /* query_offsets[low] <= row < query_offsets[high] */
+    while (high - low > 1) {
+        const i64 middle = (low + high) / 2;
+        if (query_offsets[middle] <= row) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (void)array;
+    const rows r = {0, query_offsets[low], query_offsets[low + 1] - query_offsets[low],
+                    key_offsets[low], key_offsets[low + 1] - key_offsets[low]};
+#else
+    (void)row;
+    (void)query_offsets;
+    (void)key_offsets;
+    (void)batch;
+    const rows r = {array, 0, queries, 0, keys};
+#endif
+    return r;
 }
 
 DEVICE double score(const void *q, i64 at, const void *k, i64 from, i64 columns)
@@ -20,23 +54,31 @@ DEVICE double score(const void *q, i64 at, const void *k, i64 from, i64 columns)
     return choice_soft_cap == 0 ? dot : choice_soft_cap * tanh(dot / choice_soft_cap);
 }
 
-KERNEL ak_reference(const void *q, const void *k, const void *v, double *o, double *lse, i64 batch,
-                    i64 heads, i64 kv_heads, i64 queries, i64 keys, i64 head_dim)
+KERNEL ak_reference(const void *q, const void *k, const void *v, double *o, double *lse,
+                    const void *query_offsets, const void *key_offsets, i64 batch, i64 heads,
+                    i64 kv_heads, i64 queries, i64 keys, i64 head_dim)
 {
     double *weights = (double *)dynamic_shared() + THREADS; /* after the words of block_sum */
-    for (i64 row = blockIdx.x; row < batch * heads * queries; row += gridDim.x) {
+#if sequences_is_packed
+    const i64 arrays = 1;
+#else
+    const i64 arrays = batch;
+#endif
+    for (i64 row = blockIdx.x; row < arrays * heads * queries; row += gridDim.x) {
         const i64 query = row % queries, head = row / queries % heads;
-        const i64 sequence = row / queries / heads, of = head * kv_heads / heads;
-        const i64 at = row_at(sequence, head, query, heads, queries, head_dim);
-        i64 begin = 0, end = keys;
+        const i64 of = head * kv_heads / heads;
+        const rows r = rows_of(row / queries / heads, query, (const int *)query_offsets,
+                               (const int *)key_offsets, batch, queries, keys);
+        const i64 at = row_at(r.of, head, query, heads, queries, head_dim);
+        i64 begin = r.first_key, end = begin + r.keys;
 #if mask_is_causal
-        const i64 window = (i64)choice_window, own = query + keys - queries;
-        end = own < 0 ? 0 : own + 1;
-        begin = window > 0 && own >= window ? own - window + 1 : 0;
+        const i64 window = (i64)choice_window, own = query - r.first_query + r.keys - r.queries;
+        end = own < 0 ? begin : begin + own + 1;
+        begin += window > 0 && own >= window ? own - window + 1 : 0;
 #endif
         double max = -INFINITE, sum = 0;
         for (i64 j = begin + threadIdx.x; j < end; j += THREADS) {
-            const i64 from = row_at(sequence, of, j, kv_heads, keys, head_dim);
+            const i64 from = row_at(r.of, of, j, kv_heads, keys, head_dim);
             const double x = score(q, at, k, from, head_dim);
             max = x > max ? x : max;
         }
@@ -47,7 +89,7 @@ KERNEL ak_reference(const void *q, const void *k, const void *v, double *o, doub
         for (i64 first = begin; first < end; first += THREADS) {
             const i64 key = first + threadIdx.x;
             const i64 from =
-                row_at(sequence, of, key < end ? key : first, kv_heads, keys, head_dim);
+                row_at(r.of, of, key < end ? key : first, kv_heads, keys, head_dim);
             block_sync(); /* the previous weights have been read */
             weights[threadIdx.x] = key < end ? exp(score(q, at, k, from, head_dim) - max) : 0;
             sum += weights[threadIdx.x];
@@ -56,7 +98,7 @@ KERNEL ak_reference(const void *q, const void *k, const void *v, double *o, doub
                 double part = 0;
                 for (i64 j = 0; j < THREADS && first + j < end; j++) {
                     part += weights[j] *
-                            value(v, row_at(sequence, of, first + j, kv_heads, keys, head_dim) + d);
+                            value(v, row_at(r.of, of, first + j, kv_heads, keys, head_dim) + d);
                 }
                 o[at + d] += part;
             }
