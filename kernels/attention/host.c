@@ -1,11 +1,11 @@
 /*
  * host.c: attention in single precision.
  *
- * An item is a tile of TILE_QUERIES queries of a head of a sequence. The threads take items in turn, with causal
- * masks those with the most keys first. For each chunk of KEYS keys an item's scores are computed,
- * ROWS rows and DOTS keys at a time, turned into weights, and the weighted rows of V added, ROWS
- * rows and COLUMNS vectors at a time with the sums in registers. Sums are relative to the largest
- * score so far.
+ * An item is a tile of TILE_QUERIES queries of a head of a sequence. The threads take items in
+ * turn, with causal masks those with the most keys first. For each chunk of KEYS keys an item's
+ * scores are computed, ROWS rows and DOTS keys at a time, turned into weights, and the weighted
+ * rows of V added, ROWS rows and COLUMNS vectors at a time with the sums in registers. Sums are
+ * relative to the largest score so far.
  */
 enum { BATCH, HEADS, KV_HEADS, QUERIES, ALL_KEYS, HEAD_DIM };
 enum { MASK, LAYOUT, WINDOW, SCALE, SOFT_CAP, SEQUENCES };
@@ -39,9 +39,8 @@ static int64_t row_at(const attention *a, int64_t array, int64_t head, int64_t r
 
 static int64_t query_at(const attention *a, const item *t, int64_t i)
 {
-    return row_at(a, t->array, t->head,
-                  t->first_query + t->first + (i < t->rows ? i : t->rows - 1), a->heads,
-                  a->queries);
+    return row_at(a, t->array, t->head, t->first_query + t->first + (i < t->rows ? i : t->rows - 1),
+                  a->heads, a->queries);
 }
 
 /* Stores where `count` keys' rows start; where there are no more keys, the last is repeated. */
@@ -107,8 +106,8 @@ static void add_chunk(const attention *a, const item *t, int64_t first, int64_t 
 
 static void write_item(const attention *a, const item *t)
 {
-    float *lse = (float *)a->call->arg[LSE] + (t->array * a->heads + t->head) * a->queries +
-                 t->first_query;
+    float *lse =
+        (float *)a->call->arg[LSE] + (t->array * a->heads + t->head) * a->queries + t->first_query;
     for (int64_t i = 0; i < t->rows; ++i) {
         float *to = (float *)a->call->arg[O] + query_at(a, t, i);
         const float sum = t->stats[2 * i + 1], one = sum > 0 ? 1 / sum : 0;

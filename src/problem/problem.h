@@ -95,8 +95,8 @@ typedef struct ak_argument_spec {
     const char *unused;
     ak_fill_kind fill;
     /* The numbers of uniform(a, b), normal(mean, deviation), constant(a), spread(a, b), cuts(a, b)
-       or offsets(a, b): expressions over the sizes and problem options (NULL: not needed), and their
-       values at the default sizes. */
+       or offsets(a, b): expressions over the sizes and problem options (NULL: not needed), and
+       their values at the default sizes. */
     const char *fill_text[2];
     double fill_a, fill_b;
     const char *fill_file; /* path, for AK_FILL_FILE */

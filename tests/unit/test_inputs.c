@@ -410,7 +410,8 @@ static void test_offsets(void **state)
     static const size_t counts[] = {1, 2, 3, 10, COUNT};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         const size_t count = counts[c], parts = count - 1;
-        const double unit = parts > 1 ? 6 : 9, all = parts > 1 ? 3.0 * (double)(parts * (parts - 1)) : 9;
+        const double unit = parts > 1 ? 6 : 9,
+                     all = parts > 1 ? 3.0 * (double)(parts * (parts - 1)) : 9;
         const ak_fill spec = {.kind = AK_FILL_OFFSETS, .a = 4, .b = 4 + all, .elements = count};
         const ak_fill twice = {.kind = AK_FILL_OFFSETS, .a = 0, .b = 2 * all, .elements = count};
         static unsigned char seen[COUNT];
@@ -468,7 +469,8 @@ int main(void)
         cmocka_unit_test(test_constant),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_spread_ends),
-        cmocka_unit_test(test_cuts), cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),

@@ -196,8 +196,10 @@ def attention_decode(size, choices, way):
 
 def attention(size, choices, way):
     """PyTorch's call gives only O; a function gives LSE, which is computed once and not timed."""
-    choices = plain(choices, ("mask", "layout"))
+    choices = plain(choices, ("mask", "layout", "sequences"))
     causal, adjoin = choices["mask"] == "causal", choices.get("layout", "hnd") == "hnd"
+    if choices.get("sequences", "equal") == "packed":
+        return packed_attention(size, causal, adjoin, way)
     if causal and size["queries"] != size["keys"]:
         raise ValueError("for PyTorch mask=causal is implemented for as many queries as keys only")
     batch, dim = size["batch"], size["head_dim"]
@@ -217,6 +219,36 @@ def attention(size, choices, way):
 
     shapes = {"Q": q_shape, "K": kv_shape, "V": kv_shape}
     return with_backend(run, way), shapes, "O", q_shape, ("LSE", (batch, *rows[0]), log_sums)
+
+
+def packed_attention(size, causal, adjoin, way):
+    """Calls what torch.nn.attention.varlen calls, whose parameters changed from version to version. The host must know
+    the longest sequences."""
+    if way == "compile" or (way == "cudnn" and causal and size["queries"] != size["keys"]):
+        raise ValueError("for PyTorch this is not implemented with sequences=packed")
+    dim, known = size["head_dim"], []
+    rows = [(size["heads"], size["queries"]), (size["kv_heads"], size["keys"])]
+    q_shape, kv_shape = [(h, n, dim) if adjoin else (n, h, dim) for h, n in rows]
+
+    def call(q, k, v, *offsets):
+        if not torch.cuda.is_current_stream_capturing():
+            known[:] = [int(of.diff().max()) for of in offsets]
+        q, k, v = (x.transpose(0, 1) if adjoin else x for x in (q, k, v))
+        if way == "cudnn":
+            return torch.ops.aten._cudnn_attention_forward(q, k, v, None, *offsets, *known, True, 0.0, causal, False)
+        return torch.ops.aten._flash_attention_forward(q, k, v, *offsets, *known, 0.0, causal, False)
+
+    def run(*given):
+        o = call(*given)[0]
+        return o.transpose(0, 1) if adjoin else o
+
+    def log_sums(*given):
+        sums = call(*given)[1].reshape(size["heads"], -1)
+        return sums.masked_fill(sums == float("inf"), -float("inf"))  # where there are no keys
+
+    shapes = {"Q": q_shape, "K": kv_shape, "V": kv_shape,
+              "query_offsets": (size["batch"] + 1,), "key_offsets": (size["batch"] + 1,)}
+    return run, shapes, "O", q_shape, ("LSE", rows[0], log_sums)
 
 
 def with_backend(run, way):
