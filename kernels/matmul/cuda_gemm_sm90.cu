@@ -1,7 +1,8 @@
 /*
  * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, the whole tunable
  * GEMM. Input and output are fp16 or bf16, sums are in fp32. C is row-major, A and B are each in
- * either layout. Input of one byte an element (ELEMENT_BYTES) has scales; that is matmul_fp8.
+ * either layout. Input of one byte an element (ELEMENT_BYTES) has scales; that is matmul_fp8, whose
+ * output may be e4m3, too.
  * Input and output of four bytes are f32, multiplied as tf32; K must be contiguous in both.
  *
  * A block has one producer warp, which requests tiles of A and B from the tensor copy engine,
@@ -58,6 +59,7 @@
  *                          be C
  *   HAS_RESIDUAL           1: the residual, with the layout of C, is added after EPILOGUE
  *   ELEMENT_BYTES          bytes of an element of A and B: 2 or 4, of C's type; 1: e4m3 or e5m2
+ *   c_type_is_e4m3          1: C is e4m3, multiplied by *scale_c before it is rounded
  *   SCALES                 factors of A and B: 0 none; 1 one for each; 2 one for each row of A and
  *                          column of C; 3 one for each 128 elements of a row of A and each block of
  *                          128 x 128 of B
@@ -121,6 +123,15 @@
 #define PAD_B 0
 #endif
 
+/* Bytes of an element of C. */
+#if c_type_is_e4m3
+#define RESULT_BYTES 1
+#elif ELEMENT_BYTES == 4
+#define RESULT_BYTES 4
+#else
+#define RESULT_BYTES 2
+#endif
+
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
    tile. */
 #define WORKSPACE_COUNTERS 65536 /* bytes of counters, which are zero between launches */
@@ -153,12 +164,12 @@
 /* Bytes that one consumer of a block along K sends to another block. */
 #define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
 /* One piece of C on its way to memory: 64 rows x EPILOGUE_COLUMNS or, swapped, OWN_N rows x 64. */
-#define PITCH       (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
-#define PIECE_BYTES (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
+#define PITCH       (RESULT_BYTES * (SWAP_AB ? 64 : EPILOGUE_COLUMNS))
+#define PIECE_BYTES (PITCH * (SWAP_AB ? OWN_N : 64))
 #define PIECES                                                                                     \
     (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* pieces of one wgmma's                              \
                                                 accumulator */
-#define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
+#define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : PITCH == 32 ? 1 : 0)
 #define C_BYTES      (ELEMENT_BYTES == 4 ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
 #define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
@@ -189,30 +200,39 @@ static_assert(CLUSTER_K == 1 ||
      : (how) == 2 ? 0x14F0000000000000ull                                                          \
                   : 0x1000000000000000ull)
 
-/* An element of C. */
+/* An element of C, as `result`, and of what is added to it, as `number`. */
 #if ELEMENT_BYTES == 4
-typedef float number;
+typedef float number, result;
 
 DEVICE float value_of(number x)
 {
     return x;
 }
 
-DEVICE number number_of(float x)
+DEVICE result result_of(float x)
 {
     return x;
 }
 #else
 typedef unsigned short number;
+#if c_type_is_e4m3
+typedef unsigned char result;
+#else
+typedef unsigned short result;
+#endif
 
 DEVICE float value_of(number x)
 {
     return unpack(x);
 }
 
-DEVICE number number_of(float x)
+DEVICE result result_of(float x)
 {
-    return (number)pack(x, x);
+#if c_type_is_e4m3
+    return (result)pack_bytes(x, x);
+#else
+    return (result)pack(x, x);
+#endif
 }
 #endif
 
@@ -221,6 +241,9 @@ typedef struct gemm_sizes {
     float alpha, beta;
     u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
     bool known;            /* the compiler knows m, n and k */
+#if c_type_is_e4m3
+    float scale_c;
+#endif
 } gemm_sizes;
 
 /* What is added to the products besides the bias, and their scales: of A, [M] or [K/128][M]; of B,
@@ -230,6 +253,7 @@ typedef struct addends {
     const float *scale_a, *scale_b;
     int scale_pitch;
     const number *late_bias;
+    const float *scale_c;
 } addends;
 
 /* A position in the ring: the slot, and the parity of the round to wait for. */
@@ -872,10 +896,13 @@ DEVICE float finished(float x, addends add, long long at, int column, gemm_sizes
 #if HAS_RESIDUAL
     x += value_of(add.residual[at]);
 #endif
+#if c_type_is_e4m3
+    x *= s.scale_c;
+#endif
     return x;
 }
 
-DEVICE void store_one(number *c, float x, addends add, int p, int q, gemm_sizes s)
+DEVICE void store_one(result *c, float x, addends add, int p, int q, gemm_sizes s)
 {
     const int row = SWAP_AB ? q : p;
     const int column = SWAP_AB ? p : q;
@@ -884,7 +911,7 @@ DEVICE void store_one(number *c, float x, addends add, int p, int q, gemm_sizes 
 #if SCALES == 2
         x *= scale_p(add, p, s) * scale_q(add, q, s);
 #endif
-        c[at] = number_of(finished(x, add, at, column, s));
+        c[at] = result_of(finished(x, add, at, column, s));
     }
 }
 #endif
@@ -893,7 +920,7 @@ DEVICE void store_one(number *c, float x, addends add, int p, int q, gemm_sizes 
 /* Waits for all parts and finishes this part's share of the tile: a contiguous range of the SUMS /
    4 groups of four sums. Several neighbouring threads add the parts of one group, and each thread
    has several groups at once, because everything comes from the level 2 cache. */
-DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, number *c,
+DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, result *c,
                         addends add, int item, int part, int p0, int q0, gemm_sizes s, int consumer,
                         int thread)
 {
@@ -980,7 +1007,7 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, nu
 #if ELEMENT_BYTES == 4
 /* Applies the epilogue to one wgmma's accumulator and stores it in C: lanes that are neighbours
    store 32 neighbouring bytes. p0 and q0 are its first row and column in terms of X and Y. */
-DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, number *c, addends add,
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, addends add,
                    u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
                    int lane)
 {
@@ -1011,46 +1038,91 @@ DEVICE u32 piece_at(u32 piece, u32 row, u32 chunk)
     return piece + (to ^ (to >> 7 & SWIZZLE_BITS) << 4);
 }
 
-/* Stores this warp's part of a piece, 16 rows or (swapped) 16 columns, `unit` elements at a time.
-   `row` and `column` are those of C where the part begins or, swapped, where the piece begins. */
-DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row, int column,
-                           gemm_sizes s, int warp, int lane)
+/* Stores this warp's part of a piece, 16 rows or (swapped) 16 columns, `unit` bytes at a time: 16,
+   4 or those of an element. `row` and `column` are those of C where the part begins or, swapped,
+   where the piece begins. */
+DEVICE void store_ordinary(const int unit, u32 piece, result *c, int row, int column, gemm_sizes s,
+                           int warp, int lane)
 {
-    enum { ROWS = SWAP_AB ? OWN_N : 16, COLUMNS = SWAP_AB ? 16 : OWN_N / PIECES };
-    const int across = COLUMNS / unit;
-    const int first_row = SWAP_AB ? 0 : warp * 16, first_chunk = SWAP_AB ? warp * 2 : 0;
+    enum {
+        ROWS = SWAP_AB ? OWN_N : 16,
+        COLUMNS = SWAP_AB ? 16 : OWN_N / PIECES,
+        CHUNK = 16 / RESULT_BYTES /* elements of 16 bytes */
+    };
+    const int elements = unit / RESULT_BYTES, across = COLUMNS / elements;
+    const int first_row = SWAP_AB ? 0 : warp * 16, first_chunk = SWAP_AB ? warp * 16 / CHUNK : 0;
 #pragma unroll 4
     for (int i = lane; i < ROWS * across; i += 32) {
-        const int r = i / across, element = i % across * unit;
-        const u32 from = piece_at(piece, (u32)(first_row + r), (u32)(first_chunk + element / 8)) +
-                         (u32)(element % 8 * 2);
+        const int r = i / across, element = i % across * elements;
+        const u32 from =
+            piece_at(piece, (u32)(first_row + r), (u32)(first_chunk + element / CHUNK)) +
+            (u32)(element % CHUNK * RESULT_BYTES);
         const int q = column + (SWAP_AB ? warp * 16 : 0) + element;
-        unsigned short *to = c + (long long)(row + r) * s.ldc + q;
+        result *to = c + (long long)(row + r) * s.ldc + q;
         if (row + r >= s.m || q >= s.n) {
             continue;
         }
-        if (unit == 8) {
+        if (unit == 16) {
             u32 a, b, d, e;
             asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(a), "=r"(b), "=r"(d), "=r"(e)
                          : "r"(from)
                          : "memory");
             *(uint4 *)to = make_uint4(a, b, d, e);
-        } else if (unit == 2) {
+        } else if (unit == 4) {
             u32 a;
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(from) : "memory");
             *(u32 *)to = a;
         } else {
             unsigned short a;
+#if c_type_is_e4m3
+            asm volatile("ld.shared.u8 %0, [%1];" : "=h"(a) : "r"(from) : "memory");
+#else
             asm volatile("ld.shared.u16 %0, [%1];" : "=h"(a) : "r"(from) : "memory");
-            *to = a;
+#endif
+            *to = (result)a;
         }
     }
 }
 
+#if c_type_is_e4m3
+/* Writes the sums of 16 columns of an accumulator to a piece as e4m3, from its row or, swapped, its
+   column `first` on. A lane has pairs of neighbours in columns lane % 4 * 2 of two groups of 8.
+   Even lanes take the pair of the first group that the lane beside them has, and give it that of
+   the second, so that each has four neighbours of its two rows. Transposed, neighbours are in
+   lanes of other rows, and each element is written by itself. */
+DEVICE void stage_bytes(u32 piece, const float x[8], int first, int warp, int lane)
+{
+    const u32 at = (u32)(lane / 4), pair = (u32)(lane % 4);
+    if (SWAP_AB) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) {
+            const u32 to = piece_at(piece, (u32)first + i / 4 * 8 + pair * 2 + i % 2, (u32)warp) +
+                           at + i / 2 % 2 * 8;
+            asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(pack_bytes(x[i], x[i])) : "memory");
+        }
+        return;
+    }
+    const bool odd = lane % 2 != 0;
+    const u32 near = pack_bytes(x[0], x[1]) | pack_bytes(x[2], x[3]) << 16; /* rows at, at + 8 */
+    const u32 far = pack_bytes(x[4], x[5]) | pack_bytes(x[6], x[7]) << 16;
+    const u32 mine = odd ? far : near;
+    const u32 other = __shfl_xor_sync(0xffffffffu, odd ? near : far, 1);
+    const u32 low = odd ? other : mine, high = odd ? mine : other;
+    const u32 within = (odd ? 8 : 0) + pair / 2 * 4;
+#pragma unroll
+    for (u32 i = 0; i < 2; i++) {
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(
+                         piece_at(piece, (u32)warp * 16 + at + i * 8, (u32)first / 16) + within),
+                     "r"(__byte_perm(low, high, i == 0 ? 0x5410 : 0x7632))
+                     : "memory");
+    }
+}
+#endif
+
 /* Applies the epilogue to one wgmma's accumulator and sends it to C. p0 and q0 are its first row
    and column in terms of X and Y. `buffer` counts this consumer's staging buffers. */
-DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, addends add,
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, addends add,
                    u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
                    int lane)
 {
@@ -1134,6 +1206,13 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
 #if HAS_RESIDUAL
             add_pairs(x, residual[j % AHEAD], 1.0f);
 #endif
+#if c_type_is_e4m3
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x[i] *= s.scale_c;
+            }
+            stage_bytes(at, x, SWAP_AB ? first : j * 16, warp, lane);
+#else
             const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
             const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
             /* Each lane gives the address of one row of 8: lanes 0-7 those of the first matrix, and
@@ -1148,18 +1227,19 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
             } else {
                 store_matrix(to, r0, r1, r2, r3);
             }
+#endif
         }
         if (DIRECT_STORE) {
             __syncwarp(); /* a warp stores only what it has written itself */
             const int row = SWAP_AB ? q0 : p0 + warp * 16;
             const int column = SWAP_AB ? p0 : q0 + piece * COLUMNS;
-            const bool even = s.n % 2 == 0 && s.ldc % 2 == 0;
-            if (s.n % 8 == 0 && s.ldc % 8 == 0) {
-                store_ordinary(8, at, c, row, column, s, warp, lane);
-            } else if (even) {
-                store_ordinary(2, at, c, row, column, s, warp, lane);
+            const int aligned = (s.n | s.ldc) * RESULT_BYTES;
+            if (aligned % 16 == 0) {
+                store_ordinary(16, at, c, row, column, s, warp, lane);
+            } else if (aligned % 4 == 0) {
+                store_ordinary(4, at, c, row, column, s, warp, lane);
             } else {
-                store_ordinary(1, at, c, row, column, s, warp, lane);
+                store_ordinary(RESULT_BYTES, at, c, row, column, s, warp, lane);
             }
             __syncwarp();
         } else {
@@ -1355,7 +1435,7 @@ DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, wor
 #endif
 
 DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
-                           const tensor_map *map_c, number *c, const number *bias, addends add,
+                           const tensor_map *map_c, result *c, const number *bias, addends add,
                            unsigned char *workspace, gemm_sizes s)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -1480,6 +1560,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #endif
 #if SCALES == 1
         s.alpha = __ldg(add.scale_a) * __ldg(add.scale_b);
+#endif
+#if c_type_is_e4m3
+        s.scale_c = __ldg(add.scale_c);
 #endif
         const int consumer = group;
         const int thread = threadIdx.x % 128;
@@ -1734,16 +1817,17 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS,          \
                                                                                  BLOCKS_PER_SM)    \
         name(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,   \
-             const __grid_constant__ tensor_map map_c, number *c, const number *bias,              \
+             const __grid_constant__ tensor_map map_c, result *c, const number *bias,              \
              const number *c_in, const number *residual, unsigned char *workspace, int m, int n,   \
              int k, int ldc, float alpha, float beta, u64 by_group, u64 by_last SCALE_PARAMETERS)
 
 #if SCALES
-#define SCALE_PARAMETERS , const float *scale_a, const float *scale_b, int scale_pitch
-#define SCALE_ARGUMENTS  scale_a, scale_b, scale_pitch, bias
+#define SCALE_PARAMETERS                                                                           \
+    , const float *scale_a, const float *scale_b, int scale_pitch, const float *scale_c
+#define SCALE_ARGUMENTS scale_a, scale_b, scale_pitch, bias, scale_c
 #else
 #define SCALE_PARAMETERS
-#define SCALE_ARGUMENTS nullptr, nullptr, 0, bias
+#define SCALE_ARGUMENTS nullptr, nullptr, 0, bias, nullptr
 #endif
 
 #if !(defined SIZE_M && defined OWN_SIZE_ONLY)

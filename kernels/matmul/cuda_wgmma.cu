@@ -418,6 +418,16 @@ DEVICE float unpack(unsigned short x)
 }
 #endif
 
+#if c_type_is_e4m3
+/* Rounds two numbers to e4m3, saturating: `low` to the lower byte. */
+DEVICE u32 pack_bytes(float low, float high)
+{
+    unsigned short both;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(high), "f"(low));
+    return both;
+}
+#endif
+
 DEVICE void store_matrix(u32 to, u32 a, u32 b, u32 c, u32 d)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),

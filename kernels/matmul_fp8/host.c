@@ -1,5 +1,5 @@
 /*
- * matmul_fp8, host implementation: decodes to f32, multiplies by tiles, and rounds to bf16 or f16.
+ * matmul_fp8, host implementation: decodes to f32, multiplies by tiles, and rounds to the type of C.
  *
  * Threads share the blocks of ROWS rows of C; where there are few of these, its blocks of COLUMNS
  * columns. A block goes along K in steps of 128, the blocks of the scales: a step's rows of A and
@@ -14,16 +14,27 @@ enum { DEPTH = 128, NR = NV * VL };
 #else
 #define SCALE_OF_ROW(otherwise, scale) (otherwise)
 #endif
+#if c_type_is_e4m3
+#define SCALE_OF_C(p) ((p)->scale_c[0])
+#else
+#define SCALE_OF_C(p) 1.0F
+#endif
 #define PANELS ((COLUMNS + NR - 1) / NR)
+
+#if c_type_is_e4m3
+typedef uint8_t element; /* of C */
+#else
+typedef uint16_t element;
+#endif
 
 typedef struct product {
     const ak_host_call *call;
     int64_t m, n, k, lda, ldb, ldc, ldsa, ldsb;
     const uint8_t *a, *b;
-    const float *scale_a, *scale_b;
+    const float *scale_a, *scale_b, *scale_c;
     const uint16_t *bias;
-    uint16_t *c;
-    float number[256];
+    element *c;
+    float number_a[256], number_b[256]; /* the values of bytes of A and B */
 } product;
 
 /* What a thread keeps in the workspace. */
@@ -45,6 +56,39 @@ static float decoded(int byte)
     return byte & 128 ? -x : x;
 }
 
+#if a_type_is_e5m2
+/* e5m2: the upper half of an f16. */
+static float decoded_a(int byte)
+{
+    const uint16_t bits = (uint16_t)(byte << 8);
+    _Float16 half;
+    __builtin_memcpy(&half, &bits, sizeof half);
+    return (float)half;
+}
+#else
+#define decoded_a decoded
+#endif
+
+#if c_type_is_e4m3
+/* Rounds to nearest, ties to even; what is too large becomes the largest number. */
+static uint8_t rounded(float x)
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    const uint32_t sign = bits >> 24 & 128, magnitude = bits & 0x7FFFFFFF;
+    if (magnitude > 0x7F800000) {
+        return 127;
+    }
+    if (magnitude < 0x3C800000) { /* below 2^-6 in steps of 2^-9, the last bit of 2^14 */
+        const float moved = (x < 0 ? -x : x) + 16384.0F;
+        __builtin_memcpy(&bits, &moved, sizeof bits);
+        return (uint8_t)(sign | (bits & 15));
+    }
+    const uint32_t byte = ((magnitude + 0x7FFFF + (magnitude >> 20 & 1)) >> 20) - ((127 - 7) << 3);
+    return (uint8_t)(sign | (byte < 126 ? byte : 126));
+}
+#else
+
 static uint16_t rounded(float x)
 {
 #if dtype_is_bf16
@@ -58,6 +102,7 @@ static uint16_t rounded(float x)
     return bits;
 #endif
 }
+#endif
 
 #if bias_is_add
 static float widened(uint16_t bits)
@@ -81,7 +126,7 @@ static void decode_a(room *at, const product *p, int64_t row, int64_t rows, int6
 {
     for (int64_t i = 0; i < (rows + MR - 1) / MR * MR; ++i) {
         for (int64_t d = 0; d < depth; ++d) {
-            at->a[i][d] = i < rows ? p->number[p->a[(row + i) * p->lda + k + d]] : 0;
+            at->a[i][d] = i < rows ? p->number_a[p->a[(row + i) * p->lda + k + d]] : 0;
         }
     }
 }
@@ -92,7 +137,7 @@ static void decode_b(room *at, const product *p, int64_t column, int64_t columns
     for (int64_t j = 0; j < (columns + NR - 1) / NR * NR; ++j) {
         for (int64_t d = 0; d < depth; ++d) {
             at->b[j / NR][d][j % NR] =
-                j < columns ? p->number[p->b[(column + j) * p->ldb + k + d]] : 0;
+                j < columns ? p->number_b[p->b[(column + j) * p->ldb + k + d]] : 0;
         }
     }
 }
@@ -150,7 +195,7 @@ static void finish(const product *p, room *at, int64_t row, int64_t rows, int64_
             vec_store(line + j, GEMM_EPILOGUE(x, vec_load(bias + j)));
         }
         for (int64_t j = 0; j < columns; ++j) {
-            p->c[(row + i) * p->ldc + column + j] = rounded(line[j]);
+            p->c[(row + i) * p->ldc + column + j] = rounded(line[j] * SCALE_OF_C(p));
         }
     }
 }
@@ -210,15 +255,17 @@ void ak_kernel(const ak_host_call *call)
         .scale_a = call->arg[2],
         .scale_b = call->arg[3],
         .bias = call->arg[4],
-        .c = call->arg[5],
+        .scale_c = call->arg[5],
+        .c = call->arg[6],
         .lda = call->pitch[0],
         .ldb = call->pitch[1],
         .ldsa = call->pitch[2],
         .ldsb = call->pitch[3],
-        .ldc = call->pitch[5],
+        .ldc = call->pitch[6],
     };
     for (int i = 0; i < 256; ++i) {
-        p.number[i] = decoded(i);
+        p.number_a[i] = decoded_a(i);
+        p.number_b[i] = decoded(i);
     }
     call->parallel(call->pool, THREADS < call->threads ? THREADS : call->threads, multiply_share,
                    &p);

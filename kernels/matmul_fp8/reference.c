@@ -1,15 +1,16 @@
 /*
  * matmul_fp8, reference: the scaled product in double precision, then bias and activation. Sums are
  * taken over the blocks of 128 along K one after the other, each times its scales; without scales
- * of blocks these are the same for all.
+ * of blocks these are the same for all. A C of e4m3 is scaled and ends at the largest such number.
  */
 #include <math.h>
 
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64, BLOCK = 128 };
-enum { CHOICE_SCALES, CHOICE_BIAS, CHOICE_ACTIVATION };
+enum { CHOICE_SCALES, CHOICE_A_TYPE, CHOICE_C_TYPE, CHOICE_BIAS, CHOICE_ACTIVATION };
 enum { TENSOR, ROWS, BLOCKS }; /* values of the option scales */
 enum { NONE, RELU, LEAKY_RELU, GELU_TANH, GELU_ERF, SILU };
-enum { A, B, SCALE_A, SCALE_B, BIAS, C };
+enum { A, B, SCALE_A, SCALE_B, BIAS, SCALE_C, C };
+#define E4M3_LARGEST 448.0
 
 static double activated(double x, int how)
 {
@@ -42,6 +43,12 @@ static double scale_of(const ak_host_call *call, int64_t row, int64_t column, in
     default:
         return a[block * m + row] * b[column / BLOCK * blocks + block];
     }
+}
+
+static double stored(double x, const ak_host_call *call)
+{
+    const double *scale = call->arg[SCALE_C];
+    return call->choice[CHOICE_C_TYPE] == 0 ? x : fmax(-E4M3_LARGEST, fmin(E4M3_LARGEST, x * scale[0]));
 }
 
 static void multiply_rows(void *context, int thread, int threads)
@@ -80,8 +87,9 @@ static void multiply_rows(void *context, int thread, int threads)
             for (int64_t r = 0; r < rows; ++r) {
                 for (int64_t q = 0; q < columns; ++q) {
                     c[(i + r) * n + j + q] =
-                        activated(total[r][q] + (bias == NULL ? 0 : bias[j + q]),
-                                  call->choice[CHOICE_ACTIVATION]);
+                        stored(activated(total[r][q] + (bias == NULL ? 0 : bias[j + q]),
+                                         call->choice[CHOICE_ACTIVATION]),
+                               call);
                 }
             }
         }

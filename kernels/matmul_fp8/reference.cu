@@ -5,6 +5,11 @@
 #else
 #define K_BLOCK k
 #endif
+#if a_type_is_e5m2
+#define KIND_A KIND_E5M2
+#else
+#define KIND_A KIND_E4M3
+#endif
 
 DEVICE double activation(double x)
 {
@@ -30,20 +35,33 @@ DEVICE double scale(const void *scales, i64 i)
     return (double)((const float *)scales)[i];
 }
 
+/* Returns what C gets: a C of e4m3 is scaled and ends at the largest such number. */
+DEVICE double stored(double x, const void *scale_c)
+{
+#if c_type_is_e4m3
+    x *= scale(scale_c, 0);
+    return x > 448 ? 448 : x < -448 ? -448 : x;
+#else
+    (void)scale_c;
+    return x;
+#endif
+}
+
 /* Computes sum[r][q] of a stretch of `depth` elements along K. */
 DEVICE void product_of(double sum[EACH][EACH], const void *a, const void *b, i64 lda, i64 ldb,
                        i64 first, i64 row, i64 column, i64 m, i64 n, i64 depth)
 {
-    const operand left = {(const unsigned char *)a + first, lda, 1, OWN_KIND + KIND_E4M3};
+    const operand left = {(const unsigned char *)a + first, lda, 1, OWN_KIND + KIND_A};
     const operand right = {(const unsigned char *)b + first, 1, ldb, OWN_KIND + KIND_E4M3};
     product_tile(sum, left, right, row, column, m, n, depth);
 }
 
 KERNEL ak_reference(const void *a, const void *b, const void *scale_a, const void *scale_b,
-                    const void *bias, double *c, i64 m, i64 n, i64 k, i64 lda, i64 ldb, i64 ldsa,
-                    i64 ldsb, i64 ldbias, i64 ldc)
+                    const void *bias, const void *scale_c, double *c, i64 m, i64 n, i64 k, i64 lda,
+                    i64 ldb, i64 ldsa, i64 ldsb, i64 ldbias, i64 ldsc, i64 ldc)
 {
     (void)ldbias;
+    (void)ldsc;
     const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
     for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
         double sum[EACH][EACH];
@@ -76,7 +94,7 @@ KERNEL ak_reference(const void *a, const void *b, const void *scale_a, const voi
                     *to += first + K_BLOCK < k ? 0 : value(bias, j);
 #endif
                     if (first + K_BLOCK >= k) {
-                        *to = activation(*to);
+                        *to = stored(activation(*to), scale_c);
                     }
                 }
             }

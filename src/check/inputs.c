@@ -453,7 +453,7 @@ ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const
                                 size_t i, ak_error *err)
 {
     const ak_argument_spec *argument = &task->problem->arguments[i];
-    ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+    ak_dtype dtype = ak_task_argument_dtype(task, i);
     size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
     const ak_fill fill = {.kind = argument->fill,
                           .a = shape->fill[i][0],

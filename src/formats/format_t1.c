@@ -245,7 +245,7 @@ static json_t *argument_of(const ak_task *task, size_t index)
                                          [AK_ACCESS_OUT] = "WriteOnly",
                                          [AK_ACCESS_INOUT] = "ReadWrite"};
     const ak_argument_spec *argument = &task->problem->arguments[index];
-    ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+    ak_dtype dtype = ak_task_argument_dtype(task, index);
     bool constant = argument->fill == AK_FILL_CONSTANT || argument->access == AK_ACCESS_OUT;
     json_t *object = json_object();
     bool good =

@@ -22,7 +22,7 @@ static ak_status run_arrays(const ak_reference *reference, const ak_shape *shape
         const ak_argument_spec *argument = &problem->arguments[i];
         if (problem->reference.array[i] != NULL) {
             const ak_npy_array array = {shape->elements[i], shape->extent[i], argument->rank,
-                                        argument->dtype_follows ? task->dtype : argument->dtype};
+                                        ak_task_argument_dtype(task, i)};
             status = ak_npy_read(arrays[i], &array, problem->reference.array[i], err);
         }
     }

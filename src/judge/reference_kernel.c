@@ -168,12 +168,6 @@ static ak_status open_default(void **out, const ak_reference *reference, const c
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-static ak_dtype dtype_of(const ak_task *task, size_t i)
-{
-    const ak_argument_spec *spec = &task->problem->arguments[i];
-    return spec->dtype_follows ? task->dtype : spec->dtype;
-}
-
 /* Copies an argument between doubles that adjoin and the kernel's elements, row by row. */
 static void copy_rows(unsigned char *bytes, double *values, const ak_shape *shape, size_t i,
                       ak_dtype dtype, bool encode)
@@ -193,7 +187,7 @@ static void copy_rows(unsigned char *bytes, double *values, const ak_shape *shap
 static ak_status put(const kernel_state *s, const ak_shape *shape, size_t i, size_t offset,
                      double *values, ak_error *err)
 {
-    ak_dtype dtype = dtype_of(s->task, i);
+    ak_dtype dtype = ak_task_argument_dtype(s->task, i);
     unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
     if (bytes == NULL) {
         return ak_fail_memory(err);
@@ -216,7 +210,7 @@ static ak_status get(const kernel_state *s, const ak_shape *shape, size_t i, siz
     }
     ak_status status = AK_OK;
     AK_TRY(s->backend->download(bytes, s->device, offset, shape->bytes[i], err));
-    copy_rows(bytes, values, shape, i, dtype_of(s->task, i), false);
+    copy_rows(bytes, values, shape, i, ak_task_argument_dtype(s->task, i), false);
 out:
     ak_free(bytes);
     return status;
@@ -232,7 +226,7 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
     ak_status status = AK_OK;
     for (size_t i = 0; i < count; i++) {
         place.bytes[i] = shape->bytes[i];
-        place.dtype[i] = dtype_of(s->task, i);
+        place.dtype[i] = ak_task_argument_dtype(s->task, i);
     }
     AK_TRY(ak_guard_layout(&place) ? AK_OK
                                    : ak_fail(err, AK_LIMIT,

@@ -170,7 +170,7 @@ static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_
     for (size_t i = 0; good && i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         char path[AK_PATH_MAX];
-        ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+        ak_dtype dtype = ak_task_argument_dtype(task, i);
         json_t *extents = json_array();
         file_of(path, s, i);
         for (size_t d = 0; good && d < argument->rank; d++) {

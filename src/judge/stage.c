@@ -17,8 +17,7 @@
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument)
 {
-    const ak_argument_spec *spec = &stage->task->problem->arguments[argument];
-    return spec->dtype_follows ? stage->task->dtype : spec->dtype;
+    return ak_task_argument_dtype(stage->task, argument);
 }
 
 ak_access ak_stage_access(const ak_stage *stage, size_t argument)

@@ -62,6 +62,25 @@ bool ak_dtype_parse(ak_dtype *out, const char *text)
     return false;
 }
 
+ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,
+                          ak_error *err)
+{
+    ak_expr *expr = NULL;
+    ak_value value;
+    ak_arena *arena = ak_arena_new();
+    ak_status status = AK_OK;
+    AK_TRY(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
+    AK_TRY(ak_expr_eval(&value, expr, scope, arena, err));
+    if (value.type != AK_VALUE_STRING || !ak_dtype_parse(out, value.as.string)) {
+        status = ak_fail(err, AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where,
+                         text);
+    }
+out:
+    ak_expr_free(expr);
+    ak_arena_free(arena);
+    return status;
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 void ak_problem_close(ak_problem *problem)
@@ -144,7 +163,9 @@ static void describe_argument(ak_buf *text, const ak_problem *problem, size_t i)
     static const char *const accesses[] = {"in", "out", "inout"};
     const ak_argument_spec *argument = &problem->arguments[i];
     ak_buf_print(text, "argument        %s: %s, %s[", argument->name, accesses[argument->access],
-                 argument->dtype_follows ? "dtype" : ak_dtype_text(argument->dtype));
+                 argument->dtype_follows        ? "dtype"
+                 : argument->dtype_text != NULL ? argument->dtype_text
+                                                : ak_dtype_text(argument->dtype));
     for (size_t d = 0; d < argument->rank; d++) {
         ak_buf_print(text, "%s%s", d == 0 ? "" : ", ", argument->shape[d]);
     }

@@ -9,6 +9,7 @@
 #define AK_PROBLEM_PROBLEM_H
 
 #include "base/json.h"
+#include "space/expr.h"
 
 #define AK_SIZES_MAX     8
 #define AK_CHOICES_MAX   16
@@ -37,7 +38,7 @@ typedef enum ak_dtype {
 
 /* The columns of the table above: bytes of an element, machine epsilon (0 for i32), and name. e4m3
    and e5m2 are the 8-bit floats of the OCP specification (OFP8): e4m3 has no infinity, its largest
-   number is 448, and it has one NaN of each sign. They are for arguments that are only read. */
+   number is 448, and it has one NaN of each sign. */
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);
@@ -45,6 +46,9 @@ const char *ak_dtype_text(ak_dtype dtype);
 bool ak_dtype_is_float(ak_dtype dtype);
 /* Finds the dtype with this name. Returns false if there is none. */
 bool ak_dtype_parse(ak_dtype *out, const char *text);
+/* Evaluates an expression that gives the name of a dtype. `where` names the place in messages. */
+ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,
+                          ak_error *err);
 
 typedef struct ak_size_spec {
     const char *name, *description;
@@ -87,6 +91,9 @@ typedef struct ak_argument_spec {
     const char *name;
     bool dtype_follows; /* the argument has the task's dtype; else `dtype` */
     ak_dtype dtype;
+    /* expression over the options and the task's dtype that gives the name of the argument's dtype;
+       NULL: it does not depend on them. A task has the result (ak_task_argument_dtype). */
+    const char *dtype_text;
     const char *shape[AK_RANK_MAX]; /* expressions over the sizes */
     size_t rank;
     const char *pitch; /* expression: elements from one row to the next; NULL: rows adjoin */

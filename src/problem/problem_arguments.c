@@ -182,6 +182,23 @@ static ak_status read_unused(ak_argument_spec *argument, const json_t *json, ak_
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+/* Reads "dtype": "dtype", the name of a dtype, or an expression that gives a name. */
+static ak_status read_dtype(ak_argument_spec *argument, const char *text, ak_problem_reader *r)
+{
+    argument->dtype_follows = strcmp(text, "dtype") == 0;
+    if (argument->dtype_follows || ak_dtype_parse(&argument->dtype, text)) {
+        return AK_OK;
+    }
+    if (ak_expr_is_name(text)) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: dtype \"%.40s\" is unknown; it must be \"dtype\", f16, bf16, f32, "
+                       "f64, i32, e4m3 or e5m2, or an expression that gives one of these names",
+                       r->where, text);
+    }
+    argument->dtype_text = text;
+    return ak_dtype_choose(&argument->dtype, text, r->sizes, r->where, r->err);
+}
+
 static ak_status read_argument(ak_argument_spec *argument, const json_t *json, ak_problem_reader *r)
 {
     static const char *const accesses[] = {"in", "out", "inout"}; /* as in ak_access */
@@ -199,13 +216,7 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     AK_TRY(ak_json_string_or(&dtype, json, "dtype", "dtype", r->where, r->err));
     AK_TRY(ak_json_string(&access, json, "access", r->where, r->err));
     AK_TRY(ak_json_string_or(&fill, json, "fill", "uniform(-1,1)", r->where, r->err));
-    argument->dtype_follows = strcmp(dtype, "dtype") == 0;
-    if (!argument->dtype_follows && !ak_dtype_parse(&argument->dtype, dtype)) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: dtype \"%.40s\" is unknown; it must be \"dtype\", f16, bf16, f32, "
-                       "f64, i32, e4m3 or e5m2",
-                       r->where, dtype);
-    }
+    AK_TRY(read_dtype(argument, dtype, r));
     size_t a = 0;
     while (a < 3 && strcmp(access, accesses[a]) != 0) {
         a++;
@@ -215,10 +226,6 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
                        r->where, access);
     }
     argument->access = (ak_access)a;
-    if (a > 0 && !argument->dtype_follows && ak_dtype_bytes(argument->dtype) == 1) {
-        return ak_fail(r->err, AK_INVALID, "%s: %s is for arguments that are only read", r->where,
-                       dtype);
-    }
     AK_TRY(read_unused(argument, json, r));
     AK_TRY(read_fill(argument, fill, r));
     status = read_shape(argument, json, r);

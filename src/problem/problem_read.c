@@ -144,6 +144,7 @@ static ak_status read_dtypes(ak_problem_reader *r)
     }
     AK_TRY(ak_scope_set_int(r->sizes, "dtype_bytes", (int64_t)ak_dtype_bytes(problem->dtypes[0]),
                             r->err));
+    AK_TRY(ak_scope_set_text(r->sizes, "dtype", ak_dtype_text(problem->dtypes[0]), r->err));
 out:
     return status;
 }
@@ -199,6 +200,27 @@ out:
     return status;
 }
 
+static bool has_dtype(const ak_problem *problem, ak_dtype dtype)
+{
+    size_t i = 0;
+    while (i < problem->dtype_count && problem->dtypes[i] != dtype) {
+        i++;
+    }
+    return i < problem->dtype_count;
+}
+
+/* Returns whether an output has this dtype, or an expression that may give it. */
+static bool may_write(const ak_problem *problem, ak_dtype dtype)
+{
+    bool may = false;
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        may = may || (argument->access != AK_ACCESS_IN && !argument->dtype_follows &&
+                      (argument->dtype_text != NULL || argument->dtype == dtype));
+    }
+    return may;
+}
+
 static ak_status read_tolerances(ak_problem_reader *r)
 {
     json_t *all;
@@ -212,10 +234,20 @@ static ak_status read_tolerances(ak_problem_reader *r)
         AK_TRY(read_tolerance(&problem->tolerances[i], all, problem->dtypes[i], r));
         problem->tolerance_count++;
     }
-    if (json_object_size(all) > problem->dtype_count) {
-        return ak_fail(r->err, AK_INVALID,
-                       "%s: \"tolerance\" has an entry that is not a dtype of the problem",
-                       r->path);
+    const char *name;
+    json_t *value;
+    json_object_foreach(all, name, value)
+    {
+        ak_dtype dtype;
+        if (!ak_dtype_parse(&dtype, name) || !(has_dtype(problem, dtype) || may_write(problem, dtype))) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: \"tolerance\" has an entry that is not a dtype of the problem",
+                           r->path);
+        }
+        if (!has_dtype(problem, dtype)) {
+            AK_TRY(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
+            problem->tolerance_count++;
+        }
     }
 out:
     return status;

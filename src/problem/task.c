@@ -106,12 +106,19 @@ int64_t ak_task_fact(const ak_task *task, const char *name)
     return known ? value.as.integer : 0;
 }
 
+ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i)
+{
+    const ak_argument_spec *argument = &task->problem->arguments[i];
+    return argument->dtype_follows        ? task->dtype
+           : argument->dtype_text != NULL ? task->chosen_dtype[i]
+                                          : argument->dtype;
+}
+
 ak_dtype ak_task_operands(const ak_task *task)
 {
     for (size_t i = 0; i < task->problem->argument_count; i++) {
-        const ak_argument_spec *argument = &task->problem->arguments[i];
-        if (!argument->dtype_follows && ak_dtype_bytes(argument->dtype) == 1) {
-            return argument->dtype;
+        if (ak_dtype_bytes(ak_task_argument_dtype(task, i)) == 1) {
+            return ak_task_argument_dtype(task, i);
         }
     }
     return task->dtype;

@@ -47,6 +47,7 @@ struct ak_task {
     char *devices; /* "cuda:0,cuda:1": share the trials of a search; `device` is first */
     ak_shape shape;
     ak_dtype dtype;
+    ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */
     int choice[AK_CHOICES_MAX];    /* index of each text option's value; 0 for numbers */
     double number[AK_CHOICES_MAX]; /* value of each numeric option; 0 for texts */
     bool allow_numerics;
@@ -123,6 +124,8 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
 
 /* Returns a whole number that is known of the device ("l2_bytes"); 0 if it is not. */
 int64_t ak_task_fact(const ak_task *task, const char *name);
+/* Returns the dtype of argument `i`. */
+ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
 /* Returns the dtype whose rate of arithmetic limits the task: that of its 8-bit arguments, if it
    has any, else the task's. */
 ak_dtype ak_task_operands(const ak_task *task);

@@ -68,7 +68,13 @@ ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err)
     AK_TRY(ak_task_set_sizes(scope, problem, task->shape.size, err));
     AK_TRY(ak_scope_set_int(scope, "dtype_bytes", (int64_t)ak_dtype_bytes(task->dtype), err));
     AK_TRY(ak_scope_set_text(scope, "dtype", ak_dtype_text(task->dtype), err));
-    status = set_choices(scope, task, err);
+    AK_TRY(set_choices(scope, task, err));
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        if (problem->arguments[i].dtype_text != NULL) {
+            AK_TRY(ak_dtype_choose(&task->chosen_dtype[i], problem->arguments[i].dtype_text, scope,
+                                   problem->where, err));
+        }
+    }
 out:
     return status;
 }

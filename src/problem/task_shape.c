@@ -46,7 +46,7 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
                            argument->name);
         }
     }
-    ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+    ak_dtype dtype = ak_task_argument_dtype(task, i);
     out->elements[i] = elements;
     out->row[i] = out->pitch[i] = (size_t)extent;
     if (argument->pitch != NULL) {
@@ -120,8 +120,8 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
         out->own_relative[i] = out->relative;
         out->own_rms[i] = out->rms;
         if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
-            AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task, argument->dtype,
-                                     scope, where, err));
+            AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task,
+                                     ak_task_argument_dtype(task, i), scope, where, err));
         }
     }
 out:

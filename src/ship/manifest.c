@@ -109,7 +109,7 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
     bool good =
         ak_json_set_text(object, "name", a->name) &&
         ak_json_set_text(object, "dtype",
-                         ak_dtype_text(a->dtype_follows ? at->task->dtype : a->dtype)) &&
+                         ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
         ak_json_set_text(object, "access", access[a->access]) &&
         ak_json_set(object, "shape", json_incref(shape)) &&
         ak_json_set(object, "extents", json_incref(texts)) &&

@@ -221,12 +221,11 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
     int code = AK_CUDA_SUCCESS;
     for (size_t i = 0; i < kernel->map_count && code == 0; i++) {
         const ak_launch_map *map = &kernel->maps[i];
-        const ak_argument_spec *argument = &task->problem->arguments[map->argument];
         const ak_cuda_address at =
             map->in_workspace ? runnable->kernels->workspace + map->offset
                               : ak_cuda_place(device, &runnable->places, set, map->argument);
-        code = encode(&out->maps[i], map, at,
-                      argument->dtype_follows ? task->dtype : argument->dtype, device->cuda);
+        code = encode(&out->maps[i], map, at, ak_task_argument_dtype(task, map->argument),
+                      device->cuda);
     }
     for (size_t i = 0; i < kernel->pass_count; i++) {
         const ak_pass *pass = &kernel->passes[i];

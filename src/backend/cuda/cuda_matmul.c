@@ -10,7 +10,8 @@
  *
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
  * terms. For a bias and an activation the first two use the library's own epilogue if it has one
- * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no third. The choice
+ * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no third. A C of e4m3
+ * has no pass behind it, because it would be rounded twice. The choice
  * is made at the first launch, on the rotating copies of the task's own arguments, and kept for the
  * life of the device.
  *
@@ -59,13 +60,16 @@
     X(TYPE_F16, CUDA_R_16F, 2)                                                                     \
     X(TYPE_BF16, CUDA_R_16BF, 14)                                                                  \
     X(TYPE_E4M3, CUDA_R_8F_E4M3, 28)                                                               \
+    X(TYPE_E5M2, CUDA_R_8F_E5M2, 29)                                                               \
     X(DESC_TRANSPOSE_A, CUBLASLT_MATMUL_DESC_TRANSA, 3)                                            \
     X(DESC_TRANSPOSE_B, CUBLASLT_MATMUL_DESC_TRANSB, 4)                                            \
     X(DESC_EPILOGUE, CUBLASLT_MATMUL_DESC_EPILOGUE, 7)                                             \
     X(DESC_BIAS, CUBLASLT_MATMUL_DESC_BIAS_POINTER, 8)                                             \
     X(DESC_SCALE_A, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, 17)                                      \
     X(DESC_SCALE_B, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, 18)                                      \
+    X(DESC_SCALE_D, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, 20)                                      \
     X(DESC_FAST, CUBLASLT_MATMUL_DESC_FAST_ACCUM, 25)                                              \
+    X(DESC_BIAS_TYPE, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, 26)                                     \
     X(DESC_SCALE_MODE_A, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, 31)                                    \
     X(DESC_SCALE_MODE_B, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, 32)                                    \
     X(SCALE_TENSOR, CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, 0)                                    \
@@ -145,7 +149,7 @@ struct ak_cublaslt_state {
 struct ak_cuda_product {
     size_t role;
     void *desc[2]; /* without and with epilogue */
-    void *a, *b, *c;
+    void *a, *b, *c, *d; /* layouts; c, of what is added, has another type than d if that is e4m3 */
     way mode;
     ak_cublaslt_result algo;
 };
@@ -161,8 +165,10 @@ typedef struct terms {
     size_t residual; /* what the pass adds; SIZE_MAX: nothing */
     float alpha, beta;
     bool a_transposed, b_transposed;
-    int type, type_in;          /* of C; of A and B */
+    int type, type_a, type_b;   /* of C_in, the residual and the bias; of A and B */
+    int type_c;                 /* of C: `type` or e4m3 */
     size_t scale_a, scale_b;    /* arguments with scales; SIZE_MAX: none */
+    size_t scale_c;             /* of C, if that is e4m3; else SIZE_MAX */
     int32_t scales_a, scales_b; /* what has one of them, in the library's terms */
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
@@ -199,6 +205,11 @@ static double number_of(const ak_task *task, const char *name, double fallback)
                : fallback;
 }
 
+static int type_of_byte(ak_dtype dtype)
+{
+    return dtype == AK_DTYPE_E5M2 ? LT_TYPE_E5M2 : LT_TYPE_E4M3;
+}
+
 static terms terms_of(const ak_task *task)
 {
     const int64_t *size = task->shape.size; /* M, N, K, as the problem declares them */
@@ -210,6 +221,7 @@ static terms terms_of(const ak_task *task)
                .residual = SIZE_MAX,
                .scale_a = SIZE_MAX,
                .scale_b = SIZE_MAX,
+               .scale_c = SIZE_MAX,
                .alpha = (float)number_of(task, "alpha", 1.0),
                .beta = (float)number_of(task, "beta", 0.0)};
     const char *activation = text_of(task, "activation", "none");
@@ -235,12 +247,17 @@ static terms terms_of(const ak_task *task)
     t.type = task->dtype == AK_DTYPE_F16    ? LT_TYPE_F16
              : task->dtype == AK_DTYPE_BF16 ? LT_TYPE_BF16
                                             : LT_TYPE_F32;
-    t.type_in = t.type;
+    t.type_a = t.type_b = t.type_c = t.type;
     t.tf32 = ak_cuda_is_tf32(task->constants, task->dtype);
     if (argument(&t.scale_a, task, "scale_a") && argument(&t.scale_b, task, "scale_b")) {
         const char *scales = text_of(task, "scales", "tensor");
         bool blocks = strcmp(scales, "blocks") == 0;
-        t.type_in = LT_TYPE_E4M3;
+        t.type_a = type_of_byte(ak_task_argument_dtype(task, t.a));
+        t.type_b = type_of_byte(ak_task_argument_dtype(task, t.b));
+        if (ak_task_argument_dtype(task, t.c) == AK_DTYPE_E4M3) {
+            t.type_c = LT_TYPE_E4M3;
+            (void)argument(&t.scale_c, task, "scale_c");
+        }
         t.b_transposed = true;
         t.scales_a = t.scales_b = strcmp(scales, "rows") == 0 ? LT_SCALE_ROWS : LT_SCALE_TENSOR;
         t.scales_a = blocks ? LT_SCALE_128 : t.scales_a;
@@ -364,8 +381,8 @@ static void product_unload(ak_runnable *runnable)
             (void)lt->desc_destroy(product->desc[i]);
         }
     }
-    void *const layouts[] = {product->a, product->b, product->c};
-    for (size_t i = 0; i < 3; i++) {
+    void *const layouts[] = {product->a, product->b, product->c, product->d};
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
         if (layouts[i] != NULL) {
             (void)lt->layout_destroy(layouts[i]);
         }
@@ -394,6 +411,10 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
                    lt->desc_set(p->desc[i], LT_DESC_SCALE_MODE_B, &t->scales_a,
                                 sizeof t->scales_a) == 0;
         }
+        if (t->type_c != t->type) {
+            int32_t type = t->type;
+            good = good && lt->desc_set(p->desc[i], LT_DESC_BIAS_TYPE, &type, sizeof type) == 0;
+        }
     }
     int64_t rows_a = t->b_transposed ? t->k : t->n, columns_a = t->b_transposed ? t->n : t->k;
     int64_t rows_b = t->a_transposed ? t->m : t->k, columns_b = t->a_transposed ? t->k : t->m;
@@ -402,11 +423,12 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
         good = good && lt->desc_set(p->desc[1], LT_DESC_EPILOGUE, &epilogue, sizeof epilogue) == 0;
     }
     return good &&
-           lt->layout_create(&p->a, t->type_in, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) ==
+           lt->layout_create(&p->a, t->type_b, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) ==
                0 &&
-           lt->layout_create(&p->b, t->type_in, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) ==
+           lt->layout_create(&p->b, t->type_a, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) ==
                0 &&
-           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
+           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0 &&
+           lt->layout_create(&p->d, t->type_c, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
 }
 
 static size_t role_of(const char *name)
@@ -464,6 +486,10 @@ static void set_scales(const ak_runnable *runnable, void *desc, const terms *t, 
         (void)device->lt->lt->desc_set(desc, LT_DESC_SCALE_A, &of_b, sizeof of_b);
         (void)device->lt->lt->desc_set(desc, LT_DESC_SCALE_B, &of_a, sizeof of_a);
     }
+    if (t->scale_c != SIZE_MAX) {
+        ak_cuda_address of_c = ak_cuda_place(device, &runnable->places, set, t->scale_c);
+        (void)device->lt->lt->desc_set(desc, LT_DESC_SCALE_D, &of_c, sizeof of_c);
+    }
 }
 
 static int product_enqueue(ak_runnable *runnable, size_t set)
@@ -487,7 +513,7 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     }
     int status =
         state->lt->matmul(state->handle, desc, &t.alpha, b, p->a, a, p->b, &t.beta, addend, p->c, c,
-                          p->c, p->algo.algo, (void *)(uintptr_t)device->workspace,
+                          p->d, p->algo.algo, (void *)(uintptr_t)device->workspace,
                           AK_CUDA_LIBRARY_WORKSPACE, device->stream);
     if (status != 0) {
         /* The library's own codes have no meaning for the driver. */
@@ -559,7 +585,7 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
                                    sizeof workspace) == 0 &&
                 lt->preference_set(preference, LT_PREFERENCE_REDUCTION, &reductions,
                                    sizeof reductions) == 0 &&
-                lt->heuristic(state->handle, desc, p->a, p->b, p->c, p->c, preference,
+                lt->heuristic(state->handle, desc, p->a, p->b, p->c, p->d, preference,
                               request->wanted, results, &found) == 0;
     for (int i = 0; good && i < found && i < request->wanted; i++) {
         if (results[i].state == 0 && c->count < ANSWERS_MAX && !is_known(c, &results[i])) {
@@ -647,7 +673,7 @@ static size_t ways_of(way out[2], const terms *t, size_t role)
     } else if (t->epilogue != 0 && !roles[role].unfused) {
         out[count++] = MODE_FUSED;
     }
-    if (t->two_step) {
+    if (t->two_step && t->type_c == t->type) { /* a pass behind e4m3 would round twice */
         out[count++] = MODE_TWO_PASSES;
     }
     return count;
@@ -807,7 +833,7 @@ static ak_status product_list(ak_device *device, const ak_task *task, ak_baselin
     (void)snprintf(version + strlen(version), 20, ", %zu MiB workspace",
                    AK_CUDA_LIBRARY_WORKSPACE >> 20);
     for (size_t i = 0; i < ROLES; i++) {
-        if ((!roles[i].unfused || (t.two_step && t.epilogue != 0)) &&
+        if ((!roles[i].unfused || (t.two_step && t.epilogue != 0 && t.type_c == t.type)) &&
             (!roles[i].fast || t.scale_a != SIZE_MAX)) {
             visit(context, roles[i].name, roles[i].title, version, true, "");
         }

@@ -222,8 +222,7 @@ static const ak_argument_spec *spec_of(const ak_referee *referee, size_t argumen
 
 static ak_dtype dtype_of(const ak_referee *referee, size_t argument)
 {
-    const ak_argument_spec *spec = spec_of(referee, argument);
-    return spec->dtype_follows ? referee->device->task->dtype : spec->dtype;
+    return ak_task_argument_dtype(referee->device->task, argument);
 }
 
 static size_t count_of(const ak_referee *referee)

@@ -334,7 +334,7 @@ DEVICE double error_of(double got, double want, double relative, double absolute
 }
 
 /* How an output is compared. An element with the bits of `poison`, except the last four, was never
-   written. */
+   written; poison of one byte is the same in all rounds. */
 typedef struct judgement {
     u64 key;
     double relative, absolute;
@@ -345,7 +345,8 @@ typedef struct judgement {
 /* Judges element i, which has these bits, against `word` of the masked reference. */
 DEVICE void judge(finding *f, u32 bits, u64 word, i64 i, judgement j)
 {
-    const int unwritten = (bits & ~15u) == (j.poison & ~15u);
+    const u32 rounds = j.kind == KIND_E4M3 || j.kind == KIND_E5M2 ? 0u : 15u;
+    const int unwritten = (bits & ~rounds) == (j.poison & ~rounds);
     const double error = unwritten ? INFINITE
                                    : error_of(value_of_bits(bits, j.kind),
                                               from_bits(word ^ mask_of(j.key, (u64)i)), j.relative,
@@ -370,13 +371,15 @@ DEVICE u32 byte_of(stream s, i64 at)
     return (u32)(((mask_of(s.key, (u64)at >> 3) & s.keep) | s.set) >> ((at & 7) * 8)) & 255u;
 }
 
-/* Returns element i of such a stream, as an element of 2 or 4 bytes. */
+/* Returns element i of such a stream, as an element of 1, 2 or 4 bytes. */
 DEVICE u32 bits_of_stream(stream s, i64 i, int kind)
 {
-    const int bytes = kind == KIND_F16 || kind == KIND_BF16 ? 2 : 4;
+    const int bytes = kind == KIND_E4M3 || kind == KIND_E5M2  ? 1
+                      : kind == KIND_F16 || kind == KIND_BF16 ? 2
+                                                              : 4;
     const u64 word = (mask_of(s.key, (u64)(i * bytes) >> 3) & s.keep) | s.set;
     const u32 bits = (u32)(word >> ((i * bytes & 7) * 8));
-    return bytes == 2 ? bits & 0xffffu : bits;
+    return bytes == 4 ? bits : bits & ((1u << 8 * bytes) - 1);
 }
 
 /* Paints the gaps between the rows of an output; all lengths are in bytes. */

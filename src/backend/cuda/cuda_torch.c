@@ -154,7 +154,7 @@ static json_t *arguments_json(const ak_launch *launch)
     json_t *list = json_array();
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         const ak_argument_spec *spec = &launch->task->problem->arguments[i];
-        ak_dtype dtype = spec->dtype_follows ? launch->task->dtype : spec->dtype;
+        ak_dtype dtype = ak_task_argument_dtype(launch->task, i);
         (void)json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name,
                                                     "dtype", ak_dtype_text(dtype), "offset",
                                                     (json_int_t)launch->offset[i], "bytes",

@@ -105,14 +105,22 @@ def scaled_product(size, choices, way, dtype):
               "scale_a": {"tensor": (1, 1), "rows": (m, 1), "blocks": (along, m)}[scales],
               "scale_b": {"tensor": (1, 1), "rows": (1, n), "blocks": (across, along)}[scales]}
 
+    narrow = choices.get("c_type", "dtype") == "e4m3"
+    if narrow and choices.get("activation", "none") != "none":
+        raise ValueError("for PyTorch a C of e4m3 behind an activation is not implemented")
     if choices.get("bias", "none") == "add":
         shapes["bias"] = (n,)
+    if narrow:
+        shapes["scale_c"] = (1,)
+    names = list(shapes)
 
-    def run(a, b, scale_a, scale_b, bias=None):
+    def run(a, b, scale_a, scale_b, *given):
+        by = dict(zip(names[4:], given))
         if scales == "blocks":
             scale_a, scale_b = scale_a.t(), scale_b.t()
-        return act(torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, bias=bias, out_dtype=dtype,
-                                    use_fast_accum=way == "fast"))
+        return act(torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, bias=by.get("bias"),
+                                    scale_result=by.get("scale_c"), use_fast_accum=way == "fast",
+                                    out_dtype=torch.float8_e4m3fn if narrow else dtype))
 
     return run, shapes, "C", (m, n)
 

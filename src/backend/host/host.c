@@ -736,7 +736,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     page->argument_count = (uint32_t)problem->argument_count;
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
-        ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+        ak_dtype dtype = ak_task_argument_dtype(task, i);
         AK_DO(ak_backend_in_block(device->block_bytes, launch->offset[i], launch->shape->bytes[i],
                                   err));
         first = launch->offset[i] < first ? launch->offset[i] : first;

@@ -415,8 +415,11 @@ static void put(unsigned char *at, const unsigned char *from, uint32_t bytes)
     case 4:
         memcpy(at, from, 4);
         break;
-    default:
+    case 2:
         memcpy(at, from, 2);
+        break;
+    default:
+        *at = *from;
         break;
     }
 }
@@ -441,8 +444,11 @@ static uint64_t get(const unsigned char *at, uint32_t bytes)
     case 4:
         memcpy(&value, at, 4);
         break;
-    default:
+    case 2:
         memcpy(&value, at, 2);
+        break;
+    default:
+        value = *at;
         break;
     }
     return value;

@@ -23,7 +23,7 @@ static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
     const ak_shape *shape = launch->shape;
-    ak_dtype dtype = argument->dtype_follows ? launch->task->dtype : argument->dtype;
+    ak_dtype dtype = ak_task_argument_dtype(launch->task, i);
     size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
     bool by_rows = rows > 1;
     size_t count = by_rows ? rows : shape->elements[i];

@@ -292,8 +292,7 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
         task == NULL) { /* without a scope there is no task */
         return status;
     }
-    const ak_argument_spec *spec = &r->problem->arguments[out->argument];
-    size_t bytes = ak_dtype_bytes(spec->dtype_follows ? task->dtype : spec->dtype);
+    size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(task, out->argument));
     out->used = true;
     out->rank = (unsigned)rank;
     out->swizzle = (int)swizzle;

@@ -14,12 +14,10 @@ ak_status ak_triton_arguments(char out[AK_TRITON_ARGUMENTS_BYTES], const ak_laun
         const ak_pass *pass = &kernel->passes[i];
         char text[24] = "";
         switch (pass->kind) {
-        case AK_PASS_BUFFER: {
-            const ak_argument_spec *argument = &task->problem->arguments[pass->index];
+        case AK_PASS_BUFFER:
             (void)snprintf(text, sizeof text, "*%s",
-                           ak_dtype_text(argument->dtype_follows ? task->dtype : argument->dtype));
+                           ak_dtype_text(ak_task_argument_dtype(task, pass->index)));
             break;
-        }
         case AK_PASS_WORKSPACE:
             (void)snprintf(text, sizeof text, "*i8");
             break;
