@@ -100,6 +100,7 @@ GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
     (16, 1024, 5120, 8192), (32, 2048, 4096, 7168), (32, 256, 7168, 2048), (64, 128, 1408, 2048), (64, 1024, 4096, 2048),
     (64, 4096, 2048, 1408))]
 SETS["grouped"] = ([("matmul_grouped", s, "", None) for s in GROUPED], "default,torch-eager,torch-loop")
+SETS["grouped-fp8"] = ([("matmul_grouped", s, "inputs=e4m3", None) for s in GROUPED], "default,torch-eager")
 SETS["grouped-swiglu"] = ([("matmul_grouped", s, "activation=swiglu", None) for s in GROUPED], "default,torch-eager,torch-compile")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
 SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")

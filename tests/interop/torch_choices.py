@@ -38,6 +38,8 @@ for kernel, instead in KERNELS.items():
     ways = [("eager", {}), ("compile", {})]
     if kernel == "attention":
         ways += [(way, {"sequences": "packed"}) for way in ("eager", "flash", "cudnn")]
+    if kernel == "matmul_grouped":
+        ways += [("eager", {"inputs": "e4m3"})]
     for way, further in ways:
         try:
             worker["build"](kernel, size, {**choices, **further}, way, None)

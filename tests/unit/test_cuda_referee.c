@@ -40,6 +40,7 @@ static const struct {
     {"matmul_fp8", {"dtype_is_bf16=1", "scales_is_rows=1", "a_type_is_e5m2=1", "c_type_is_e4m3=1"}},
     {"matmul_grouped", {"dtype_is_bf16=1", "activation_is_none=1", "layout_is_packed=1"}},
     {"matmul_grouped", {"dtype_is_f16=1", "activation_is_swiglu=1", "layout_is_masked=1"}},
+    {"matmul_grouped", {"dtype_is_bf16=1", "activation_is_swiglu=1", "inputs_is_e4m3=1"}},
     {"attention", {"dtype_is_bf16=1", "mask_is_causal=1", "layout_is_nhd=1", SCORES}},
     {"attention", {"dtype_is_f16=1", "mask_is_full=1", "sequences_is_packed=1", SCORES}},
     {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_none=1", FACTORS}},

@@ -125,9 +125,12 @@ def scaled_product(size, choices, way, dtype):
     return run, shapes, "C", (m, n)
 
 
-def grouped_product(size, choices, way):
+def grouped_product(size, choices, way, dtype):
     """torch._grouped_mm or, as "loop", a product for each group, whose ends the host must know for it."""
-    choices = plain(choices, ("activation", "layout"))
+    choices = plain(choices, ("activation", "layout", "inputs"))
+    narrow = choices.get("inputs", "dtype") == "e4m3"
+    if narrow and way == "loop":
+        raise ValueError("a product for each group is not implemented for inputs=e4m3")
     if choices.get("layout", "packed") != "packed":
         raise ValueError("for PyTorch only layout=packed is implemented")
     groups, m, n, k = size["groups"], size["M"], size["N"], size["K"]
@@ -143,14 +146,20 @@ def grouped_product(size, choices, way):
                 torch.mm(a[begin:end], b[group].t(), out=y[begin:end])
         return y
 
-    def run(a, b, ends):
-        y = loop(a, b, ends) if way == "loop" else torch._grouped_mm(a, b.transpose(-2, -1), offs=ends)
+    def run(a, b, ends, *scales):
+        if narrow:
+            y = torch._scaled_grouped_mm(a, b.transpose(-2, -1), *scales, offs=ends, out_dtype=dtype)
+        else:
+            y = loop(a, b, ends) if way == "loop" else torch._grouped_mm(a, b.transpose(-2, -1), offs=ends)
         if gated:
             gate, up = y.chunk(2, 1)
             y = torch.nn.functional.silu(gate) * up
         return y
 
-    shapes = {"A": (m, k), "B": (groups, 2 * n if gated else n, k), "ends": (groups,)}
+    rows = 2 * n if gated else n
+    shapes = {"A": (m, k), "B": (groups, rows, k), "ends": (groups,)}
+    if narrow:
+        shapes.update(scale_a=(m,), scale_b=(groups, rows))
     return run, shapes, "C", (m, n)
 
 
@@ -283,7 +292,7 @@ def build(kernel, size, choices, way, dtype):
     if kernel == "matmul_fp8":
         return scaled_product(size, choices, way, dtype)
     if kernel == "matmul_grouped":
-        return grouped_product(size, choices, way)
+        return grouped_product(size, choices, way, dtype)
     return rows(kernel, size, choices)
 
 
