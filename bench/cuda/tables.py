@@ -63,7 +63,7 @@ ATTENTION = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s 
 
 # sequences, heads of Q, of K and V, rows of all sequences, head_dim; lengths are evenly spaced from 0
 PACKED = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s for s in (
-    (16, 16, 16, 16384, 16384, 128), (16, 32, 32, 16384, 16384, 64), (8, 16, 16, 16384, 16384, 256), (64, 32, 8, 32768, 32768, 128))]
+    (16, 16, 16, 16384, 16384, 128), (64, 32, 8, 32768, 32768, 128), (16, 32, 32, 16384, 16384, 64), (8, 16, 16, 16384, 16384, 256))]
 
 FP8_ROWS = mnk([(m, n, k) for n, k in ((8192, 8192), (7168, 16384), (4096, 14336)) for m in (1, 16, 64, 128)])
 FP8_LARGE = mnk([(4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 14336, 4096),

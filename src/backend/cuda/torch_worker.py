@@ -260,7 +260,8 @@ def packed_attention(size, causal, adjoin, way):
         return o.transpose(0, 1) if adjoin else o
 
     def log_sums(*given):
-        sums = call(*given)[1].reshape(size["heads"], -1)
+        sums = call(*given)[1]
+        sums = sums.reshape(-1, size["heads"]).t() if way == "cudnn" else sums  # cuDNN has heads of a row
         return sums.masked_fill(sums == float("inf"), -float("inf"))  # where there are no keys
 
     shapes = {"Q": q_shape, "K": kv_shape, "V": kv_shape,
