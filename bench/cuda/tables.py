@@ -86,7 +86,7 @@ SETS = {
     "attention": ([("attention", s, "mask=" + m, None) for s in ATTENTION for m in ("full", "causal")],
                   "torch-eager,torch-cudnn,torch-flash,torch-compile"),
     "attention-packed": ([("attention", s, "mask=%s,sequences=packed,layout=nhd" % m, None) for s in PACKED
-                          for m in ("full", "causal")], "torch-flash,torch-cudnn"),
+                          for m in ("full", "causal")], "torch-flash"),
     "decode": ([("attention_decode", s, "lengths=full", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
     "decode-nhd": ([("attention_decode", s, "lengths=full,layout=nhd", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
     "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +

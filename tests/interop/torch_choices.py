@@ -37,7 +37,7 @@ for kernel, instead in KERNELS.items():
     choices.update(instead)
     ways = [("eager", {}), ("compile", {})]
     if kernel == "attention":
-        ways += [(way, {"sequences": "packed"}) for way in ("eager", "flash", "cudnn")]
+        ways += [(way, {"sequences": "packed"}) for way in ("eager", "flash")]
     if kernel == "matmul_grouped":
         ways += [("eager", {"inputs": "e4m3"})]
     for way, further in ways:
