@@ -8,11 +8,10 @@ Each conversation is `autokernel study KERNEL --device sim:RECORDING --arms ARM 
 --llm-replay bench/tapes/ID`: no network, the same answers, the same result. FOLDER has the recordings of other tuners
 (their DOI is in docs/BENCHMARKS.md); without it only our own are shown. With --searches, searches without a model are
 shown too: the mean over --seeds searches of 60 evaluations."""
-import argparse, json, os, statistics, subprocess, sys, tempfile
+import argparse, json, os, sqlite3, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXE = os.path.abspath(os.environ.get("AUTOKERNEL", os.path.join(HERE, "../build/release/autokernel")))
-os.environ.setdefault("AUTOKERNEL_ARCHIVE", os.path.join(tempfile.mkdtemp(prefix="bench"), "archive.db"))
 FOLDER = os.environ.get("AUTOKERNEL_SPACES", "")
 # name: kernel or space, recording
 RECORDINGS = {n: (n, os.path.join(HERE, "recordings/h200", n + ".json.gz")) for n in ("matmul_act", "softmax", "layernorm")}
@@ -23,23 +22,38 @@ OTHERS = {"convolution": ("convolution.json", "convolution_milo/A4000.json.gz"),
 if FOLDER:
     RECORDINGS.update({n: (os.path.join(HERE, "spaces", s), os.path.join(FOLDER, r)) for n, (s, r) in OTHERS.items()})
 ARMS = ("hybrid", "llm", "llm-oneshot", "llm:history=0")
-# The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind.
-PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt"}
+# The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind; those
+# that do not say that nothing was gained after a reply that brought a gain.
+PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt"}
 
 def study(name, *options):
+    """The arms of a study; of each run in arm["near"] the evaluations to within 1 % of the optimum, None if never."""
     kernel, recording = RECORDINGS[name]
-    done = subprocess.run([EXE, "study", kernel, "--device", "sim:" + recording, "--json", "--quiet", *map(str, options)],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stderr.strip() or "study failed")
-    return json.loads(done.stdout)["arms"]
+    with tempfile.TemporaryDirectory(prefix="bench") as folder:
+        archive = os.path.join(folder, "archive.db")
+        done = subprocess.run([EXE, "study", kernel, "--device", "sim:" + recording, "--archive", archive, "--json",
+                               "--quiet", *map(str, options)], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stderr.strip() or "study failed")
+        result = json.loads(done.stdout)
+        near = {}
+        with sqlite3.connect(archive) as db:
+            for run, strategy in db.execute("SELECT id, strategy FROM runs").fetchall():
+                times = db.execute("SELECT ms FROM trials WHERE run = ? ORDER BY id", (run,)).fetchall()
+                near.setdefault(strategy, []).append(next(
+                    (i for i, (ms,) in enumerate(times, 1) if ms is not None and result["reference"] / ms >= 0.99), None))
+        db.close()
+    for arm in result["arms"]:
+        arm["near"] = near[arm["arm"].split(":")[0]]
+    return result["arms"]
 
 def quality(arm, at):
     return next((p["quality"] for p in reversed(arm["quality"]["evaluations"]) if p["at"] <= at), 0)
 
-def near(arm):
-    """Evaluations to within 1 % of the optimum; None: not reached."""
-    return next((int(p["at"]) for p in arm["quality"]["evaluations"] if p["quality"] >= 0.99), None)
+def median(counts):
+    """The median of the counts, where what was never reached is more than any."""
+    middle = sorted(c or 1e9 for c in counts)[len(counts) // 2]
+    return "–" if middle == 1e9 else str(middle)
 
 def spread(values):
     mean = statistics.mean(values)
@@ -68,10 +82,10 @@ def main():
                 shown = kind + PROMPTS[prompt] + (", 60 evaluations" if evals == 60 else "")
                 at_end = f"; {spread([quality(r, 60) for r in runs])} at 60" if evals == 60 else ""
                 print(f"| {name} | {shown} | {len(runs)} | {spread([quality(r, 20) for r in runs])} | "
-                      f"{spread([quality(r, 40) for r in runs])}{at_end} | {', '.join(str(near(r) or '–') for r in runs)} |", flush=True)
+                      f"{spread([quality(r, 40) for r in runs])}{at_end} | {', '.join(str(r['near'][0] or '–') for r in runs)} |", flush=True)
         if given.searches:
             for arm in study(name, "--arms", "portfolio,local,random", "--seeds", given.seeds, "--evals", 60):
                 print(f"| {name} | {arm['arm']} | {given.seeds} seeds | {quality(arm, 20):.3f} | {quality(arm, 40):.3f}; "
-                      f"{quality(arm, 60):.3f} at 60 | |", flush=True)
+                      f"{quality(arm, 60):.3f} at 60 | {median(arm['near'])} (median) |", flush=True)
 
 main()

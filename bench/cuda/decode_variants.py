@@ -51,7 +51,9 @@ class Kernel:
         self.parts = -(-rows // (8 * c["ROW_TILES"]))
         self.work = torch.zeros(self.blocks * 2 * 8 * c["ROW_TILES"] * c["HEAD_DIM"] * 8, dtype=torch.uint8, device=dev)
     def launch(self, s, case, stream):
-        vals = [ctypes.c_void_p(s[n].data_ptr()) for n in ("q", "k", "v", "lengths", "table", "out")] + [ctypes.c_void_p(self.work.data_ptr())]
+        vals = [ctypes.c_void_p(s[n].data_ptr()) for n in ("q", "k", "v", "lengths", "table")]
+        vals += [ctypes.c_void_p(0), ctypes.c_void_p(0)] # scales, which K and V of bf16 do not have
+        vals += [ctypes.c_void_p(s["out"].data_ptr()), ctypes.c_void_p(self.work.data_ptr())]
         vals += [ctypes.c_int(x) for x in (case["batch"], case["queries"], case["heads"] // case["kv_heads"], case["kv_heads"], case["keys"], s["table"].shape[1], self.parts)] + [ctypes.c_float(1 / math.sqrt(self.c["HEAD_DIM"]))]
         params = (ctypes.c_void_p * len(vals))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in vals])
         a = Attr(PROGRAMMATIC, b"", 1)

@@ -94,6 +94,9 @@ SETS = {
 }
 SETS["fp8-rows"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_ROWS], "default,torch-eager,torch-fast")
 SETS["fp8-large"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_LARGE], "default,torch-eager,torch-fast")
+FP8_TYPES = ["a_type=e5m2", "c_type=e4m3", "a_type=e5m2,c_type=e4m3"]
+SETS["fp8-types"] = ([("matmul_fp8", s, "scales=tensor," + c, None) for s in FP8_LARGE for c in FP8_TYPES], "default,torch-eager")
+SETS["decode-fp8"] = ([("attention_decode", s, "lengths=full,kv=" + k, None) for s in DECODE for k in ("e4m3", "dtype")], "none")
 # groups, rows of all, columns, sums; rows are divided unevenly
 GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
     (8, 128, 4096, 4096), (8, 1024, 4096, 4096), (8, 4096, 4096, 4096), (8, 512, 14336, 4096), (8, 2048, 4096, 14336),

@@ -1,7 +1,7 @@
 /*
  * cuda.cu: attention of one to a few queries of each sequence to long keys, for compute
  * capability 8.0 and higher, with mma.sync, ldmatrix and cp.async. Input and output are bf16 or
- * f16, sums are in f32.
+ * f16, sums are in f32. K and V may be e4m3 (8.9 and higher), each head with scales of its own.
  *
  * The time is that of reading K and V once. The query heads that share a head of K and V, and
  * the queries of the sequence, form the rows of one small matrix, so every key is read once for
@@ -20,6 +20,12 @@
  * transposition of 8 x 8 matrices among lanes turns the result of the first product into an
  * operand of the second. Maxima are running maxima over tiles (online softmax). Each lane sums
  * the weights of its own keys, and the lanes combine these sums at the segment's end.
+ *
+ * Bytes. ldmatrix moves pairs of bytes where it else moves elements, so that a lane gets four
+ * neighbours of a row of K, and of V two columns of two keys. They become f16, and what the lane's
+ * operands then are is another order of the elements of a product: Q is loaded in the order of K,
+ * and O is left in the order of V. The scale of K joins that of the scores, and the scale of V the
+ * division at the end.
  *
  * The end of a segment. The warps combine their sums in the slots of the ring that were used
  * last. A block writes the result of an item that it has alone. Of an item that it shares, it
@@ -45,6 +51,7 @@
  *   LAUNCH_EARLY   1: the kernel may begin while the previous one ends
  *   PAGE           keys of a page, a multiple of 16; 0: the keys of a sequence are contiguous
  *   layout_is_nhd  1: the heads of a key are adjacent; else the keys of a head are
+ *   kv_is_e4m3     1: K and V are e4m3; else they have the type of Q
  *
  * Dynamic shared memory: SLOTS_BYTES + STATS_BYTES + 4 * (WARPS + batch + 1) bytes.
  * Workspace: zero between launches. Each block has two times 8 * ROW_TILES rows of HEAD_DIM
@@ -58,16 +65,28 @@ typedef unsigned int u32;
 typedef unsigned short u16;
 typedef long long i64;
 
+/* Elements of K and V; DEPTHS_AT_ONCE: how many steps of 16 elements one load_matrix has. */
+#if kv_is_e4m3
+typedef unsigned char kv_number;
+#define KV_BYTES       1
+#define DEPTHS_AT_ONCE 2
+#else
+typedef u16 kv_number;
+#define KV_BYTES       2
+#define DEPTHS_AT_ONCE 1
+#endif
+
 #define THREADS     (32 * WARPS)
 #define ROWS        (8 * ROW_TILES)
 #define DEPTHS      (HEAD_DIM / 16)
 #define KEY_STEPS   (TILE_KEYS / 16)
-#define ROW_BYTES   (2 * HEAD_DIM)
+#define ROW_BYTES   (KV_BYTES * HEAD_DIM)
 #define TILE_BYTES  (TILE_KEYS * ROW_BYTES) /* of K; V has as many */
 #define SLOT_BYTES  (2 * TILE_BYTES)
 #define SLOTS_BYTES (WARPS * STAGES * SLOT_BYTES)
 #define STATS_BYTES (WARPS * ROWS * 8)
-#define PIECES      (HEAD_DIM / 8) /* 16-byte pieces of a row */
+#define PIECES      (ROW_BYTES / 16) /* 16-byte pieces of a row */
+#define PIECE       (16 / KV_BYTES)  /* elements of a piece */
 
 /* Page numbers of a tile: one if no tile crosses the end of a page. */
 #define PAGES_OF_TILE (PAGE == 0 || PAGE % TILE_KEYS == 0 ? 1 : KEY_STEPS)
@@ -82,7 +101,7 @@ typedef long long i64;
 
 #if HEAD_DIM % 64 != 0 || TILE_KEYS % 16 != 0 || PAGE % 16 != 0
 #error "rows are multiples of 128 bytes, tiles and pages of 16 keys"
-#elif ROWS > TILE_KEYS
+#elif 4 * ROWS > 2 * KV_BYTES * TILE_KEYS
 #error "the sums of a warp must fit a slot"
 #endif
 
@@ -217,6 +236,11 @@ DEVICE u32 transpose(u32 v)
 }
 
 #if dtype_is_f16
+#define PACK_OUT_OP "cvt.rn.f16x2.f32"
+#else
+#define PACK_OUT_OP "cvt.rn.bf16x2.f32"
+#endif
+#if dtype_is_f16 || kv_is_e4m3
 #define MMA_OP  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 #define PACK_OP "cvt.rn.f16x2.f32"
 #else
@@ -232,12 +256,37 @@ DEVICE void mma(float d[4], const u32 a[4], const u32 b[2])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+/* Rounds to two operands of a product. */
 DEVICE u32 pack(float low, float high)
 {
     u32 both;
     asm(PACK_OP " %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
     return both;
 }
+
+/* Rounds to two elements of O. */
+DEVICE u32 pack_out(float low, float high)
+{
+    u32 both;
+    asm(PACK_OUT_OP " %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
+#if kv_is_e4m3
+/* Widens the lower two bytes, which are e4m3, to f16. */
+DEVICE u32 widen_bytes(u32 bytes)
+{
+    u32 both;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"((u16)bytes));
+    return both;
+}
+
+/* Exchanges the two bytes in the middle. */
+DEVICE u32 exchange_bytes(u32 x)
+{
+    return __byte_perm(x, x, 0x3120);
+}
+#endif
 
 DEVICE int shuffle_up(int x, int distance)
 {
@@ -310,7 +359,9 @@ DEVICE u32 load_two(const u16 *from)
 
 /* The arguments, and where things are in shared memory. */
 typedef struct problem {
-    const u16 *q, *k, *v;
+    const u16 *q;
+    const kv_number *k, *v;
+    const float *scale_k, *scale_v;
     const int *lengths, *table;
     u16 *out;
     unsigned char *workspace;
@@ -436,10 +487,17 @@ DEVICE void add_up_tiles(problem *p)
 
 /* ---- loading ---- */
 
-/* Returns where a piece of 8 elements of a row is, from the start of a tile. */
+/* Returns what the numbers of a row's pieces are combined with, so that eight rows use different
+   banks. */
+DEVICE int turn_of(int row)
+{
+    return PIECES < 8 ? row >> 1 & 3 : row & 7;
+}
+
+/* Returns where a piece of a row is, from the start of a tile. */
 DEVICE u32 piece_at(int row, int piece)
 {
-    return (u32)(row * ROW_BYTES + ((piece ^ (row & 7)) << 4));
+    return (u32)(row * ROW_BYTES + ((piece ^ turn_of(row)) << 4));
 }
 
 /* The position of a warp in those tiles of its block that are its own. */
@@ -498,7 +556,7 @@ DEVICE void load_tile(loader *l, const problem *p, u32 slot, int warp, int lane)
         UNROLL for (int i = 0; i < KEY_STEPS; i++)
         {
             const int key = l->tile * TILE_KEYS + 16 * i;
-            const i64 at = row_of(l, p, key, i) + row * pitch + piece * 8;
+            const i64 at = row_of(l, p, key, i) + row * pitch + piece * PIECE;
             UNROLL for (int j = 0; j < 16; j += ROWS_OF_COPY)
             {
                 const u32 to = slot + piece_at(16 * i + j + row, piece);
@@ -516,12 +574,13 @@ DEVICE void load_tile(loader *l, const problem *p, u32 slot, int warp, int lane)
 /* ---- a tile ---- */
 
 /* A warp's sums of a segment. A lane has rows 8 n + 2 (lane % 4) and the next one, and of O columns
-   16 d + lane / 4 and 8 more. */
+   16 d + lane / 4 and 8 more or, where V has bytes, 16 d + 2 (lane / 4) and the next one. */
 typedef struct sums {
     u32 q[ROW_TILES][DEPTHS][2];
     float o[ROW_TILES][DEPTHS][4];
     float most[ROW_TILES][2], sum[ROW_TILES][2];
     int limit[ROW_TILES][2]; /* number of keys that the row attends to */
+    float scale;             /* scale of scores */
 } sums;
 
 /* Returns the index in Q and O of row i of an item, which is head i % group of query i / group. */
@@ -532,18 +591,35 @@ DEVICE i64 place_of_row(const segment *s, const problem *p, int row)
     return (i64)(heads * p->group + row - query * p->group) * HEAD_DIM;
 }
 
+/* Returns two elements of Q as operands of a product. */
+DEVICE u32 operands_of(u32 two)
+{
+#if kv_is_e4m3 && !dtype_is_f16
+    return pack(__uint_as_float(two << 16), __uint_as_float(two & 0xffff0000u));
+#else
+    return two;
+#endif
+}
+
+/* How far the second pair of a lane's elements of 16 is from the first. */
+#define SECOND_PAIR (KV_BYTES == 1 ? 2 : 8)
+
 DEVICE void sums_begin(sums *a, const segment *s, const problem *p, int lane)
 {
     const int row0 = s->part * ROWS;
+    a->scale = p->scale;
+#if kv_is_e4m3
+    a->scale *= p->scale_k[s->head];
+#endif
     UNROLL for (int n = 0; n < ROW_TILES; n++)
     {
         const int row = row0 + 8 * n + lane / 4;
         const bool there = row < p->rows;
-        const u16 *from = p->q + place_of_row(s, p, there ? row : 0) + lane % 4 * 2;
+        const u16 *from = p->q + place_of_row(s, p, there ? row : 0) + lane % 4 * (4 / KV_BYTES);
         UNROLL for (int d = 0; d < DEPTHS; d++)
         {
-            a->q[n][d][0] = there ? load_two(from + 16 * d) : 0;
-            a->q[n][d][1] = there ? load_two(from + 16 * d + 8) : 0;
+            a->q[n][d][0] = there ? operands_of(load_two(from + 16 * d)) : 0;
+            a->q[n][d][1] = there ? operands_of(load_two(from + 16 * d + SECOND_PAIR)) : 0;
             UNROLL for (int i = 0; i < 4; i++)
             {
                 a->o[n][d][i] = 0;
@@ -560,13 +636,43 @@ DEVICE void sums_begin(sums *a, const segment *s, const problem *p, int lane)
     }
 }
 
+/* Turns what a lane has loaded of K, of 16 keys, into operands: one for each DEPTHS_AT_ONCE. */
+DEVICE void keys_of_loaded(u32 keys[DEPTHS_AT_ONCE][4], const u32 loaded[4])
+{
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+#if kv_is_e4m3
+        keys[i / 2][i % 2] = widen_bytes(loaded[i]);
+        keys[i / 2][i % 2 + 2] = widen_bytes(loaded[i] >> 16);
+#else
+        keys[0][i] = loaded[i];
+#endif
+    }
+}
+
+/* The same of V: a pair of bytes has two columns of one key, and an operand two keys of one
+   column. */
+DEVICE void values_of_loaded(u32 values[DEPTHS_AT_ONCE][4], const u32 loaded[4])
+{
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+#if kv_is_e4m3
+        const u32 by_column = exchange_bytes(loaded[i]);
+        values[i % 2][i / 2 * 2] = widen_bytes(by_column);
+        values[i % 2][i / 2 * 2 + 1] = widen_bytes(by_column >> 16);
+#else
+        values[0][i] = loaded[i];
+#endif
+    }
+}
+
 /* Computes the scores of the tile, times log2 e. Keys that a row does not attend to get
    -infinity. */
 DEVICE void scores_of_tile(float x[KEY_STEPS][ROW_TILES][4], const sums *a, const problem *p,
                            u32 slot, int first_key, int length, int lane)
 {
     const u32 at = slot + (u32)((lane & 15) * ROW_BYTES);
-    const u32 flip = (u32)(((lane >> 4) ^ (lane & 7)) << 4);
+    const u32 flip = (u32)(((lane >> 4) ^ turn_of(lane & 7)) << 4);
     UNROLL for (int k = 0; k < KEY_STEPS; k++)
     {
         UNROLL for (int n = 0; n < ROW_TILES; n++)
@@ -577,15 +683,19 @@ DEVICE void scores_of_tile(float x[KEY_STEPS][ROW_TILES][4], const sums *a, cons
             }
         }
     }
-    UNROLL for (int d = 0; d < DEPTHS; d++)
+    UNROLL for (int d = 0; d < DEPTHS / DEPTHS_AT_ONCE; d++)
     {
         UNROLL for (int k = 0; k < KEY_STEPS; k++)
         {
-            u32 keys[4];
-            load_matrix(keys, at + (u32)(k * 16 * ROW_BYTES) + (((u32)d << 5) ^ flip), 0);
-            UNROLL for (int n = 0; n < ROW_TILES; n++)
+            u32 loaded[4], keys[DEPTHS_AT_ONCE][4];
+            load_matrix(loaded, at + (u32)(k * 16 * ROW_BYTES) + (((u32)d << 5) ^ flip), 0);
+            keys_of_loaded(keys, loaded);
+            UNROLL for (int e = 0; e < DEPTHS_AT_ONCE; e++)
             {
-                mma(x[k][n], keys, a->q[n][d]);
+                UNROLL for (int n = 0; n < ROW_TILES; n++)
+                {
+                    mma(x[k][n], keys[e], a->q[n][d * DEPTHS_AT_ONCE + e]);
+                }
             }
         }
     }
@@ -597,7 +707,7 @@ DEVICE void scores_of_tile(float x[KEY_STEPS][ROW_TILES][4], const sums *a, cons
             UNROLL for (int i = 0; i < 4; i++)
             {
                 const int key = first_key + 16 * k + lane / 4 + i / 2 * 8;
-                x[k][n][i] *= p->scale;
+                x[k][n][i] *= a->scale;
                 x[k][n][i] = edge && key >= a->limit[n][i % 2] ? LOWEST : x[k][n][i];
             }
         }
@@ -646,7 +756,7 @@ DEVICE void add_tile(sums *a, const problem *p, u32 slot, int first_key, int len
 {
     float x[KEY_STEPS][ROW_TILES][4];
     const u32 at = slot + TILE_BYTES + (u32)(((lane & 7) + (lane >> 4 << 3)) * ROW_BYTES);
-    const u32 flip = (u32)(((lane >> 3 & 1) ^ (lane & 7)) << 4);
+    const u32 flip = (u32)(((lane >> 3 & 1) ^ turn_of(lane & 7)) << 4);
     scores_of_tile(x, a, p, slot, first_key, length, lane);
     weights_of_tile(x, a);
     UNROLL for (int k = 0; k < KEY_STEPS; k++)
@@ -657,13 +767,17 @@ DEVICE void add_tile(sums *a, const problem *p, u32 slot, int first_key, int len
             weights[n][0] = transpose(pack(x[k][n][0], x[k][n][1]));
             weights[n][1] = transpose(pack(x[k][n][2], x[k][n][3]));
         }
-        UNROLL for (int d = 0; d < DEPTHS; d++)
+        UNROLL for (int d = 0; d < DEPTHS / DEPTHS_AT_ONCE; d++)
         {
-            u32 values[4];
-            load_matrix(values, at + (u32)(k * 16 * ROW_BYTES) + (((u32)d << 5) ^ flip), 1);
-            UNROLL for (int n = 0; n < ROW_TILES; n++)
+            u32 loaded[4], values[DEPTHS_AT_ONCE][4];
+            load_matrix(loaded, at + (u32)(k * 16 * ROW_BYTES) + (((u32)d << 5) ^ flip), 1);
+            values_of_loaded(values, loaded);
+            UNROLL for (int e = 0; e < DEPTHS_AT_ONCE; e++)
             {
-                mma(a->o[n][d], values, weights[n]);
+                UNROLL for (int n = 0; n < ROW_TILES; n++)
+                {
+                    mma(a->o[n][d * DEPTHS_AT_ONCE + e], values[e], weights[n]);
+                }
             }
         }
     }
@@ -676,6 +790,12 @@ DEVICE void add_tile(sums *a, const problem *p, u32 slot, int first_key, int len
 DEVICE u32 sums_at(int row, int column)
 {
     return (u32)((row * HEAD_DIM + (column ^ (row >> 1 & 3) << 3)) * 4);
+}
+
+/* Returns which of 16 columns of O a lane's sum j of a row is. */
+DEVICE int column_of(int lane, int j)
+{
+    return KV_BYTES == 1 ? lane / 4 * 2 + j : lane / 4 + 8 * j;
 }
 
 /* Stores a warp's sums to a slot that it does not need now, with maximum and sum of each row beside
@@ -700,7 +820,7 @@ DEVICE void sums_leave(sums *a, const problem *p, u32 slot, int warp, int lane)
             {
                 UNROLL for (int j = 0; j < 2; j++)
                 {
-                    store_shared_one(slot + sums_at(row, 16 * d + 8 * j + lane / 4),
+                    store_shared_one(slot + sums_at(row, 16 * d + column_of(lane, j)),
                                      __float_as_uint(a->o[n][d][i + 2 * j]));
                 }
             }
@@ -761,9 +881,12 @@ DEVICE void quad_of_warps(quad *t, const problem *p, int row, int column)
 /* Divides by the sum of weights and writes the result; a row without keys becomes zeros. */
 DEVICE void quad_write(const quad *t, const segment *s, const problem *p, int row, int column)
 {
-    const float one = t->sum > 0 ? 1.0f / t->sum : 0;
+    float one = t->sum > 0 ? 1.0f / t->sum : 0;
+#if kv_is_e4m3
+    one *= p->scale_v[s->head];
+#endif
     store_pair(p->out + place_of_row(s, p, s->part * ROWS + row) + column,
-               pack(t->o[0] * one, t->o[1] * one), pack(t->o[2] * one, t->o[3] * one));
+               pack_out(t->o[0] * one, t->o[1] * one), pack_out(t->o[2] * one, t->o[3] * one));
 }
 
 /* Returns where a block leaves four sums of a row: of its first segment or, if `second`, of its
@@ -1000,14 +1123,17 @@ DEVICE void run_stretch(const problem *p, int at, int left)
     COPY_WAIT(0);
 }
 
-KERNEL ak_kernel(const u16 *q, const u16 *k, const u16 *v, const int *lengths, const int *table,
-                 u16 *out, unsigned char *workspace, int batch, int queries, int group,
-                 int kv_heads, int keys, int pages, int parts, float scale)
+KERNEL ak_kernel(const u16 *q, const kv_number *k, const kv_number *v, const int *lengths,
+                 const int *table, const float *scale_k, const float *scale_v, u16 *out,
+                 unsigned char *workspace, int batch, int queries, int group, int kv_heads,
+                 int keys, int pages, int parts, float scale)
 {
     problem p;
     p.q = q;
     p.k = k;
     p.v = v;
+    p.scale_k = scale_k;
+    p.scale_v = scale_v;
     p.lengths = lengths;
     p.table = table;
     p.out = out;

@@ -1,5 +1,6 @@
 /*
- * host.c: attention of one to a few queries of each sequence to long keys, in single precision.
+ * host.c: attention of one to a few queries of each sequence to long keys, in single precision. K
+ * and V may be e4m3; their rows of a chunk are widened before they are used.
  *
  * An item is a sequence and a head of K and V. The chunks of KEYS keys of all items form one
  * line, which the threads share evenly whatever the lengths are. A thread's sums of an item are
@@ -13,15 +14,38 @@
  * not too large.
  */
 enum { BATCH, QUERIES, HEADS, KV_HEADS, ROOM, HEAD_DIM };
-enum { LENGTHS, LAYOUT, PAGE, SCALE };
-enum { Q, K, V, LENGTH, TABLE, O };
+enum { LENGTHS, LAYOUT, PAGE, KV, SCALE };
+enum { Q, K, V, LENGTH, TABLE, SCALE_K, SCALE_V, O };
+
+#if kv_is_e4m3
+enum { ROWS_WIDENED = KEYS };
+#else
+enum { ROWS_WIDENED = 0 };
+#endif
 
 typedef struct attention {
     const ak_host_call *call;
     int64_t batch, queries, group, kv_heads, room, columns, page, pages, rows;
     float scale;
     int64_t line; /* chunks of all items */
+#if kv_is_e4m3
+    float number[256]; /* the values of bytes */
+#endif
 } attention;
+
+#if kv_is_e4m3
+/* e4m3: sign, 4 bits of exponent with a bias of 7, 3 bits of fraction; no infinity. */
+static float decoded(int byte)
+{
+    const int exponent = byte >> 3 & 15, fraction = byte & 7;
+    float x = (float)(exponent == 0 ? fraction : 8 + fraction) / 512.0F; /* 2^-9 */
+    for (int i = 1; i < exponent; ++i) {
+        x *= 2;
+    }
+    x = (byte & 127) == 127 ? __builtin_nanf("") : x;
+    return byte & 128 ? -x : x;
+}
+#endif
 
 /* A thread's part of an item. Its sums are rows x columns, then a maximum and a sum for each
    row. */
@@ -30,6 +54,7 @@ typedef struct part {
     int64_t begin, chunks; /* the item's first chunk in the line, and its number of chunks */
     int64_t first, last;   /* first and last chunk of the part */
     float *sums;
+    float *widened; /* room for KEYS rows of K or V */
 } part;
 
 static int64_t chunks_of(const attention *a, int64_t sequence)
@@ -65,15 +90,35 @@ static int64_t row_at(const attention *a, const part *p, int64_t i)
            a->columns;
 }
 
+/* Gives the rows of `count` keys of K or V, times the scale of their head. */
+static void rows_of_keys(const float **rows, const attention *a, const part *p, int argument,
+                         int64_t first, int64_t count)
+{
+    for (int64_t j = 0; j < count; ++j) {
+        const int64_t at = row_of_key(a, p, first + j);
+#if kv_is_e4m3
+        const uint8_t *from = (const uint8_t *)a->call->arg[argument] + at;
+        const float *scales = a->call->arg[argument == K ? SCALE_K : SCALE_V];
+        float *to = p->widened + j * a->columns;
+        for (int64_t d = 0; d < a->columns; ++d) {
+            to[d] = a->number[from[d]] * scales[p->head];
+        }
+        rows[j] = to;
+#else
+        rows[j] = (const float *)a->call->arg[argument] + at;
+#endif
+    }
+}
+
 /* ---- scores ---- */
 
 static void scores_of_chunk(float *scores, const attention *a, const part *p, int64_t first,
                             int64_t count)
 {
-    const float *from = a->call->arg[K], *k[KEYS + DOTS];
-    for (int64_t j = 0; j < KEYS + DOTS; ++j) { /* the last keys are repeated where there are no
-                                                   more */
-        k[j] = from + row_of_key(a, p, first + (j < count ? j : count - 1));
+    const float *k[KEYS + DOTS];
+    rows_of_keys(k, a, p, K, first, count);
+    for (int64_t j = count; j < KEYS + DOTS; ++j) { /* there are no more: the last is repeated */
+        k[j] = k[count - 1];
     }
     for (int64_t i = 0; i < a->rows; i += ROWS) {
         const float *q[ROWS];
@@ -98,10 +143,8 @@ static void scores_of_chunk(float *scores, const attention *a, const part *p, in
 static void add_chunk(const attention *a, const part *p, const float *scores, float *spare,
                       int64_t first, int64_t count)
 {
-    const float *from = a->call->arg[V], *v[KEYS];
-    for (int64_t j = 0; j < count; ++j) {
-        v[j] = from + row_of_key(a, p, first + j);
-    }
+    const float *v[KEYS];
+    rows_of_keys(v, a, p, V, first, count);
     for (int64_t i = 0; i < a->rows; i += ROWS) {
         float *sums[ROWS];
         const float *weights[ROWS];
@@ -223,8 +266,8 @@ static void attention_thread(void *context, int thread, int threads)
 {
     const attention *a = context;
     const int64_t end = begin_of(a, thread + 1, threads);
-    float *own =
-        place_of(a, threads, 0) + (int64_t)thread * ((a->rows * KEYS + a->columns + 15) / 16 * 16);
+    const int64_t each = (a->rows * KEYS + (1 + ROWS_WIDENED) * a->columns + 15) / 16 * 16;
+    float *own = place_of(a, threads, 0) + thread * each;
     part p, open = {.chunks = 0}; /* the item that begins in this thread's stretch and ends in
                                      another's */
     int64_t at = begin_of(a, thread, threads);
@@ -233,6 +276,7 @@ static void attention_thread(void *context, int thread, int threads)
         p.first = at - p.begin;
         p.last = end - p.begin < p.chunks ? end - p.begin : p.chunks;
         p.sums = place_of(a, thread, !first);
+        p.widened = own + a->columns + a->rows * KEYS;
         run_part(a, &p, own + a->columns, own);
         if (p.first == 0 && p.last == p.chunks) {
             write_item(a, &p);
@@ -262,6 +306,11 @@ void ak_kernel(const ak_host_call *call)
     a.rows = a.queries * a.group;
     a.scale = (float)(call->number[SCALE] == 0 ? 1 / __builtin_sqrt((double)a.columns)
                                                : call->number[SCALE]);
+#if kv_is_e4m3
+    for (int i = 0; i < 256; ++i) {
+        a.number[i] = decoded(i);
+    }
+#endif
     for (int64_t i = 0; i < a.batch; ++i) {
         a.line += chunks_of(&a, i) * a.kv_heads;
     }

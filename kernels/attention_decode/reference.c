@@ -1,12 +1,13 @@
 /*
  * attention_decode, reference: each row of O is the mean of rows of V, weighted by exp of the
- * scaled products of a row of Q with rows of K, in double precision.
+ * scaled products of a row of Q with rows of K, in double precision. K and V of e4m3 have a factor
+ * for each of their heads.
  */
 #include <math.h>
 
 enum { BATCH, QUERIES, HEADS, KV_HEADS, KEYS, HEAD_DIM };
-enum { LENGTHS, LAYOUT, PAGE, SCALE };
-enum { Q, K, V, LENGTH, TABLE, O };
+enum { LENGTHS, LAYOUT, PAGE, KV, SCALE };
+enum { Q, K, V, LENGTH, TABLE, SCALE_K, SCALE_V, O };
 enum { CHUNK = 256 };
 
 /* Returns where a key's row starts in K and in V. */
@@ -24,6 +25,12 @@ static int64_t row_of_key(const ak_host_call *call, int64_t sequence, int64_t he
     return (call->choice[LAYOUT] == 0 ? (outer * size[KV_HEADS] + head) * extent + key
                                       : (outer * extent + key) * size[KV_HEADS] + head) *
            size[HEAD_DIM];
+}
+
+/* Returns the factor of a head of K or V. */
+static double factor_of(const ak_host_call *call, int argument, int64_t head)
+{
+    return call->choice[KV] == 0 ? 1 : ((const double *)call->arg[argument])[head];
 }
 
 static void attend(double *o, const double *q, const ak_host_call *call, int64_t sequence,
@@ -46,7 +53,7 @@ static void attend(double *o, const double *q, const ak_host_call *call, int64_t
             for (int64_t d = 0; d < columns; ++d) {
                 dot += q[d] * k[d];
             }
-            score[j] = dot * scale;
+            score[j] = dot * scale * factor_of(call, SCALE_K, head);
             max = score[j] > max ? score[j] : max;
         }
         const double less = exp(before - max);
@@ -65,7 +72,7 @@ static void attend(double *o, const double *q, const ak_host_call *call, int64_t
         }
     }
     for (int64_t d = 0; d < columns && keys > 0; ++d) {
-        o[d] /= sum;
+        o[d] *= factor_of(call, SCALE_V, head) / sum;
     }
 }
 

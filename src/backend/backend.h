@@ -264,7 +264,8 @@ typedef struct ak_backend_ops {
                         ak_error *err);
     ak_status (*download)(void *data, ak_device *device, size_t offset, size_t bytes,
                           ak_error *err);
-    /* (optional) Writes the same element of 2 or 4 bytes `count` times without sending them all. */
+    /* (optional) Writes the same element of 1, 2 or 4 bytes `count` times without sending them all.
+     */
     ak_status (*fill)(ak_device *device, size_t offset, const void *element, size_t bytes,
                       size_t count, ak_error *err);
     /* Loads a candidate or baseline. Fails only if the harness fails; `outcome` reports a candidate

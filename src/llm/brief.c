@@ -394,7 +394,7 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
 static const char *shown_device(const char *device)
 {
     const char *name = ak_device_is_recorded(device) ? device + strlen(AK_DEVICE_RECORDED) : device;
-    return name != device && strstr(name, ".json") != NULL ? "unnamed device" : name;
+    return name != device && strstr(name, ".json") != NULL ? "not named in the recording" : name;
 }
 
 /* Lists all options of the task, also those that its text leaves out because they have their

@@ -64,7 +64,9 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
         ak_buf_print(out, " of %d", h->generations);
     }
     if (h->hidden) {
-        ak_buf_puts(out, "\n\nYou are not told what was tried and what came of it.\n");
+        ak_buf_puts(out,
+                    "\n\nYou are not told what was tried and what came of it, so that rule 6 and "
+                    "what is said of measured parents do not apply.\n");
         return;
     }
     ak_buf_print(out, "\n\n%zu configuration%s tried", h->count, h->count == 1 ? "" : "s");

@@ -60,16 +60,20 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
 }
 
 /* Returns how many trials there were since the first one that is as fast as the best but for
-   STILL_GAIN. */
+   STILL_GAIN. Trials of the same reply do not count: whoever proposed them did not know of it. */
 static size_t trials_without_gain(const ak_prompt_view *v)
 {
     const ak_history *h = v->history;
-    size_t first = 0;
+    size_t first = 0, still = 0;
     while (first < h->count && (h->trials[first].status != AK_TRIAL_OK ||
                                 h->trials[first].ms > v->order[0].ms * (1 + STILL_GAIN))) {
         first++;
     }
-    return v->ok == 0 ? 0 : h->count - first - 1;
+    for (size_t i = first + 1; v->ok > 0 && i < h->count; i++) {
+        const ak_experience *t = &h->trials[i], *gain = &h->trials[first];
+        still += !(gain->proposed && t->proposed && t->generation == gain->generation);
+    }
+    return still;
 }
 
 static bool is_early(const ak_history *h)

@@ -72,8 +72,8 @@ ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope
     AK_TRY(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
     AK_TRY(ak_expr_eval(&value, expr, scope, arena, err));
     if (value.type != AK_VALUE_STRING || !ak_dtype_parse(out, value.as.string)) {
-        status = ak_fail(err, AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where,
-                         text);
+        status =
+            ak_fail(err, AK_INVALID, "%s: \"%.160s\" must give the name of a dtype", where, text);
     }
 out:
     ak_expr_free(expr);

@@ -239,7 +239,8 @@ static ak_status read_tolerances(ak_problem_reader *r)
     json_object_foreach(all, name, value)
     {
         ak_dtype dtype;
-        if (!ak_dtype_parse(&dtype, name) || !(has_dtype(problem, dtype) || may_write(problem, dtype))) {
+        if (!ak_dtype_parse(&dtype, name) ||
+            !(has_dtype(problem, dtype) || may_write(problem, dtype))) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: \"tolerance\" has an entry that is not a dtype of the problem",
                            r->path);

@@ -116,12 +116,9 @@ ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i)
 
 ak_dtype ak_task_operands(const ak_task *task)
 {
-    for (size_t i = 0; i < task->problem->argument_count; i++) {
-        if (ak_dtype_bytes(ak_task_argument_dtype(task, i)) == 1) {
-            return ak_task_argument_dtype(task, i);
-        }
-    }
-    return task->dtype;
+    const bool has = task->problem->argument_count > 0;
+    const ak_dtype first = has ? ak_task_argument_dtype(task, 0) : task->dtype;
+    return ak_dtype_bytes(first) == 1 ? first : task->dtype;
 }
 
 const char *ak_task_dtype(const ak_task *task)

@@ -48,8 +48,8 @@ struct ak_task {
     ak_shape shape;
     ak_dtype dtype;
     ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */
-    int choice[AK_CHOICES_MAX];    /* index of each text option's value; 0 for numbers */
-    double number[AK_CHOICES_MAX]; /* value of each numeric option; 0 for texts */
+    int choice[AK_CHOICES_MAX];              /* index of each text option's value; 0 for numbers */
+    double number[AK_CHOICES_MAX];           /* value of each numeric option; 0 for texts */
     bool allow_numerics;
     bool kept;                /* as in ak_task_spec */
     char *fix;                /* as in ak_task_spec; NULL: nothing is fixed */
@@ -126,8 +126,9 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */
 ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
-/* Returns the dtype whose rate of arithmetic limits the task: that of its 8-bit arguments, if it
-   has any, else the task's. */
+/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it is
+   an 8-bit float, else the task's. Attention to keys of 8 bits computes in the type of its queries.
+ */
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Returns the file name of a path, for messages that are kept with a trial: a whole path would

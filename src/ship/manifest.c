@@ -108,8 +108,7 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
                : ak_expr_bool(&unused, a->unused, at->task->constants, at->where, err));
     bool good =
         ak_json_set_text(object, "name", a->name) &&
-        ak_json_set_text(object, "dtype",
-                         ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
+        ak_json_set_text(object, "dtype", ak_dtype_text(ak_task_argument_dtype(at->task, index))) &&
         ak_json_set_text(object, "access", access[a->access]) &&
         ak_json_set(object, "shape", json_incref(shape)) &&
         ak_json_set(object, "extents", json_incref(texts)) &&
@@ -254,6 +253,10 @@ static json_t *measured_of(const ak_bundle_build *b)
     for (size_t i = 0; i < b->case_count && good; i++) {
         const ak_bundle_case *c = &b->cases[i];
         json_t *one = json_object(), *size = json_array();
+        size_t output = 0;
+        while (c->task->problem->arguments[output].access == AK_ACCESS_IN) {
+            output++;
+        }
         for (size_t k = 0; k < c->task->problem->size_count && good; k++) {
             good = json_array_append_new(size, json_integer(c->task->shape.size[k])) == 0;
         }
@@ -261,8 +264,9 @@ static json_t *measured_of(const ak_bundle_build *b)
                ak_json_set(one, "variant", json_integer((json_int_t)c->variant)) &&
                ak_json_set(one, "workspace_bytes", json_integer((json_int_t)c->workspace_bytes)) &&
                ak_json_set(one, "threads", json_integer(c->threads)) &&
-               ak_json_set(one, "relative", json_real(c->task->shape.relative)) &&
-               ak_json_set(one, "rms", json_real(c->task->shape.rms)) && set_evidence(one, b, c);
+               ak_json_set(one, "relative", json_real(c->task->shape.own_relative[output])) &&
+               ak_json_set(one, "rms", json_real(c->task->shape.own_rms[output])) &&
+               set_evidence(one, b, c);
         json_decref(size);
         good = append(list, one, good);
     }

@@ -6,7 +6,9 @@
  * the eight losses of the model alone, with a quarter of the evaluations of the search alone).
  * Here `portfolio` runs throughout and learns from every trial. The model is asked at the start
  * and again after each further part of the budget; its proposals go first when they arrive. While
- * a reply is under way the search goes on, so the device never waits for the model.
+ * a reply is under way the search goes on, so the device never waits for the model. A question
+ * waits for what was proposed before it: with many compilers all of a small budget could be under
+ * way before the first result comes, and the model would learn nothing.
  *
  * Without a model, or when it fails, this is `portfolio`.
  */
@@ -21,6 +23,9 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 #define GENERATIONS 3
 #define EVALUATIONS 60 /* assumed budget if none is given */
+/* A question is asked when at most 1 / UNSEEN_PART of an interval is under way, so that it waits
+   neither for the slowest compilation nor with idle devices. */
+#define UNSEEN_PART 2
 
 typedef struct hybrid {
     ak_strategy base;
@@ -29,6 +34,8 @@ typedef struct hybrid {
     ak_strategy *search;
     /* evaluations between questions; proposals of the search since the last question */
     size_t interval, since;
+    size_t unseen; /* proposals without a result yet */
+    int questions; /* that are asked at most */
     bool patient;
 } hybrid;
 
@@ -62,6 +69,7 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
     if (plan.batch == 0) {
         plan.batch = (size_t)(all * share / plan.generations + 0.5);
     }
+    self->questions = plan.generations;
     plan.batch = plan.batch < 1                     ? 1
                  : plan.batch > AK_ADVICE_BATCH_MAX ? AK_ADVICE_BATCH_MAX
                                                     : plan.batch;
@@ -121,8 +129,11 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
 {
     ak_status status = ak_advisor_poll(self->advisor, err);
     bool first = ak_advisor_generation(self->advisor) == 0;
-    if (status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
-        (first || self->since >= self->interval)) {
+    bool due = status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
+               (first || self->since >= self->interval);
+    bool early = due && !first && ak_advisor_generation(self->advisor) < self->questions &&
+                 self->unseen > self->interval / UNSEEN_PART;
+    if (due && !early) {
         self->since = 0;
         status = ak_advisor_ask(self->advisor, err);
     }
@@ -130,11 +141,12 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
         ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
     }
     *found = status == AK_OK && ak_advisor_next(out, self->advisor);
-    bool held = self->patient && ak_advisor_state(self->advisor) == AK_ADVICE_ASKED;
+    bool held = early || (self->patient && ak_advisor_state(self->advisor) == AK_ADVICE_ASKED);
     if (status == AK_OK && !*found && !held) {
         status = search_on(found, out, self, err);
     }
     if (status == AK_OK && *found) {
+        self->unseen++;
         status = ak_walk_propose(&self->walk, &out->config, err);
     }
     return status;
@@ -162,14 +174,20 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
     AK_DO(ak_walk_observe(&self->walk, observation->config, err));
     AK_DO(ak_advisor_observe(self->advisor, observation, err));
     if (!observation->again) {
+        /* trials of others count too, which at most brings a question forward */
+        self->unseen -= self->unseen > 0 ? 1 : 0;
         AK_DO(self->search->ops->observe(self->search, observation, err));
     }
     return AK_OK;
 }
 
+/* Nothing is under way when this is called: what has no result will have none. */
 static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 {
-    return ak_advisor_await(((hybrid *)strategy)->advisor, timeout_ns);
+    hybrid *self = (hybrid *)strategy;
+    bool lost = self->unseen > 0;
+    self->unseen = 0;
+    return ak_advisor_await(self->advisor, timeout_ns) || lost;
 }
 
 const ak_strategy_ops ak_strategy_hybrid = {

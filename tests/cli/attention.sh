@@ -6,12 +6,14 @@ try --configs 2 --size $small,queries=1
 try --config default --size $small,queries=3 --set page=7,layout=nhd
 try --config default --size $small,queries=1 --set page=16,lengths=full,scale=0.5
 try --config default --size batch=1,queries=4,keys=2,heads=1,kv_heads=1,head_dim=3
+try --config default --size $small,queries=2 --set kv=e4m3,page=16,layout=nhd
 echo "-- refused"
 try --config default --size heads=7,kv_heads=2
 try --config default --set page=-1
 autokernel list attention_decode --impl cuda --device cuda:H200 --dtype bf16 --size head_dim=96 2>&1 | tail -n 1
 autokernel list attention_decode --impl cuda --device cuda:H200 --dtype bf16 --set page=24 2>&1 | tail -n 1
 autokernel list attention_decode --impl cuda --device cuda:H200 --dtype f32 2>&1 | tail -n 1
+autokernel list attention_decode --impl cuda --device cuda:A100 --dtype bf16 --set kv=e4m3 2>&1 | tail -n 1
 echo "-- attention"
 try() { autokernel check attention "$@" --quiet >out 2>&1; echo "exit $?"; grep -v '^ok' out; }
 small=batch=2,heads=4,kv_heads=2,queries=70,keys=100,head_dim=40

@@ -70,6 +70,8 @@ static void zones_sum(const zones_call *c, int64_t i)
         *(volatile double *)z = 2 * *(volatile double *)x + *(volatile double *)y;
     } else if (c->is_i32) {
         *(volatile uint32_t *)z = 2 * *(volatile uint32_t *)x + *(volatile uint32_t *)y;
+    } else if (c->bytes == 1) { /* a number that depends on both */
+        *(volatile uint8_t *)z = (uint8_t)(2 * *(volatile uint8_t *)x + *(volatile uint8_t *)y);
     } else { /* bf16 through f32; f16 in the same way is no sum, but a number that depends on both
               */
         uint32_t a = (uint32_t) * (uint16_t *)x << 16, b = (uint32_t) * (uint16_t *)y << 16;
@@ -93,6 +95,9 @@ static void zones_maximum(const zones_call *c, int64_t i)
         less = *(double *)z < *(double *)x;
     } else if (c->is_i32) {
         less = *(int32_t *)z < *(int32_t *)x;
+    } else if (c->bytes == 1) { /* 0x7C: infinity of e5m2 */
+        const int a = *(uint8_t *)z, b = *(uint8_t *)x;
+        less = (a & 0x7F) < 0x7C && (b & 0x7F) < 0x7C && (a >> 7 ? b < a : a < b);
     } else { /* numbers of 2 bytes and one sign are in the order of their bits */
         const int a = *(uint16_t *)z, b = *(uint16_t *)x, nan = 0x7C00;
         less = (a & 0x7FFF) <= nan && (b & 0x7FFF) <= nan && (a >> 15 ? b < a : a < b);

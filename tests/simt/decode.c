@@ -9,11 +9,16 @@
 #define copy_async(to, from, has, policy) ((void)(policy), copy_async_16(to, from, 16, has))
 #define copy_policy()                     0
 #define COPY_WAIT(pending)                simt_copy_wait_groups(pending)
+#ifndef kv_is_e4m3
+#define kv_is_e4m3 0
+#endif
 
 #include "../../kernels/attention_decode/cuda.cu"
 
 static struct call {
-    u16 *q, *k, *v, *out;
+    u16 *q, *out;
+    kv_number *k, *v;
+    float *scale_k, *scale_v;
     int *lengths, *table;
     unsigned char *workspace;
     int batch, queries, heads, kv_heads, keys, pages;
@@ -21,8 +26,8 @@ static struct call {
 
 static void call_kernel(void)
 {
-    ak_kernel(c.q, c.k, c.v, c.lengths, c.table, c.out, c.workspace, c.batch, c.queries,
-              c.heads / c.kv_heads, c.kv_heads, c.keys, c.pages,
+    ak_kernel(c.q, c.k, c.v, c.lengths, c.table, c.scale_k, c.scale_v, c.out, c.workspace, c.batch,
+              c.queries, c.heads / c.kv_heads, c.kv_heads, c.keys, c.pages,
               (c.queries * (c.heads / c.kv_heads) + ROWS - 1) / ROWS, 0.125f);
 }
 
@@ -38,6 +43,33 @@ static u16 *array(size_t count, int nothing)
         x[i] = nothing ? 0xffff : simt_to_16(number());
     }
     return x;
+}
+
+/* K and V, of NaN. */
+static kv_number *keys(size_t count)
+{
+    kv_number *x = simt_buffer(count * sizeof *x, 16, 0);
+    memset(x, 0xff, count * sizeof *x);
+    return x;
+}
+
+/* An element of K or V, and its value without the scale. */
+static kv_number element(void)
+{
+#if kv_is_e4m3
+    return (kv_number)((simt_random() & 0x80u) | (0x20u + (simt_random() >> 8) % 0x21u)); /* to 2 */
+#else
+    return simt_to_16(number());
+#endif
+}
+
+static double value_of(kv_number x)
+{
+#if kv_is_e4m3
+    return simt_from_e4m3(x);
+#else
+    return simt_from_16(x);
+#endif
 }
 
 /* Where key j of a sequence's head is. */
@@ -60,8 +92,14 @@ static void make(void)
     const size_t rows = (size_t)c.batch * (size_t)c.queries * (size_t)c.heads * HEAD_DIM;
     c.q = array(rows, 0);
     c.out = array(rows, 1);
-    c.k = array(all, 1);
-    c.v = array(all, 1);
+    c.k = keys(all);
+    c.v = keys(all);
+    c.scale_k = simt_buffer((size_t)c.kv_heads * 4, 4, 0);
+    c.scale_v = simt_buffer((size_t)c.kv_heads * 4, 4, 0);
+    for (int h = 0; h < c.kv_heads; h++) { /* not read unless K and V are e4m3 */
+        c.scale_k[h] = kv_is_e4m3 ? 0.75f + 0.5f * (float)h : NAN;
+        c.scale_v[h] = kv_is_e4m3 ? 1.25f - 0.5f * (float)h : NAN;
+    }
     c.table = simt_buffer((size_t)c.batch * (size_t)c.pages * 4, 4, 0);
     for (int i = 0; i < c.batch * c.pages; i++) { /* pages in the opposite order */
         const bool there = PAGE > 0 && i % c.pages * PAGE < c.lengths[i / c.pages];
@@ -71,8 +109,8 @@ static void make(void)
         for (int h = 0; h < c.kv_heads; h++) {
             for (int j = 0; j < c.lengths[b]; j++) {
                 for (int d = 0; d < HEAD_DIM; d++) {
-                    c.k[key_at(b, h, j) + (size_t)d] = simt_to_16(number());
-                    c.v[key_at(b, h, j) + (size_t)d] = simt_to_16(number());
+                    c.k[key_at(b, h, j) + (size_t)d] = element();
+                    c.v[key_at(b, h, j) + (size_t)d] = element();
                 }
             }
         }
@@ -91,16 +129,16 @@ static void right(double o[HEAD_DIM], int b, int query, int head)
     for (int j = 0; j < keys; j++) {
         double score = 0;
         for (int d = 0; d < HEAD_DIM; d++) {
-            score += simt_from_16(q[d]) * (double)simt_from_16(c.k[key_at(b, h, j) + (size_t)d]);
+            score += simt_from_16(q[d]) * value_of(c.k[key_at(b, h, j) + (size_t)d]);
         }
-        const double weight = exp(score * 0.125);
+        const double weight = exp(score * 0.125 * (kv_is_e4m3 ? c.scale_k[h] : 1));
         sum += weight;
         for (int d = 0; d < HEAD_DIM; d++) {
-            o[d] += weight * simt_from_16(c.v[key_at(b, h, j) + (size_t)d]);
+            o[d] += weight * value_of(c.v[key_at(b, h, j) + (size_t)d]);
         }
     }
     for (int d = 0; d < HEAD_DIM; d++) {
-        o[d] = sum > 0 ? o[d] / sum : 0;
+        o[d] = sum > 0 ? o[d] / sum * (kv_is_e4m3 ? c.scale_v[h] : 1) : 0;
     }
 }
 

@@ -16,13 +16,21 @@ enum { BATCH = 3, QUERIES = 2, HEADS = 4, KV_HEADS = 2, ROOM = 70, DIM = 24 };
 enum { EXTENT = (int)choice_page > 0 ? (int)choice_page : ROOM };
 enum { PAGES = (ROOM + EXTENT - 1) / EXTENT };
 static u16 q[BATCH * QUERIES * HEADS * DIM];
-static u16 k[BATCH * PAGES * EXTENT * KV_HEADS * DIM], v[BATCH * PAGES * EXTENT * KV_HEADS * DIM];
+#if kv_is_e4m3
+typedef unsigned char kv_number;
+#else
+typedef u16 kv_number;
+#endif
+static kv_number k[BATCH * PAGES * EXTENT * KV_HEADS * DIM],
+    v[BATCH * PAGES * EXTENT * KV_HEADS * DIM];
+static const float scale_k[KV_HEADS] = {0.5F, 1.5F}, scale_v[KV_HEADS] = {3, 0.25F};
 static int length[BATCH] = {ROOM, 1, 33}, table[BATCH * PAGES];
 static double o[BATCH * QUERIES * HEADS * DIM];
 
 static void call_reference(void)
 {
-    ak_reference(q, k, v, length, table, o, BATCH, QUERIES, HEADS, KV_HEADS, ROOM, DIM);
+    ak_reference(q, k, v, length, table, scale_k, scale_v, o, BATCH, QUERIES, HEADS, KV_HEADS, ROOM,
+                 DIM);
 }
 
 static void fill(u16 *x, size_t count)
@@ -32,13 +40,28 @@ static void fill(u16 *x, size_t count)
     }
 }
 
-/* Element d of a key, of K or of V. */
-static double number_at(const u16 *of, int sequence, int head, int key, int d)
+static void fill_keys(kv_number *x, size_t count)
+{
+#if kv_is_e4m3
+    for (size_t i = 0; i < count; i++) {
+        x[i] = (kv_number)((simt_random() & 0x80u) | (simt_random() >> 8) % 0x41u); /* to 2 */
+    }
+#else
+    fill(x, count);
+#endif
+}
+
+/* Element d of a key, of K or of V, times the factor of its head. */
+static double number_at(const kv_number *of, int sequence, int head, int key, int d)
 {
     const int outer = choice_page > 0 ? table[sequence * PAGES + key / EXTENT] : sequence;
     const int row = layout_is_nhd ? (outer * EXTENT + key % EXTENT) * KV_HEADS + head
                                   : (outer * KV_HEADS + head) * EXTENT + key % EXTENT;
+#if kv_is_e4m3
+    return simt_from_e4m3(of[row * DIM + d]) * (double)(of == k ? scale_k : scale_v)[head];
+#else
     return simt_from_16(of[row * DIM + d]);
+#endif
 }
 
 /* Element d of row i of O. */
@@ -62,8 +85,8 @@ int main(void)
 {
     int wrong = 0;
     fill(q, sizeof q / sizeof *q);
-    fill(k, sizeof k / sizeof *k);
-    fill(v, sizeof v / sizeof *v);
+    fill_keys(k, sizeof k / sizeof *k);
+    fill_keys(v, sizeof v / sizeof *v);
     for (int i = 0; i < BATCH * PAGES; i++) {
         table[i] = BATCH * PAGES - 1 - i;
     }

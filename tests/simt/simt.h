@@ -790,9 +790,48 @@ static inline uint32_t max_pair(uint32_t x, uint32_t y)
     return (uint32_t)simt_to_16(low) | (uint32_t)simt_to_16(high) << 16;
 }
 
+/* Operands of products have the type of the arrays, or f16 where K and V are e4m3. */
+static inline float simt_from_operand(uint16_t x)
+{
+#if kv_is_e4m3
+    return simt_from_half(x);
+#else
+    return simt_from_16(x);
+#endif
+}
+
 static inline uint32_t pack(float low, float high)
 {
+#if kv_is_e4m3
+    return (uint32_t)simt_to_half(low) | (uint32_t)simt_to_half(high) << 16;
+#else
     return (uint32_t)simt_to_16(low) | (uint32_t)simt_to_16(high) << 16;
+#endif
+}
+
+static inline uint32_t pack_out(float low, float high)
+{
+    return (uint32_t)simt_to_16(low) | (uint32_t)simt_to_16(high) << 16;
+}
+
+/* e4m3 has the exponent of an f16 less 8, in 4 bits, and no infinity. */
+static inline float simt_from_e4m3(uint8_t x)
+{
+    const uint16_t sign = (uint16_t)((x & 0x80u) << 8);
+    return (x & 0x7f) == 0x7f
+               ? NAN
+               : 256 * simt_from_half((uint16_t)(sign | (uint16_t)((x & 0x7fu) << 7)));
+}
+
+static inline uint32_t widen_bytes(uint32_t bytes)
+{
+    return (uint32_t)simt_to_half(simt_from_e4m3((uint8_t)bytes)) |
+           (uint32_t)simt_to_half(simt_from_e4m3((uint8_t)(bytes >> 8))) << 16;
+}
+
+static inline uint32_t exchange_bytes(uint32_t x)
+{
+    return (x & 0xff0000ffu) | (x >> 8 & 0xff00u) | (x << 8 & 0xff0000u);
 }
 
 /* ---- matrices ---- */
@@ -906,7 +945,7 @@ static inline void simt_multiply(simt_thread *lane[32], uint32_t lanes, int how)
     for (int t = 0; t < 32; t++) {
         for (int i = 0; i < 6; i++) {
             for (int h = 0; h < 2; h++) {
-                const float x = simt_from_16((uint16_t)(lane[t]->in[i] >> (16 * h)));
+                const float x = simt_from_operand((uint16_t)(lane[t]->in[i] >> (16 * h)));
                 const int k = t % 4 * 2 + h;
                 if (i < 4) {
                     a[t / 4 + i % 2 * 8][k + i / 2 * 8] = x;

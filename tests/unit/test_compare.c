@@ -273,6 +273,24 @@ static void test_selftest_accepts_honest_tolerances(void **state)
     assert_int_equal(selftest(AK_DTYPE_I32, 0, 0, &err), AK_OK);
 }
 
+/* Half a unit of e4m3 is |x|/17 at most. That refuses results that are 1 % too large where they
+   cross a boundary; a wider tolerance does not, and numbers that the dtype has become themselves
+   again. */
+static void test_selftest_of_bytes(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    fill_reference(100);
+    assert_int_equal(selftest(AK_DTYPE_E4M3, 1.0 / 17, 0x1p-9, &err), AK_OK);
+    assert_int_equal(selftest(AK_DTYPE_E4M3, 0.075, 0x1p-9, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "1 % too large"));
+    assert_int_equal(selftest(AK_DTYPE_E4M3, 1.0 / 18, 0x1p-20, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "refuses the reference"));
+    ak_inputs_encode(output, reference, N, AK_DTYPE_E4M3);
+    ak_inputs_decode(reference, output, N, AK_DTYPE_E4M3);
+    assert_int_equal(selftest(AK_DTYPE_E4M3, 0, 0, &err), AK_OK);
+}
+
 static void test_selftest_refuses_zeros(void **state)
 {
     (void)state;
@@ -377,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_zero_tolerance_is_equality),
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_selftest_accepts_honest_tolerances),
+        cmocka_unit_test(test_selftest_of_bytes),
         cmocka_unit_test(test_selftest_refuses_zeros),
         cmocka_unit_test(test_selftest_refuses_one_percent),
         cmocka_unit_test(test_selftest_refuses_mean),

@@ -50,6 +50,9 @@ static const struct {
     {"attention_decode", "cuda", "bf16", "batch=1,keys=1,heads=1,kv_heads=1", "lengths=full",
      false},
     {"attention_decode", "cuda", "f16", "queries=3,head_dim=256,keys=100000", "page=16", false},
+    {"attention_decode", "cuda", "bf16", "batch=16,heads=64,keys=4096", "kv=e4m3", true},
+    {"attention_decode", "cuda", "f16", "queries=4,head_dim=64", "kv=e4m3,page=48,layout=nhd",
+     true},
     {"attention", "cuda_sm90", "bf16", "batch=2", "mask=causal", true},
     {"attention", "cuda_sm90", "f16", "head_dim=64,queries=1,keys=1,heads=8,kv_heads=2", NULL,
      false},
@@ -112,10 +115,14 @@ static const struct {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-/* Where turn i of two for each task takes place. */
+/* Where turn i of two for each task takes place: e4m3 is for the first device only, as cuda_sm90.
+ */
 static const device *device_of(size_t i)
 {
-    return &devices[strncmp(tasks[i / 2].implementation, "cuda_sm90", 9) == 0 ? 0 : i % 2];
+    const char *choices = tasks[i / 2].choices;
+    bool first = strncmp(tasks[i / 2].implementation, "cuda_sm90", 9) == 0 ||
+                 (choices != NULL && strstr(choices, "e4m3") != NULL);
+    return &devices[first ? 0 : i % 2];
 }
 
 /* Tasks are bound once each and kept, because building a large space takes a tenth of a second. */

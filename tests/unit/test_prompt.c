@@ -719,6 +719,7 @@ static void test_phases(void **state)
         int generation;
         bool hidden, searched, bad;
         const char *words;
+        int reply; /* generation of the reply that proposed all of them; 0: none did */
     } rows[] = {
         {1, 40, 0, 1, false, false, false, "Little was measured yet, so spread out: "},
         {0, 40, 0, 3, true, false, false, "Spread out: "},
@@ -727,6 +728,8 @@ static void test_phases(void **state)
         {TRIALS, 0, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere"},
         {TRIALS, 0, TRIALS - 1, 3, false, false, false, "Look elsewhere only where you can say"},
         {TRIALS, 40, 0, 2, false, false, false, "The last 9 trials were all less than 1 % faster"},
+        /* the trials of a reply did not know of the gain that the same reply brought */
+        {TRIALS, 40, 0, 2, false, false, false, "There is budget left to look elsewhere", 1},
         {TRIALS, 12, 0, 3, false, true, false, "A search without you goes on meanwhile"},
         {TRIALS, 40, 0, 2, false, false, true, "A third or more of the latest failed"},
     };
@@ -734,6 +737,10 @@ static void test_phases(void **state)
         ak_experience now[TRIALS];
         memcpy(now, trials, sizeof now);
         now[rows[i].best].ms = 5;
+        for (size_t k = 0; rows[i].reply > 0 && k < TRIALS; k++) {
+            now[k].proposed = true;
+            now[k].generation = rows[i].reply;
+        }
         for (size_t k = 1; rows[i].bad && k < TRIALS / 2; k++) {
             now[k].status = AK_TRIAL_WRONG_RESULT;
         }

@@ -188,6 +188,34 @@ static void test_fill(void **state)
     ak_task_close(task);
 }
 
+/* An option chooses the dtype of an argument, and with it bytes, tolerance and what limits the
+   task. */
+static void test_dtypes_by_option(void **state)
+{
+    (void)state;
+    enum { A, B, C = 6 };
+    ak_task *plain = bind_good(&(ak_task_spec){.kernel = "matmul_fp8", .size = "64"});
+    ak_task *task = bind_good(&(ak_task_spec){
+        .kernel = "matmul_fp8", .size = "64", .choices = "a_type=e5m2,c_type=e4m3"});
+    assert_int_equal(ak_task_argument_dtype(plain, A), AK_DTYPE_E4M3);
+    assert_int_equal(ak_task_argument_dtype(plain, C), AK_DTYPE_BF16);
+    assert_int_equal(plain->shape.bytes[C], 64 * 64 * 2);
+    assert_true(plain->shape.own_relative[C] == plain->shape.relative);
+    assert_int_equal(ak_task_argument_dtype(task, A), AK_DTYPE_E5M2);
+    assert_int_equal(ak_task_argument_dtype(task, B), AK_DTYPE_E4M3);
+    assert_int_equal(ak_task_argument_dtype(task, C), AK_DTYPE_E4M3);
+    assert_int_equal(task->shape.bytes[C], 64 * 64);
+    assert_true(task->shape.own_relative[C] == 1.0 / 17);
+    assert_true(task->shape.relative == plain->shape.relative);
+    assert_int_equal(ak_task_operands(task), AK_DTYPE_E5M2);
+    ak_task_close(task);
+    ak_task_close(plain);
+    task = bind_good(&(ak_task_spec){.kernel = "attention_decode", .choices = "kv=e4m3"});
+    assert_int_equal(ak_task_argument_dtype(task, 1), AK_DTYPE_E4M3);
+    assert_int_equal(ak_task_operands(task), AK_DTYPE_F32);
+    ak_task_close(task);
+}
+
 static void test_workspace(void **state)
 {
     (void)state;
@@ -533,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_spec_faults),
         cmocka_unit_test(test_shape),
         cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_dtypes_by_option),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_json_round_trip),

@@ -32,9 +32,20 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
 }
 
+/* 8-bit floats are dtypes of arguments, not of tasks. */
+static const char *task_dtype(const setting *s)
+{
+    return s->dtype[0] == 'e' ? "f32" : s->dtype;
+}
+
 static void write_problem(const setting *s)
 {
-    char text[2048];
+    const bool bytes = s->dtype[0] == 'e';
+    const char *element = bytes ? s->dtype : "dtype";
+    char text[2048], own[64] = "";
+    if (bytes) {
+        (void)snprintf(own, sizeof own, ", \"%s\": {\"relative\": \"eps/25\"}", s->dtype);
+    }
     (void)snprintf(
         text, sizeof text,
         "{\"schema\": 1, \"name\": \"zones\", \"description\": \"a choice by sign\",\n"
@@ -44,19 +55,22 @@ static void write_problem(const setting *s)
         "0,\n"
         "   \"minimum\": 0, \"maximum\": 9}],\n"
         " \"arguments\": [\n"
-        "  {\"name\": \"X\", \"shape\": [\"rows\", \"cols\"], \"pitch\": \"cols + pad\", "
+        "  {\"name\": \"X\", \"dtype\": \"%s\", \"shape\": [\"rows\", \"cols\"], \"pitch\": \"cols "
+        "+ pad\", "
         "\"access\": \"in\",\n"
         "   \"fill\": \"uniform(-100,100)\"},\n"
-        "  {\"name\": \"Y\", \"shape\": [\"rows\", \"cols\"], \"pitch\": \"cols + pad\", "
+        "  {\"name\": \"Y\", \"dtype\": \"%s\", \"shape\": [\"rows\", \"cols\"], \"pitch\": \"cols "
+        "+ pad\", "
         "\"access\": \"in\",\n"
         "   \"fill\": \"uniform(-100,100)\"},\n"
-        "  {\"name\": \"Z\", \"shape\": [\"rows\", \"cols\"], \"pitch\": \"cols + pad\",\n"
+        "  {\"name\": \"Z\", \"dtype\": \"%s\", \"shape\": [\"rows\", \"cols\"], \"pitch\": \"cols "
+        "+ pad\",\n"
         "   \"access\": \"%s\"%s}],\n"
         " \"flops\": \"rows*cols\", \"bytes\": \"3*rows*cols*dtype_bytes\",\n"
-        " \"reference\": \"reference.c\", \"tolerance\": {\"%s\": {\"relative\": \"eps\"}},\n"
+        " \"reference\": \"reference.c\", \"tolerance\": {\"%s\": {\"relative\": \"eps\"}%s},\n"
         " \"awkward\": [{\"rows\": 1, \"cols\": 1}, {\"rows\": 7, \"cols\": 5}]}\n",
-        s->dtype, s->in_place ? "inout" : "out",
-        s->in_place ? ", \"fill\": \"uniform(-100,100)\"" : "", s->dtype);
+        task_dtype(s), element, element, element, s->in_place ? "inout" : "out",
+        s->in_place ? ", \"fill\": \"uniform(-100,100)\"" : "", task_dtype(s), own);
     write_file("problem.json", text);
     write_file("reference.c",
                s->in_place ? "void ak_reference(const ak_host_call *call)\n{\n"
@@ -80,12 +94,13 @@ static void write_space(const char *name, const char *language, const setting *s
                    "  \"Type\": \"int\", \"Values\": \"range(%d)\", \"Default\": 0}],\n"
                    "  \"Conditions\": []},\n"
                    " \"KernelSpecification\": {%s,\n"
-                   "  \"Defines\": {\"IN_PLACE\": \"%d\", \"BYTES\": \"dtype_bytes\",\n"
-                   "   \"IS_F32\": \"1 if dtype == 'f32' else 0\",\n"
+                   "  \"Defines\": {\"IN_PLACE\": \"%d\", \"BYTES\": \"%s\",\n"
+                   "   \"IS_F32\": \"%d\",\n"
                    "   \"IS_F64\": \"1 if dtype == 'f64' else 0\",\n"
                    "   \"IS_I32\": \"1 if dtype == 'i32' else 0\"},\n"
                    "  \"Workspace\": \"64\"}}\n",
-                   ZONES_COUNT, language, s->in_place);
+                   ZONES_COUNT, language, s->in_place, s->dtype[0] == 'e' ? "1" : "dtype_bytes",
+                   strcmp(s->dtype, "f32") == 0);
     write_file(name, text);
 }
 
@@ -158,7 +173,7 @@ static ak_task *open_task(const setting *s)
     ak_error err = AK_ERROR_INIT;
     ak_task_spec spec = {.kernel = folder,
                          .device = s->device,
-                         .dtype = s->dtype,
+                         .dtype = task_dtype(s),
                          .choices = s->apart ? "pad=3" : NULL};
     if (ak_task_open(&task, &spec, &err) != AK_OK) {
         fail_msg("%s %s: %s", s->device, s->dtype, err.text);
@@ -208,7 +223,7 @@ static void try_all(const setting *s, ak_job_kind kind)
     ak_task_close(task);
 }
 
-static const char *const dtypes[] = {"f16", "bf16", "f32", "f64", "i32"};
+static const char *const dtypes[] = {"f16", "bf16", "f32", "f64", "i32", "e4m3", "e5m2"};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
 static void try_dtypes(const char *device, bool in_place)

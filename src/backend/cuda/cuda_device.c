@@ -248,7 +248,10 @@ static ak_status cuda_fill(ak_device *device, size_t offset, const void *element
     uint32_t word;
     AK_DO(check_range(device, offset, bytes * count, err));
     int code = AK_CUDA_ERROR_INVALID_VALUE;
-    if (bytes == sizeof half) {
+    if (bytes == 1) {
+        const unsigned char *byte = element;
+        code = device->cuda->set8(device->block + offset, *byte, count, device->stream);
+    } else if (bytes == sizeof half) {
         memcpy(&half, element, sizeof half);
         code = device->cuda->set16(device->block + offset, half, count, device->stream);
     } else if (bytes == sizeof word) {

@@ -148,7 +148,7 @@ struct ak_cublaslt_state {
 
 struct ak_cuda_product {
     size_t role;
-    void *desc[2]; /* without and with epilogue */
+    void *desc[2];       /* without and with epilogue */
     void *a, *b, *c, *d; /* layouts; c, of what is added, has another type than d if that is e4m3 */
     way mode;
     ak_cublaslt_result algo;
@@ -210,6 +210,26 @@ static int type_of_byte(ak_dtype dtype)
     return dtype == AK_DTYPE_E5M2 ? LT_TYPE_E5M2 : LT_TYPE_E4M3;
 }
 
+/* Reads what matmul_fp8 has: 8-bit factors, whose layout is one, and their scales. */
+static void read_scales(terms *t, const ak_task *task)
+{
+    if (!argument(&t->scale_a, task, "scale_a") || !argument(&t->scale_b, task, "scale_b")) {
+        return;
+    }
+    const char *scales = text_of(task, "scales", "tensor");
+    bool blocks = strcmp(scales, "blocks") == 0;
+    t->type_a = type_of_byte(ak_task_argument_dtype(task, t->a));
+    t->type_b = type_of_byte(ak_task_argument_dtype(task, t->b));
+    if (ak_task_argument_dtype(task, t->c) == AK_DTYPE_E4M3) {
+        t->type_c = LT_TYPE_E4M3;
+        (void)argument(&t->scale_c, task, "scale_c");
+    }
+    t->b_transposed = true;
+    t->scales_a = t->scales_b = strcmp(scales, "rows") == 0 ? LT_SCALE_ROWS : LT_SCALE_TENSOR;
+    t->scales_a = blocks ? LT_SCALE_128 : t->scales_a;
+    t->scales_b = blocks ? LT_SCALE_128X128 : t->scales_b;
+}
+
 static terms terms_of(const ak_task *task)
 {
     const int64_t *size = task->shape.size; /* M, N, K, as the problem declares them */
@@ -249,20 +269,7 @@ static terms terms_of(const ak_task *task)
                                             : LT_TYPE_F32;
     t.type_a = t.type_b = t.type_c = t.type;
     t.tf32 = ak_cuda_is_tf32(task->constants, task->dtype);
-    if (argument(&t.scale_a, task, "scale_a") && argument(&t.scale_b, task, "scale_b")) {
-        const char *scales = text_of(task, "scales", "tensor");
-        bool blocks = strcmp(scales, "blocks") == 0;
-        t.type_a = type_of_byte(ak_task_argument_dtype(task, t.a));
-        t.type_b = type_of_byte(ak_task_argument_dtype(task, t.b));
-        if (ak_task_argument_dtype(task, t.c) == AK_DTYPE_E4M3) {
-            t.type_c = LT_TYPE_E4M3;
-            (void)argument(&t.scale_c, task, "scale_c");
-        }
-        t.b_transposed = true;
-        t.scales_a = t.scales_b = strcmp(scales, "rows") == 0 ? LT_SCALE_ROWS : LT_SCALE_TENSOR;
-        t.scales_a = blocks ? LT_SCALE_128 : t.scales_a;
-        t.scales_b = blocks ? LT_SCALE_128X128 : t.scales_b;
-    }
+    read_scales(&t, task);
     bool last = t.residual != SIZE_MAX; /* added after the activation */
     t.two_step = bias || last || strcmp(activation, "none") != 0;
     int step = strcmp(activation, "none") == 0        ? 0
@@ -507,7 +514,8 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
-    const void *addend = c; /* not read if beta is 0 */
+    /* Not read if beta is 0; the library wants none where its type is not that of C. */
+    const void *addend = t.type_c == t.type ? c : NULL;
     if (t.addend != SIZE_MAX) {
         addend = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.addend);
     }

@@ -55,7 +55,7 @@ def activation(name):
 def plain(choices, known):
     """Returns the options, or fails if one asks for something that is not implemented here."""
     for name, value in choices.items():
-        if name not in known and value not in ("none", "nn", "0", "1"):
+        if name not in known and value not in ("none", "nn", "dtype", "0", "1"):
             raise ValueError("%s=%s is not implemented for PyTorch" % (name, value))
     return choices
 
@@ -105,22 +105,16 @@ def scaled_product(size, choices, way, dtype):
               "scale_a": {"tensor": (1, 1), "rows": (m, 1), "blocks": (along, m)}[scales],
               "scale_b": {"tensor": (1, 1), "rows": (1, n), "blocks": (across, along)}[scales]}
 
-    narrow = choices.get("c_type", "dtype") == "e4m3"
-    if narrow and choices.get("activation", "none") != "none":
-        raise ValueError("for PyTorch a C of e4m3 behind an activation is not implemented")
+    if choices.get("c_type", "dtype") != "dtype":
+        raise ValueError("torch._scaled_mm ignores scale_result")  # seen with PyTorch 2.11
     if choices.get("bias", "none") == "add":
         shapes["bias"] = (n,)
-    if narrow:
-        shapes["scale_c"] = (1,)
-    names = list(shapes)
 
-    def run(a, b, scale_a, scale_b, *given):
-        by = dict(zip(names[4:], given))
+    def run(a, b, scale_a, scale_b, bias=None):
         if scales == "blocks":
             scale_a, scale_b = scale_a.t(), scale_b.t()
-        return act(torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, bias=by.get("bias"),
-                                    scale_result=by.get("scale_c"), use_fast_accum=way == "fast",
-                                    out_dtype=torch.float8_e4m3fn if narrow else dtype))
+        return act(torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, bias=bias, out_dtype=dtype,
+                                    use_fast_accum=way == "fast"))
 
     return run, shapes, "C", (m, n)
 

@@ -1,0 +1,373 @@
+/* scan_documents.c: makes the documents of a scanned source file: the problem, the space, the
+   source with an entry that can be called by its name, the head of a reference, and notes of each
+   guess. */
+#include "problem/scan_parts.h"
+
+#include "base/alloc.h"
+#include "problem/kernel_scan.h"
+#include "problem/source_text.h"
+
+void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length)
+{
+    (void)snprintf(out, AK_SCAN_NAME, "%.*s", (int)length, from);
+}
+
+void ak_scan_note(ak_scan *s, const char *what, const char *where)
+{
+    ak_buf_print(&s->notes, "%s: %s\n", what, where);
+}
+
+static size_t count_sizes(const ak_scan *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->argument_count; i++) {
+        count += ak_scan_is_size(&s->arguments[i]) ? 1 : 0;
+    }
+    return count;
+}
+
+/* Guesses the extent of every array: the product of the first two sizes, or the only size. */
+void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
+{
+    size_t found = 0;
+    (void)snprintf(out, 2 * AK_SCAN_NAME, "n");
+    for (size_t i = 0; i < s->argument_count && found < 2; i++) {
+        if (ak_scan_is_size(&s->arguments[i])) {
+            size_t used = found == 0 ? 0 : strlen(out);
+            (void)snprintf(out + used, AK_SCAN_SHAPE - used, "%s%s", found == 0 ? "" : "*",
+                           s->arguments[i].name);
+            found++;
+        }
+    }
+}
+
+bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const char *shape)
+{
+    json_t *sizes = json_array(), *arguments = json_array();
+    const char *dtype = NULL;
+    char bytes[1024] = "";
+    const json_int_t usual = count_sizes(s) > 1 ? 256 : 1048576;
+    bool good = true;
+    for (size_t i = 0; i < s->argument_count; i++) {
+        const ak_scan_argument *a = &s->arguments[i];
+        size_t used = strlen(bytes);
+        if (ak_scan_is_size(a)) {
+            good = json_array_append_new(
+                       sizes, json_pack("{s:s, s:I}", "name", a->name, "default", usual)) == 0 &&
+                   good;
+        } else if (a->pointer) {
+            good = json_array_append_new(arguments,
+                                         json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name,
+                                                   "dtype", a->dtype, "shape", shape, "access",
+                                                   a->reads_only ? "in" : "out")) == 0 &&
+                   good;
+            dtype = dtype == NULL && !a->reads_only ? a->dtype : dtype;
+            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s*%d", used == 0 ? "" : " + ",
+                           shape, strcmp(a->dtype, "f64") == 0 ? 8 : 4);
+        }
+    }
+    if (json_array_size(sizes) == 0) {
+        good = json_array_append_new(sizes,
+                                     json_pack("{s:s, s:I}", "name", "n", "default", usual)) == 0 &&
+               good;
+    }
+    out->problem = json_pack(
+        "{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:{s:{s:s, s:s}}, s:[]}", "schema", 1,
+        "name", name, "description", s->name, "sizes", sizes, "dtypes", dtype, "arguments",
+        arguments, "flops", "0", "bytes", bytes, "reference", "default", "tolerance", dtype,
+        "relative", "100*eps", "rms", "100*eps", "awkward");
+    return good && out->problem != NULL;
+}
+
+static bool add_values(json_t *list, const char *name, int64_t value, bool truth)
+{
+    const int64_t choices[] = {truth ? 0 : value / 2, truth ? 1 : value, truth ? 0 : 2 * value};
+    json_t *values = json_array();
+    bool good = true;
+    for (size_t i = 0; i < (truth ? 2 : sizeof choices / sizeof *choices); i++) {
+        good = ((choices[i] == 0 && !truth) ||
+                json_array_append_new(values, json_integer(choices[i])) == 0) &&
+               good;
+    }
+    return json_array_append_new(list,
+                                 json_pack("{s:s, s:s, s:o, s:I}", "Name", name, "Type", "int",
+                                           "Values", values, "Default", (json_int_t)value)) == 0 &&
+           good;
+}
+
+static json_t *make_launch(const ak_scan *s, const char *block, const char *shape)
+{
+    json_t *passed = json_array(), *launch = NULL;
+    bool good = passed != NULL;
+    for (size_t i = 0; good && i < s->argument_count; i++) {
+        const ak_scan_argument *a = &s->arguments[i];
+        good = json_array_append_new(
+                   passed, a->pointer ? json_pack("{s:s}", "Buffer", a->name)
+                                      : json_pack("{s:s}", a->passed,
+                                                  ak_scan_is_size(a) ? a->name : "1")) == 0;
+    }
+    if (block == NULL) {
+        launch = json_pack("{s:O}", "Arguments", passed);
+    } else {
+        char grid[4 * AK_SCAN_NAME + 32];
+        (void)snprintf(grid, sizeof grid, "(%s + %s - 1)//%s", shape, block, block);
+        launch =
+            json_pack("{s:[s], s:[s], s:O}", "Block", block, "Grid", grid, "Arguments", passed);
+    }
+    json_decref(passed);
+    return good ? launch : NULL;
+}
+
+bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
+{
+    static const char *const languages[][2] = {
+        {"host", "C"}, {"cuda", "CUDA"}, {"opencl", "OpenCL"}};
+    bool host = strcmp(s->backend, "host") == 0;
+    const char *block = NULL, *language = languages[0][1];
+    json_t *parameters = json_array();
+    bool good = true;
+    for (size_t i = 0; i < 3; i++) {
+        language = strcmp(s->backend, languages[i][0]) == 0 ? languages[i][1] : language;
+    }
+    language = s->cpp ? "C++" : language;
+    for (size_t i = 0; i < s->parameter_count; i++) {
+        const char *name = s->parameters[i].name;
+        bool threads = strstr(name, "BLOCK") != NULL || strstr(name, "block") != NULL ||
+                       strstr(name, "THREADS") != NULL;
+        block = block == NULL && threads && !s->parameters[i].truth ? name : block;
+        good = add_values(parameters, name, s->parameters[i].value, s->parameters[i].truth) && good;
+    }
+    if (!host && block == NULL) {
+        block = "block_size_x";
+        good = add_values(parameters, block, 128, false) && good;
+    }
+    if (host) {
+        good = json_array_append_new(parameters, json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}",
+                                                           "Name", "OPT_LEVEL", "Type", "int",
+                                                           "Values", 2, 3, "Default", 3, "Use",
+                                                           "option", "Option", "-O{}")) == 0 &&
+               good;
+    }
+    json_t *launch = make_launch(s, host ? NULL : block, shape);
+    out->space =
+        json_pack("{s:{s:o, s:[]}, s:{s:s, s:s, s:s, s:o}}", "ConfigurationSpace",
+                  "TuningParameters", parameters, "Conditions", "KernelSpecification", "Language",
+                  language, "KernelName", s->name, "KernelFile", s->file, "Launch", launch);
+    return good && launch != NULL && out->space != NULL;
+}
+
+/* Returns the end of the entry's body in the text. */
+static size_t end_of_entry(const ak_scan *s)
+{
+    const char *body = strchr(s->plain + s->entry, '{');
+    const char *close = body == NULL ? NULL : ak_source_closing(body);
+    return close == NULL ? strlen(s->plain) : (size_t)(close - s->plain) + 1;
+}
+
+static void print_line_number(ak_buf *out, const ak_scan *s, size_t at)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < at; i++) {
+        line += s->plain[i] == '\n';
+    }
+    ak_buf_print(out, "\n#line %zu\n", line);
+}
+
+/* Returns whether a template argument's name stands elsewhere in the file, too, such as in a
+   template that the kernel calls: as a macro it would replace that. */
+static bool is_elsewhere(const ak_scan *s, const char *name, size_t end)
+{
+    for (const char *at = s->plain; (at = ak_source_find(at, name)) != NULL; at += strlen(name)) {
+        size_t place = (size_t)(at - s->plain);
+        if (place < s->begin || place >= end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes, for template arguments whose names stand elsewhere in the file: `what` 0, a constant for
+   each with the value of its macro, which ends there; 1, macros for the constants, for the entry
+   only; 2, the end of these. `at` is the place in the file that follows. */
+static void print_constants(ak_buf *out, const ak_scan *s, size_t end, int what, size_t at)
+{
+    bool any = false;
+    for (size_t i = 0; s->end > s->begin && i < s->parameter_count; i++) {
+        const char *name = s->parameters[i].name;
+        const char *head = ak_source_find(s->plain + s->begin, name);
+        if (head == NULL || head >= s->plain + s->end || !is_elsewhere(s, name, end)) {
+            continue;
+        }
+        any = true;
+        if (what == 0) {
+            ak_buf_print(out, "enum : int { %s_value = %s };\n#undef %s\n", name, name, name);
+        } else if (what == 1) {
+            ak_buf_print(out, "\n#define %s ((%s)%s_value)", name,
+                         s->parameters[i].truth ? "bool" : "int", name);
+        } else {
+            ak_buf_print(out, "\n#undef %s", name);
+        }
+    }
+    if (any) {
+        print_line_number(out, s, at);
+    }
+}
+
+/* Writes the source: a template becomes a plain function, with macros for the template's arguments,
+   and an entry in CUDA or C++ gets a plain name (extern "C"). */
+ak_status ak_scan_source(ak_kernel_scan *out, const ak_scan *s)
+{
+    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
+    size_t end = end_of_entry(s);
+    bool named = (strcmp(s->backend, "cuda") != 0 && !s->cpp) ||
+                 strncmp(s->plain + s->entry, "extern", 6) == 0;
+    print_constants(&text, s, end, 0, 0);
+    ak_buf_append(&text, s->own, s->begin);
+    print_constants(&text, s, end, 1, s->end);
+    ak_buf_append(&text, s->own + s->end, s->entry - s->end);
+    ak_buf_puts(&text, named ? "" : "extern \"C\" ");
+    ak_buf_append(&text, s->own + s->entry, end - s->entry);
+    print_constants(&text, s, end, 2, end);
+    ak_buf_puts(&text, s->own + end);
+    return ak_buf_take(&out->source, &text, s->err);
+}
+
+ak_status ak_scan_reference(ak_kernel_scan *out, const ak_scan *s)
+{
+    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
+    size_t array = 0, size = 0;
+    ak_buf_print(&text,
+                 "/* reference.c: what %s means, in double and as plainly as possible. Write the "
+                 "body,\n   then say \"reference\": \"reference.c\" in problem.json. */\n\n"
+                 "void ak_reference(const ak_host_call *call)\n{\n",
+                 s->name);
+    for (size_t i = 0; i < s->argument_count; i++) {
+        const ak_scan_argument *a = &s->arguments[i];
+        if (a->pointer) {
+            ak_buf_print(&text, "    %sdouble *%s = call->arg[%zu];\n",
+                         a->reads_only ? "const " : "", a->name, array++);
+        } else if (ak_scan_is_size(a)) {
+            ak_buf_print(&text, "    const int64_t %s = call->size[%zu];\n", a->name, size++);
+        }
+    }
+    ak_buf_puts(&text, "}\n");
+    return ak_buf_take(&out->reference, &text, s->err);
+}
+
+/* Says what was left out of the file. */
+static void note_rest(ak_scan *s)
+{
+    char what[256];
+    if (s->others > 0) {
+        (void)snprintf(what, sizeof what, "kernel: %s is taken, the %s in the file", s->name,
+                       strcmp(s->backend, "host") == 0 ? "last function that is not static"
+                                                       : "first kernel");
+        ak_scan_note(
+            s, what,
+            "where another one is meant, leave only that in a file of its own and begin again");
+    }
+    if (s->parameters_left > 0) {
+        ak_scan_note(s, "parameters",
+                     "there are more than 16; write the others into the space file");
+    }
+}
+
+static bool has_second_dimension(const ak_scan *s)
+{
+    static const char *const signs[] = {"threadIdx.y",      "blockIdx.y",      "blockDim.y",
+                                        "get_global_id(1)", "get_local_id(1)", "get_group_id(1)"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (strstr(s->plain, signs[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether the file has an array of shared memory whose size the launch gives. */
+static bool has_launch_memory(const ak_scan *s)
+{
+    for (const char *at = s->plain; (at = ak_source_find(at, "__shared__")) != NULL; at += 10) {
+        const char *open = at + strcspn(at, "[;=");
+        if (*open == '[' && open[1 + strspn(open + 1, AK_SOURCE_BLANK)] == ']') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_launch(ak_scan *s)
+{
+    if (strcmp(s->backend, "host") != 0) {
+        ak_scan_note(
+            s, "launch",
+            has_second_dimension(s)
+                ? "the kernel asks for its place in a second dimension, and the launch that is "
+                  "written has one; write \"Block\" and \"Grid\" into the space file"
+                : "an element a thread is a guess; write \"Block\" and \"Grid\" into the "
+                  "space file");
+    }
+    if (has_launch_memory(s)) {
+        ak_scan_note(
+            s, "shared memory",
+            "the launch says how much there is (extern __shared__), and the one that is written "
+            "gives none; write \"SharedMemory\", in bytes, into \"Launch\" of the space file");
+    }
+}
+
+void ak_scan_notes(ak_scan *s)
+{
+    char what[256];
+    note_rest(s);
+    if (s->parameter_count > 0) {
+        ak_scan_note(
+            s, "values of the parameters",
+            "half and twice the file's own are guesses; write those worth trying into the space "
+            "file");
+    } else {
+        ak_scan_note(
+            s, "parameters",
+            strcmp(s->backend, "host") == 0
+                ? "none was found (template arguments, #ifndef/#define, -DNAME=16); write them "
+                  "into the space file"
+                : "none was found (template arguments, #ifndef/#define, -DNAME=16), so only the "
+                  "launch has one, block_size_x; write others into the space file");
+    }
+    size_t sizes = count_sizes(s);
+    (void)snprintf(what, sizeof what, "shapes of the arrays");
+    ak_scan_note(
+        s, what,
+        sizes == 0   ? "no argument is a whole number, so all have n elements; write them into "
+                       "problem.json"
+        : sizes == 1 ? "all have as many elements as the only whole number says; write others "
+                       "into problem.json"
+                     : "all have the product of the first two whole numbers; write them into "
+                       "problem.json");
+    (void)snprintf(what, sizeof what, "the size at which it is checked and tuned");
+    ak_scan_note(s, what,
+                 sizes > 1
+                     ? "256 is a guess; write \"default\" of \"sizes\" into problem.json"
+                     : "1048576 is a guess; write \"default\" of \"sizes\" into problem.json");
+    ak_scan_note(s, "edge-case sizes",
+                 "none is checked; write some that are small, odd and no multiple of a block into "
+                 "\"awkward\" of problem.json");
+    ak_scan_note(s, "flops", "0, so no rate in flop/s is shown; write a formula into problem.json");
+    ak_scan_note(s, "access",
+                 "const is in, the rest is out; write inout into problem.json where it is");
+    for (size_t i = 0; i < s->argument_count; i++) {
+        if (!s->arguments[i].pointer && !ak_scan_is_size(&s->arguments[i])) {
+            (void)snprintf(what, sizeof what, "the value of %s", s->arguments[i].name);
+            ak_scan_note(s, what, "1 is passed; write it into \"Launch\" of the space file");
+        }
+    }
+    note_launch(s);
+    if (strcmp(s->backend, "cuda") == 0 && !ak_source_has(s->plain, "__CUDACC_RTC__") &&
+        (ak_source_has(s->plain, "main") || strstr(s->plain, "<<<") != NULL)) {
+        ak_scan_note(s, "host code",
+                     "NVRTC compiles device code only; put main and the launch between #ifndef "
+                     "__CUDACC_RTC__ and #endif in the copied file");
+    }
+    ak_scan_note(s, "reference",
+                 "candidates are compared with the default configuration; write the body of "
+                 "reference.c and name it in problem.json");
+}

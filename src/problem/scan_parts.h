@@ -1,0 +1,83 @@
+/*
+ * scan_parts.h: what is known of a kernel while its source file is scanned. kernel_scan.c finds the
+ * entry and its arguments, scan_parameters.c the parameters; scan_documents.c makes the documents.
+ */
+#ifndef AK_PROBLEM_SCAN_PARTS_H
+#define AK_PROBLEM_SCAN_PARTS_H
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "problem/kernel_files.h"
+#include "problem/problem.h"
+
+#define AK_SCAN_NAME       (AK_KERNEL_NAME_MAX + 1)
+#define AK_SCAN_PARAMETERS 16
+#define AK_SCAN_SHAPE      (2 * AK_SCAN_NAME + 2)
+
+typedef struct ak_scan_argument {
+    char name[AK_SCAN_NAME];
+    const char *dtype;  /* "f32" */
+    const char *passed; /* of a scalar: "Int32" */
+    bool pointer, reads_only;
+} ak_scan_argument;
+
+typedef struct ak_scan {
+    const char *text, *backend, *file;
+    bool cpp;
+    char *own;         /* a copy of the text, in which the entry is not static */
+    char *plain;       /* the text with blanks in place of comments and quoted texts */
+    size_t begin, end; /* the template's head in the text; equal if there is none */
+    size_t entry;      /* where the entry's qualifiers begin */
+    char name[AK_SCAN_NAME];
+    ak_scan_argument arguments[AK_ARGUMENTS_MAX];
+    size_t argument_count;
+    struct {
+        char name[AK_SCAN_NAME];
+        int64_t value;
+        bool truth; /* a template argument of type bool: 0 or 1 */
+    } parameters[AK_SCAN_PARAMETERS];
+    size_t parameter_count, parameters_left; /* left: there is no room for them */
+    size_t others;                           /* kernels besides the one that is taken */
+    ak_buf notes;
+    ak_error *err;
+} ak_scan;
+
+static inline bool ak_scan_is_size(const ak_scan_argument *a)
+{
+    return !a->pointer && strncmp(a->passed, "Int", 3) == 0;
+}
+
+typedef struct ak_scan_type {
+    const char *name, *dtype, *passed; /* as in ak_scan_argument */
+} ak_scan_type;
+
+/* Returns the type that the words before a name mean; NULL if it is none of those that are known.
+ */
+const ak_scan_type *ak_scan_type_of(const char *words);
+
+/* Find parameters: those that the source lets the compiler define, those in options such as -DX=16
+   in comments, and the arguments of the template right before the entry. */
+void ak_scan_guarded(ak_scan *s);
+void ak_scan_options(ak_scan *s);
+ak_status ak_scan_template(ak_scan *s);
+/* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
+bool ak_scan_find_template(ak_scan *s, size_t end);
+
+void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length);
+/* Notes a guess: what is guessed, and where the user writes what is right. */
+void ak_scan_note(ak_scan *s, const char *what, const char *where);
+
+/* Guesses the shape of the arrays, as an expression of sizes. */
+void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s);
+struct ak_kernel_scan; /* kernel_scan.h */
+
+/* Make the parts of *out. The first two return false if there is no memory. */
+bool ak_scan_problem(struct ak_kernel_scan *out, ak_scan *s, const char *name, const char *shape);
+bool ak_scan_space(struct ak_kernel_scan *out, ak_scan *s, const char *shape);
+ak_status ak_scan_source(struct ak_kernel_scan *out, const ak_scan *s);
+ak_status ak_scan_reference(struct ak_kernel_scan *out, const ak_scan *s);
+/* Notes each guess that the documents hold. */
+void ak_scan_notes(ak_scan *s);
+
+#endif

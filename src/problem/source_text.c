@@ -1,0 +1,93 @@
+/* source_text.c: see source_text.h. */
+#include "problem/source_text.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* Returns the length of a letter in quotes, such as '{' or '\\x22'; 0 if the text does not begin
+   with one. */
+static size_t letter_length(const char *text)
+{
+    size_t length = text[1] == '\\' && text[2] != 0 ? 3 : 2;
+    while (length < 12 && text[length - 1] != '\n' && text[length - 1] != 0 && text[length] != 0) {
+        if (text[length] == '\'') {
+            return length + 1;
+        }
+        length++;
+    }
+    return 0;
+}
+
+/* Copies the text with blanks in place of comments, quoted texts and quoted letters. */
+char *ak_source_plain(const char *text)
+{
+    char *out = ak_strdup(text);
+    for (size_t i = 0; out != NULL && out[i] != 0;) {
+        size_t end = i + 1;
+        if (out[i] == '/' && (out[i + 1] == '/' || out[i + 1] == '*')) {
+            const char *stop =
+                out[i + 1] == '/' ? strchr(text + i, '\n') : strstr(text + i + 2, "*/");
+            end = stop == NULL ? strlen(text) : (size_t)(stop - text) + (out[i + 1] == '/' ? 0 : 2);
+        } else if (out[i] == '"') {
+            while (text[end] != 0 && text[end] != '"' && text[end] != '\n') {
+                end += text[end] == '\\' && text[end + 1] != 0 ? 2 : 1;
+            }
+            end += text[end] == '"' ? 1 : 0;
+        } else if (out[i] == '\'' && letter_length(text + i) > 0) {
+            end = i + letter_length(text + i);
+        } else {
+            i++;
+            continue;
+        }
+        for (; i < end; i++) {
+            out[i] = out[i] == '\n' ? '\n' : ' ';
+        }
+    }
+    return out;
+}
+
+/* Finds a whole word. Returns NULL if there is none. */
+const char *ak_source_find(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; length > 0 && (at = strstr(at, word)) != NULL; at += length) {
+        bool begins = at == text || strchr(AK_SOURCE_WORD, at[-1]) == NULL;
+        if (begins && (at[length] == 0 || strchr(AK_SOURCE_WORD, at[length]) == NULL)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+bool ak_source_has(const char *text, const char *word)
+{
+    return ak_source_find(text, word) != NULL;
+}
+
+/* Returns the bracket that closes the one at `open`, or NULL. */
+const char *ak_source_closing(const char *open)
+{
+    int depth = 0;
+    for (const char *p = open; *p != 0; p++) {
+        depth += strchr("([{", *p) != NULL ? 1 : strchr(")]}", *p) != NULL ? -1 : 0;
+        if (depth == 0) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the length of the text up to the comma or the stop that is in no brackets. */
+size_t ak_source_item(const char *text, char stop)
+{
+    size_t length = 0;
+    for (int depth = 0; text[length] != 0; length++) {
+        char c = text[length];
+        if (depth == 0 && (c == ',' || c == stop)) {
+            break;
+        }
+        depth += strchr("([{", c) != NULL ? 1 : strchr(")]}", c) != NULL ? -1 : 0;
+    }
+    return length;
+}

@@ -1,0 +1,24 @@
+/* source_text.h: finds words and brackets in the text of a source file, without parsing it. */
+#ifndef AK_PROBLEM_SOURCE_TEXT_H
+#define AK_PROBLEM_SOURCE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Letters and digits that form a name in C, CUDA and OpenCL. */
+#define AK_SOURCE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+#define AK_SOURCE_WORD    AK_SOURCE_LETTERS "0123456789"
+#define AK_SOURCE_BLANK   " \t\r\n"
+
+/* Copies the text with blanks in place of comments, quoted texts and quoted letters, so that each
+   place of the copy is the same place of the text. NULL: no memory. The caller owns the copy. */
+char *ak_source_plain(const char *text);
+/* Finds a whole word. Returns NULL if there is none. */
+const char *ak_source_find(const char *text, const char *word);
+bool ak_source_has(const char *text, const char *word);
+/* Returns the bracket that closes the one at `open`, or NULL. */
+const char *ak_source_closing(const char *open);
+/* Returns the length of the text up to a comma or `stop` that stands in no bracket. */
+size_t ak_source_item(const char *text, char stop);
+
+#endif
