@@ -443,7 +443,8 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
                       .source = task->implementation->source,
                       .definition = task->implementation->definition,
                       .space = task->space,
-                      .constants = task->constants};
+                      .constants = task->constants,
+                      .rejects_spills = task->implementation->rejects_spills};
     out->arena = ak_arena_new();
     ak_status status = AK_OK;
     AK_TRY(out->arena == NULL ? ak_fail_memory(err) : AK_OK);

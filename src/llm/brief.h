@@ -56,6 +56,7 @@ typedef struct ak_brief {
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
     const ak_scope *constants;
+    bool rejects_spills; /* a configuration whose code spills registers is no candidate */
     ak_fact *hardware, *shape;
     size_t hardware_count, hardware_capacity, shape_count, shape_capacity;
     ak_derived derived[AK_FACTS_MAX];

@@ -495,6 +495,11 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
         put_objective(out, brief->objective);
     }
     put_parameters(out, brief->space);
+    if (brief->rejects_spills) {
+        ak_buf_puts(out,
+                    "\nA configuration whose compiled code spills registers to memory is rejected, "
+                    "whether or not it keeps the constraints.\n");
+    }
     if (brief->share <= AK_SHARE_FACTS) {
         put_all_facts(out, brief);
     }

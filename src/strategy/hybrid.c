@@ -14,6 +14,8 @@
  */
 #include "strategy/advisor.h"
 
+#include <string.h>
+
 #define HYPERS(X)                                                                                  \
     X(SHARE, "share", 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",    \
       "its gains come early; the search needs the rest to finish")                                 \
@@ -23,8 +25,8 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 #define GENERATIONS 3
 #define EVALUATIONS 60 /* assumed budget if none is given */
-/* A question is asked when at most 1 / UNSEEN_PART of an interval is under way, so that it waits
-   neither for the slowest compilation nor with idle devices. */
+/* A question is asked when all that the model proposed has a result and at most 1 / UNSEEN_PART of
+   an interval is under way, so that it does not wait for the slowest compilation of others. */
 #define UNSEEN_PART 2
 
 typedef struct hybrid {
@@ -34,7 +36,9 @@ typedef struct hybrid {
     ak_strategy *search;
     /* evaluations between questions; proposals of the search since the last question */
     size_t interval, since;
-    size_t unseen; /* proposals without a result yet */
+    size_t unseen;                      /* proposals without a result yet */
+    ak_config own[AK_ADVICE_BATCH_MAX]; /* those of them that the model made */
+    size_t own_count;
     int questions; /* that are asked at most */
     bool patient;
 } hybrid;
@@ -132,7 +136,7 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
     bool due = status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
                (first || self->since >= self->interval);
     bool early = due && !first && ak_advisor_generation(self->advisor) < self->questions &&
-                 self->unseen > self->interval / UNSEEN_PART;
+                 (self->own_count > 0 || self->unseen > self->interval / UNSEEN_PART);
     if (due && !early) {
         self->since = 0;
         status = ak_advisor_ask(self->advisor, err);
@@ -147,6 +151,9 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
     }
     if (status == AK_OK && *found) {
         self->unseen++;
+        if (out->model != NULL && self->own_count < AK_ADVICE_BATCH_MAX) {
+            self->own[self->own_count++] = out->config;
+        }
         status = ak_walk_propose(&self->walk, &out->config, err);
     }
     return status;
@@ -176,6 +183,12 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
     if (!observation->again) {
         /* trials of others count too, which at most brings a question forward */
         self->unseen -= self->unseen > 0 ? 1 : 0;
+        for (size_t i = 0; i < self->own_count; i++) {
+            if (memcmp(&self->own[i], observation->config, sizeof *self->own) == 0) {
+                self->own[i] = self->own[--self->own_count];
+                break;
+            }
+        }
         AK_DO(self->search->ops->observe(self->search, observation, err));
     }
     return AK_OK;
@@ -186,7 +199,7 @@ static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 {
     hybrid *self = (hybrid *)strategy;
     bool lost = self->unseen > 0;
-    self->unseen = 0;
+    self->unseen = self->own_count = 0;
     return ak_advisor_await(self->advisor, timeout_ns) || lost;
 }
 

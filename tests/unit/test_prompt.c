@@ -167,6 +167,11 @@ static void test_stable_parts(void **state)
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_brief(&text, &f->brief, NULL), AK_OK);
     assert_golden("brief.txt", &text);
+    ak_brief strict = f->brief;
+    strict.rejects_spills = true;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_brief(&text, &strict, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "spills registers to memory is rejected"));
     /* The problem is not for the model to choose: its fields are no parameters of the answer. */
     json_t *schema = NULL;
     ak_experience trials[32];
@@ -721,17 +726,21 @@ static void test_phases(void **state)
         const char *words;
         int reply; /* generation of the reply that proposed all of them; 0: none did */
     } rows[] = {
-        {1, 40, 0, 1, false, false, false, "Little was measured yet, so spread out: "},
-        {0, 40, 0, 3, true, false, false, "Spread out: "},
-        {TRIALS, 40, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere"},
-        {TRIALS, 12, TRIALS - 1, 2, false, false, false, "Look elsewhere only where you can say"},
-        {TRIALS, 0, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere"},
-        {TRIALS, 0, TRIALS - 1, 3, false, false, false, "Look elsewhere only where you can say"},
-        {TRIALS, 40, 0, 2, false, false, false, "The last 9 trials were all less than 1 % faster"},
+        {1, 40, 0, 1, false, false, false, "Little was measured yet, so spread out: ", 0},
+        {0, 40, 0, 3, true, false, false, "Spread out: ", 0},
+        {TRIALS, 40, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere",
+         0},
+        {TRIALS, 12, TRIALS - 1, 2, false, false, false, "Look elsewhere only where you can say",
+         0},
+        {TRIALS, 0, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere",
+         0},
+        {TRIALS, 0, TRIALS - 1, 3, false, false, false, "Look elsewhere only where you can say", 0},
+        {TRIALS, 40, 0, 2, false, false, false, "The last 9 trials were all less than 1 % faster",
+         0},
         /* the trials of a reply did not know of the gain that the same reply brought */
         {TRIALS, 40, 0, 2, false, false, false, "There is budget left to look elsewhere", 1},
-        {TRIALS, 12, 0, 3, false, true, false, "A search without you goes on meanwhile"},
-        {TRIALS, 40, 0, 2, false, false, true, "A third or more of the latest failed"},
+        {TRIALS, 12, 0, 3, false, true, false, "A search without you goes on meanwhile", 0},
+        {TRIALS, 40, 0, 2, false, false, true, "A third or more of the latest failed", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ak_experience now[TRIALS];
