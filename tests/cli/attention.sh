@@ -22,7 +22,7 @@ try --config default --size $small --set mask=causal,window=33,layout=nhd
 try --config default --size $small --set mask=causal,scale=0.3,soft_cap=2
 try --config default --size batch=1,heads=1,kv_heads=1,queries=5,keys=2,head_dim=3 --set mask=causal
 small=batch=6,heads=4,kv_heads=2,queries=70,head_dim=40
-try --configs 2 --size $small,keys=70 --set mask=causal,sequences=packed,layout=nhd
+try --config default --size $small,keys=70 --set mask=causal,sequences=packed,layout=nhd
 try --config default --size $small,keys=100 --set mask=causal,sequences=packed,window=9,soft_cap=2
 try --config default --size batch=100,heads=1,kv_heads=1,queries=70,keys=70,head_dim=3 --set mask=full,sequences=packed
 echo "-- refused"
