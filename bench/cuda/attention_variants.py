@@ -18,7 +18,7 @@ SHORT = {"NUM_CONSUMERS": "C", "TILE_KEYS": "K", "num_stages": "S", "PING_PONG":
 MAX_SHARED, PROGRAMMATIC = 8, 6  # CU_FUNC_ATTRIBUTE_..., CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
 def configurations():
-    base = dict(PING_PONG=1, SCHEDULE=2, RESCALE_ABOVE=8, LAUNCH_EARLY=0, WINDOW=0, SOFT_CAP=0, NUM_CONSUMERS=2, section_mb=24)
+    base = dict(PING_PONG=1, SCHEDULE=2, RESCALE_ABOVE=8, LAUNCH_EARLY=0, WINDOW=0, SOFT_CAP=0, PACKED=0, NUM_CONSUMERS=2, section_mb=24)
     shapes = [dict(HEAD_DIM=128, TILE_KEYS=k, num_stages=s) for k, s in ((128, 6), (128, 4), (176, 4), (160, 4), (144, 4), (112, 6), (96, 8), (192, 4))]
     shapes += [dict(HEAD_DIM=128, TILE_KEYS=k, num_stages=s, NUM_CONSUMERS=3) for k, s in ((64, 8), (80, 8))]
     shapes += [dict(HEAD_DIM=64, TILE_KEYS=k, num_stages=s, NUM_CONSUMERS=c) for c, k, s in ((3, 128, 8), (3, 96, 8), (3, 112, 8), (2, 128, 8), (2, 192, 6), (2, 176, 6))]
@@ -122,6 +122,7 @@ class Kernel:
         vals = [ctypes.c_void_p(o.data_ptr()), ctypes.c_void_p(s["lse"].data_ptr()), ctypes.c_void_p(self.work.data_ptr())]
         vals += [ctypes.c_int(x) for x in (b, nq, nk, h, kv, section, window)] + [ctypes.c_float(1 / math.sqrt(d)), ctypes.c_float(cap)]
         vals += [ctypes.c_longlong(o.stride(i)) for i in (2, 1, 0)]
+        vals += [ctypes.c_void_p(0)] * 2  # offsets of packed sequences
         params = (ctypes.c_void_p * (3 + len(vals)))(*([m[1] for m in maps[key]] + [ctypes.cast(ctypes.byref(v), ctypes.c_void_p).value for v in vals]))
         a = Attr(PROGRAMMATIC, b"", 1)
         g = Config(blocks, 1, 1, 128 * c["NUM_CONSUMERS"] + 128, 1, 1, self.smem, stream, ctypes.pointer(a), 1 if c["LAUNCH_EARLY"] else 0)

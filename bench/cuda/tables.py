@@ -61,6 +61,10 @@ ATTENTION = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s 
     (16, 16, 16, 1024, 1024, 128), (4, 16, 16, 4096, 4096, 128), (1, 16, 16, 16384, 16384, 128), (4, 32, 32, 4096, 4096, 64),
     (1, 16, 16, 8192, 8192, 256), (4, 32, 8, 3000, 3000, 128), (2, 16, 16, 3000, 3000, 256))]
 
+# sequences, heads of Q, of K and V, rows of all sequences, head_dim; lengths are evenly spaced from 0
+PACKED = ["batch=%d,heads=%d,kv_heads=%d,queries=%d,keys=%d,head_dim=%d" % s for s in (
+    (16, 16, 16, 16384, 16384, 128), (64, 32, 8, 32768, 32768, 128), (16, 32, 32, 16384, 16384, 64), (8, 16, 16, 16384, 16384, 256))]
+
 FP8_ROWS = mnk([(m, n, k) for n, k in ((8192, 8192), (7168, 16384), (4096, 14336)) for m in (1, 16, 64, 128)])
 FP8_LARGE = mnk([(4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 14336, 4096),
                  (16384, 4096, 4096)])
@@ -81,6 +85,8 @@ SETS = {
              "default,torch-eager,torch-compile"),
     "attention": ([("attention", s, "mask=" + m, None) for s in ATTENTION for m in ("full", "causal")],
                   "torch-eager,torch-cudnn,torch-flash,torch-compile"),
+    "attention-packed": ([("attention", s, "mask=%s,sequences=packed,layout=nhd" % m, None) for s in PACKED
+                          for m in ("full", "causal")], "torch-flash"),
     "decode": ([("attention_decode", s, "lengths=full", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
     "decode-nhd": ([("attention_decode", s, "lengths=full,layout=nhd", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
     "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +
@@ -97,6 +103,7 @@ GROUPED = ["groups=%d,M=%d,N=%d,K=%d" % s for s in (
     (16, 1024, 5120, 8192), (32, 2048, 4096, 7168), (32, 256, 7168, 2048), (64, 128, 1408, 2048), (64, 1024, 4096, 2048),
     (64, 4096, 2048, 1408))]
 SETS["grouped"] = ([("matmul_grouped", s, "", None) for s in GROUPED], "default,torch-eager,torch-loop")
+SETS["grouped-fp8"] = ([("matmul_grouped", s, "inputs=e4m3", None) for s in GROUPED], "default,torch-eager")
 SETS["grouped-swiglu"] = ([("matmul_grouped", s, "activation=swiglu", None) for s in GROUPED], "default,torch-eager,torch-compile")
 # f32: cuBLASLt has nothing between tf32 and full f32, so that products of splits are compared with full f32
 F32 = mnk([(1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 1024), (4096, 14336, 4096), (1000, 3001, 5001)])

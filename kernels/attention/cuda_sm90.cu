@@ -15,6 +15,11 @@
  * first. Tiles of queries are visited a section of heads at a time, whose K and V stay in the level
  * 2 cache, and in each section those with the most keys first. The producer tells the consumers
  * which tile is next, with Q.
+ *
+ * Packed sequences lie one behind the other in the same arrays. Their lengths are known on the
+ * device only, so each block sorts them, those with the most keys first, and numbers their tiles.
+ * Rows of the sequence behind, which a tile of keys or queries may reach into, are hidden or not
+ * stored; the weights of hidden keys are 0, so their rows of V must be finite, as all others.
  */
 /* clang-format off */
 /*
@@ -32,6 +37,7 @@
  *   CAUSAL                 1: query i sees keys up to i + keys - queries
  *   WINDOW                 1: and of these only the last `window`
  *   SOFT_CAP               1: scores are cap * tanh(scale * Q K^T / cap)
+ *   PACKED                 1: sequences are packed
  */
 /* clang-format on */
 #define TILE_QUERIES (64 * NUM_CONSUMERS)
@@ -42,6 +48,7 @@
 #define SLOT_BYTES         (TILE_KEYS * HEAD_DIM * 2)
 #define Q_BYTES            (TILE_QUERIES * HEAD_DIM * 2)
 #define OFFSET_BARS        (Q_BYTES + num_stages * SLOT_BYTES)
+#define OFFSET_NUMBERS     (OFFSET_BARS + 16 * num_stages + 40)
 #define BARRIER_TURN       1 /* and one more for each further consumer */
 #define LOG2_E             1.44269504088896341f
 #define LN_2               0.693147180559945309f
@@ -147,15 +154,16 @@ DEVICE void take_registers(void)
 
 typedef struct sizes {
     int queries, keys, heads, group; /* group: heads of Q that share one of K and V */
-    int tiles, columns;              /* tiles of queries of a head; heads of all sequences */
-    int section;                     /* heads of a section, of all sequences */
+    int tiles, columns;              /* tiles of queries of a head; heads of all arrays */
+    int section;                     /* heads of a section, of all arrays */
     int window;
     float scale, cap;
 } sizes;
 
-/* A tile of queries: its number in the head, the head and the sequence. */
+/* A tile of queries: its number in the head, the head and the array, which is that of a sequence
+   unless they are packed. */
 typedef struct tile {
-    int number, head, sequence;
+    int number, head, array;
 } tile;
 
 DEVICE tile tile_at(int id, sizes s)
@@ -169,9 +177,77 @@ DEVICE tile tile_at(int id, sizes s)
     const int column = first + inside - number * width;
     tile t;
     t.number = s.tiles - 1 - number;
-    t.sequence = column / s.heads;
-    t.head = column - t.sequence * s.heads;
+    t.array = column / s.heads;
+    t.head = column - t.array * s.heads;
     return t;
+}
+
+/* ---- packed sequences ---- */
+
+/* Where they begin, and what a block finds out about them, in shared memory: `order` has their
+   numbers, those with the most keys first, and `first` the number of the first tile of each in this
+   order, if there were only one head; first[count] is that of all tiles. */
+typedef struct packing {
+    const int *query_offsets, *key_offsets;
+    int count;
+    int *order, *first;
+} packing;
+
+/* A sequence in the arrays: so many rows from the first on. */
+typedef struct span {
+    int first, rows;
+} span;
+
+DEVICE span span_of(const int *offsets, int sequence)
+{
+    span s;
+    s.first = offsets[sequence];
+    s.rows = offsets[sequence + 1] - s.first;
+    return s;
+}
+
+DEVICE int tiles_of(int sequence, packing p)
+{
+    return (span_of(p.query_offsets, sequence).rows + TILE_QUERIES - 1) / TILE_QUERIES;
+}
+
+/* Sorts the sequences and numbers their tiles. Each thread counts what comes before its own. */
+DEVICE void sort_sequences(packing p)
+{
+    for (int own = threadIdx.x; own < p.count; own += THREADS) {
+        const int keys = span_of(p.key_offsets, own).rows;
+        int rank = 0, before = 0;
+        for (int i = 0; i < p.count; i++) {
+            const int others = span_of(p.key_offsets, i).rows;
+            if (others > keys || (others == keys && i < own)) {
+                rank++;
+                before += tiles_of(i, p);
+            }
+        }
+        p.order[rank] = own;
+        p.first[rank] = before;
+        if (rank == p.count - 1) {
+            p.first[p.count] = before + tiles_of(own, p);
+        }
+    }
+}
+
+/* Finds the sequence of a tile whose number counts from the end of them all, and replaces the
+   number by that in the sequence. */
+DEVICE int sequence_of(int *number, packing p)
+{
+    const int id = p.first[p.count] - 1 - *number;
+    int low = 0, high = p.count; /* first[low] <= id < first[high] */
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (p.first[middle] <= id) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    *number = p.first[low + 1] - 1 - id;
+    return p.order[low];
 }
 
 /* Returns the tiles of keys that a tile of queries needs, at least one: from `first` down to
@@ -198,12 +274,11 @@ typedef struct places {
 
 /* ---- producer ---- */
 
-DEVICE void load_slot(const tensor_map *map, places p, ring *r, int keys, int head, int sequence)
+DEVICE void load_slot(const tensor_map *map, places p, ring *r, int row, int head, int array)
 {
     barrier_wait(p.empty + 8 * r->slot, r->parity ^ 1);
     barrier_expect(p.full + 8 * r->slot, SLOT_BYTES);
-    load_rows(p.slots + r->slot * SLOT_BYTES, map, p.full + 8 * r->slot, keys * TILE_KEYS, head,
-              sequence);
+    load_rows(p.slots + r->slot * SLOT_BYTES, map, p.full + 8 * r->slot, row, head, array);
     ring_next(r);
 }
 
@@ -213,30 +288,43 @@ DEVICE int next_tile(int id, u32 *counter)
 }
 
 DEVICE void produce(const tensor_map *map_q, const tensor_map *map_k, const tensor_map *map_v,
-                    volatile int *note, u32 *counter, places p, sizes s)
+                    volatile int *note, u32 *counter, places p, sizes s, packing packed)
 {
     const int items = s.tiles * s.columns;
     ring r = {0, 0};
     u32 q_parity = 1;
     for (int id = (int)blockIdx.x; id < items;) {
         const int next = SCHEDULE ? next_tile(id, counter) : items;
-        const tile t = tile_at(id, s);
+        tile t = tile_at(id, s);
         const int kv_head = t.head / s.group;
         int first, last;
+        span queries = {0, 0}, keys = {0, 0};
+        if (PACKED) {
+            const int sequence = sequence_of(&t.number, packed);
+            queries = span_of(packed.query_offsets, sequence);
+            keys = span_of(packed.key_offsets, sequence);
+            s.queries = queries.rows;
+            s.keys = keys.rows;
+        }
         keys_of(&first, &last, t.number, s);
         barrier_wait(p.q_empty, q_parity);
         q_parity ^= 1;
         note[0] = t.number;
         note[1] = t.head;
-        note[2] = t.sequence;
-        barrier_expect(p.q_full, Q_BYTES);
-        load_rows(p.q, map_q, p.q_full, t.number * TILE_QUERIES, t.head, t.sequence);
-        load_slot(map_k, p, &r, first, kv_head, t.sequence);
-        for (int n = first - 1; n >= last; n--) {
-            load_slot(map_k, p, &r, n, kv_head, t.sequence);
-            load_slot(map_v, p, &r, n + 1, kv_head, t.sequence);
+        note[2] = t.array;
+        if (PACKED) {
+            note[3] = queries.first;
+            note[4] = queries.rows;
+            note[5] = keys.rows;
         }
-        load_slot(map_v, p, &r, last, kv_head, t.sequence);
+        barrier_expect(p.q_full, Q_BYTES);
+        load_rows(p.q, map_q, p.q_full, queries.first + t.number * TILE_QUERIES, t.head, t.array);
+        load_slot(map_k, p, &r, keys.first + first * TILE_KEYS, kv_head, t.array);
+        for (int n = first - 1; n >= last; n--) {
+            load_slot(map_k, p, &r, keys.first + n * TILE_KEYS, kv_head, t.array);
+            load_slot(map_v, p, &r, keys.first + (n + 1) * TILE_KEYS, kv_head, t.array);
+        }
+        load_slot(map_v, p, &r, keys.first + last * TILE_KEYS, kv_head, t.array);
         id = next;
     }
     barrier_wait(p.q_empty, q_parity);
@@ -362,9 +450,9 @@ DEVICE void gather(u32 w[4], int thread)
     }
 }
 
-/* Distances in O, in elements. */
+/* Distances in O, in elements, and in LSE. */
 typedef struct strides {
-    long long row, head, sequence;
+    long long row, head, array, sums;
 } strides;
 
 DEVICE void finish(float o[HEAD_DIM / 2], const softmax_rows *rows, unsigned short *out, float *lse,
@@ -381,10 +469,10 @@ DEVICE void finish(float o[HEAD_DIM / 2], const softmax_rows *rows, unsigned sho
         const float one = any ? 1 / sum : 0;
         if (thread % 4 == 0 && row < s.queries) {
             const float of = any ? (rows->max[r] * factor + log2_of(sum)) * LN_2 : MINUS_INF;
-            lse[(long long)(t.sequence * s.heads + t.head) * s.queries + row] = of;
+            lse[(t.array * s.heads + t.head) * d.sums + row] = of;
         }
         unsigned short *to =
-            out + t.sequence * d.sequence + t.head * d.head + row * d.row + thread % 4 * 8;
+            out + t.array * d.array + t.head * d.head + row * d.row + thread % 4 * 8;
 #pragma unroll
         for (int c = 0; c < HEAD_DIM / 32; c++) {
             u32 w[4];
@@ -443,6 +531,11 @@ DEVICE void consume(volatile int *note, unsigned short *out, float *lse, strides
         const tile t = {note[0], note[1], note[2]};
         if (t.number < 0) {
             break;
+        }
+        const int first_query = PACKED ? note[3] : 0;
+        if (PACKED) {
+            s.queries = note[4];
+            s.keys = note[5];
         }
         int n, last;
         keys_of(&n, &last, t.number, s);
@@ -521,7 +614,7 @@ DEVICE void consume(volatile int *note, unsigned short *out, float *lse, strides
         KEEP(o, HEAD_DIM / 2);
         release(p.empty + 8 * r.slot, thread);
         ring_next(&r);
-        finish(o, &rows, out, lse, d, t, row, factor, s);
+        finish(o, &rows, out + first_query * d.row, lse + first_query, d, t, row, factor, s);
     }
 }
 /* heart: end */
@@ -529,7 +622,7 @@ DEVICE void consume(volatile int *note, unsigned short *out, float *lse, strides
 KERNEL ak_kernel(MAP map_q, MAP map_k, MAP map_v, unsigned short *out, float *lse, u32 *counter,
                  int sequences, int queries, int keys, int heads, int kv_heads, int section,
                  int window, float scale, float cap, long long row_stride, long long head_stride,
-                 long long sequence_stride)
+                 long long array_stride, const int *query_offsets, const int *key_offsets)
 {
     unsigned char *memory = dynamic_shared();
     const u32 base = shared_address(memory);
@@ -540,17 +633,19 @@ KERNEL ak_kernel(MAP map_q, MAP map_k, MAP map_v, unsigned short *out, float *ls
                       base + OFFSET_BARS + 8 * num_stages,
                       base + OFFSET_BARS + 16 * num_stages,
                       base + OFFSET_BARS + 16 * num_stages + 8};
-    const sizes s = {queries,
-                     keys,
-                     heads,
-                     heads / kv_heads,
-                     (queries + TILE_QUERIES - 1) / TILE_QUERIES,
-                     sequences * heads,
-                     section,
-                     window,
-                     scale,
-                     cap};
-    const strides d = {row_stride, head_stride, sequence_stride};
+    sizes s = {queries,
+               keys,
+               heads,
+               heads / kv_heads,
+               (queries + TILE_QUERIES - 1) / TILE_QUERIES,
+               PACKED ? heads : sequences * heads,
+               section,
+               window,
+               scale,
+               cap};
+    const strides d = {row_stride, head_stride, array_stride, queries};
+    int *const numbers = (int *)(memory + OFFSET_NUMBERS);
+    const packing packed = {query_offsets, key_offsets, sequences, numbers, numbers + sequences};
     if (threadIdx.x == 0) {
         for (int i = 0; i < num_stages; i++) {
             barrier_init(p.full + 8 * (u32)i, 1);
@@ -568,10 +663,15 @@ KERNEL ak_kernel(MAP map_q, MAP map_k, MAP map_v, unsigned short *out, float *ls
     let_next_kernel_start();
     wait_for_kernel_before();
 #endif
+    if (PACKED) {
+        sort_sequences(packed);
+        __syncthreads();
+        s.tiles = packed.first[sequences];
+    }
     if (threadIdx.x < 128) {
         give_registers();
         if (threadIdx.x / 32 == 0 && elect_one()) {
-            produce(&map_q, &map_k, &map_v, note, counter, p, s);
+            produce(&map_q, &map_k, &map_v, note, counter, p, s, packed);
         }
     } else {
         take_registers();

@@ -1,15 +1,15 @@
 /*
  * host.c: attention in single precision.
  *
- * An item is a tile of TILE_QUERIES queries of a head. The threads take items in turn, with causal
- * masks those with the most keys first. For each chunk of KEYS keys an item's scores are computed,
- * ROWS rows and DOTS keys at a time, turned into weights, and the weighted rows of V added, ROWS
- * rows and COLUMNS vectors at a time with the sums in registers. Sums are relative to the largest
- * score so far.
+ * An item is a tile of TILE_QUERIES queries of a head of a sequence. The threads take items in
+ * turn, with causal masks those with the most keys first. For each chunk of KEYS keys an item's
+ * scores are computed, ROWS rows and DOTS keys at a time, turned into weights, and the weighted
+ * rows of V added, ROWS rows and COLUMNS vectors at a time with the sums in registers. Sums are
+ * relative to the largest score so far.
  */
 enum { BATCH, HEADS, KV_HEADS, QUERIES, ALL_KEYS, HEAD_DIM };
-enum { MASK, LAYOUT, WINDOW, SCALE, SOFT_CAP };
-enum { Q, K, V, O, LSE };
+enum { MASK, LAYOUT, WINDOW, SCALE, SOFT_CAP, SEQUENCES };
+enum { Q, K, V, O, LSE, QUERY_OFFSETS, KEY_OFFSETS };
 
 typedef struct attention {
     const ak_host_call *call;
@@ -17,28 +17,30 @@ typedef struct attention {
     float scale, cap;
 } attention;
 
-/* An item, and the memory of its thread. */
+/* An item, and the memory of its thread. Its sequence has so many queries and keys, from the first
+   of an array on, which is number `array`: packed sequences are all in array 0. */
 typedef struct item {
-    int64_t sequence, head, first, rows;
+    int64_t array, first_query, queries, first_key, keys;
+    int64_t head, first, rows;
     float *sums;   /* TILE_QUERIES x columns */
     float *stats;  /* maximum and sum of each row */
     float *scores; /* TILE_QUERIES x KEYS */
     float *spare;  /* a row */
 } item;
 
-/* Returns where a row starts in an array with so many heads and rows of a sequence. */
-static int64_t row_at(const attention *a, int64_t sequence, int64_t head, int64_t row,
-                      int64_t heads, int64_t rows)
+/* Returns where a row starts in arrays with so many heads and rows. */
+static int64_t row_at(const attention *a, int64_t array, int64_t head, int64_t row, int64_t heads,
+                      int64_t rows)
 {
-    return (a->call->choice[LAYOUT] == 0 ? (sequence * heads + head) * rows + row
-                                         : (sequence * rows + row) * heads + head) *
+    return (a->call->choice[LAYOUT] == 0 ? (array * heads + head) * rows + row
+                                         : (array * rows + row) * heads + head) *
            a->columns;
 }
 
 static int64_t query_at(const attention *a, const item *t, int64_t i)
 {
-    return row_at(a, t->sequence, t->head, t->first + (i < t->rows ? i : t->rows - 1), a->heads,
-                  a->queries);
+    return row_at(a, t->array, t->head, t->first_query + t->first + (i < t->rows ? i : t->rows - 1),
+                  a->heads, a->queries);
 }
 
 /* Stores where `count` keys' rows start; where there are no more keys, the last is repeated. */
@@ -46,8 +48,9 @@ static void rows_of_keys(const float **rows, const attention *a, const item *t, 
                          int64_t first, int64_t count, int64_t all)
 {
     for (int64_t j = 0; j < all; ++j) {
-        rows[j] = of + row_at(a, t->sequence, t->head / a->group,
-                              first + (j < count ? j : count - 1), a->heads / a->group, a->keys);
+        rows[j] = of + row_at(a, t->array, t->head / a->group,
+                              t->first_key + first + (j < count ? j : count - 1),
+                              a->heads / a->group, a->keys);
     }
 }
 
@@ -55,9 +58,9 @@ static void rows_of_keys(const float **rows, const attention *a, const item *t, 
 static void keys_of(int64_t *from, int64_t *upto, const attention *a, const item *t, int64_t i)
 {
     *from = 0;
-    *upto = a->keys;
+    *upto = t->keys;
     if (a->call->choice[MASK] == 1) {
-        const int64_t own = t->first + i + a->keys - a->queries;
+        const int64_t own = t->first + i + t->keys - t->queries;
         *upto = own < 0 ? 0 : own + 1;
         *from = a->window > 0 && own >= a->window ? own - a->window + 1 : 0;
     }
@@ -103,7 +106,8 @@ static void add_chunk(const attention *a, const item *t, int64_t first, int64_t 
 
 static void write_item(const attention *a, const item *t)
 {
-    float *lse = (float *)a->call->arg[LSE] + (t->sequence * a->heads + t->head) * a->queries;
+    float *lse =
+        (float *)a->call->arg[LSE] + (t->array * a->heads + t->head) * a->queries + t->first_query;
     for (int64_t i = 0; i < t->rows; ++i) {
         float *to = (float *)a->call->arg[O] + query_at(a, t, i);
         const float sum = t->stats[2 * i + 1], one = sum > 0 ? 1 / sum : 0;
@@ -143,6 +147,24 @@ static void run_item(const attention *a, const item *t)
     write_item(a, t);
 }
 
+static void find_sequence(item *t, const attention *a, int64_t sequence)
+{
+    t->array = sequence;
+    t->first_query = 0;
+    t->queries = a->queries;
+    t->first_key = 0;
+    t->keys = a->keys;
+    if (a->call->choice[SEQUENCES] == 1) {
+        const int32_t *of_queries = (const int32_t *)a->call->arg[QUERY_OFFSETS] + sequence;
+        const int32_t *of_keys = (const int32_t *)a->call->arg[KEY_OFFSETS] + sequence;
+        t->array = 0;
+        t->first_query = of_queries[0];
+        t->queries = of_queries[1] - of_queries[0];
+        t->first_key = of_keys[0];
+        t->keys = of_keys[1] - of_keys[0];
+    }
+}
+
 static void attention_thread(void *context, int thread, int threads)
 {
     const attention *a = context;
@@ -152,13 +174,17 @@ static void attention_thread(void *context, int thread, int threads)
               .scores = own + TILE_QUERIES * a->columns,
               .stats = own + TILE_QUERIES * (a->columns + KEYS),
               .spare = own + TILE_QUERIES * (a->columns + KEYS + 2)};
-    for (int64_t i = thread; i < a->batch * a->heads * a->tiles; i += threads) {
-        const int64_t column = i % (a->batch * a->heads);
-        t.sequence = column / a->heads;
-        t.head = column % a->heads;
-        t.first = (a->tiles - 1 - i / (a->batch * a->heads)) * TILE_QUERIES;
-        t.rows = a->queries - t.first < TILE_QUERIES ? a->queries - t.first : TILE_QUERIES;
-        run_item(a, &t);
+    int64_t turn = 0;
+    for (t.first = (a->tiles - 1) * TILE_QUERIES; t.first >= 0; t.first -= TILE_QUERIES) {
+        for (int64_t sequence = 0; sequence < a->batch; ++sequence) {
+            find_sequence(&t, a, sequence);
+            t.rows = t.queries - t.first < TILE_QUERIES ? t.queries - t.first : TILE_QUERIES;
+            for (t.head = 0; t.head < a->heads && t.rows > 0; ++t.head) {
+                if (turn++ % threads == thread) {
+                    run_item(a, &t);
+                }
+            }
+        }
     }
 }
 

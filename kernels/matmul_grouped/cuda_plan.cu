@@ -27,6 +27,7 @@ typedef struct problem {
     int *ends, *first;
     int groups, m, n, k, strips, slots;
     int shift; /* columns between the first of a strip and the block's first */
+    const float *scale_a, *scale_b; /* of the rows of A and B, if these are e4m3 */
 } problem;
 
 /* Clusters, and which of them the block belongs to. */

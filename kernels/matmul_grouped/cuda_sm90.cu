@@ -21,6 +21,10 @@
  * The blocks of a cluster have the same tokens and neighbouring columns of C. They request the
  * tokens in turns, a slot each, for all of them, so that level 2 is asked once.
  *
+ * A and B may be e4m3 with a scale for each of their rows. The tensor cores of Hopper add up such
+ * products with about 14 bits, so those of each slot, 128 or 256 elements along K, are added to the
+ * sums by ordinary instructions. The scales are applied when a tile is stored.
+ *
  * Copies may reach over the end of a group, of its weights or of the arrays. What they bring only
  * enters elements that are not stored.
  */
@@ -29,7 +33,7 @@
  * Parameters (macros):
  *   BLOCK_SIZE_M       most tokens of a tile: 16, 32, 64, 128, 192, 256
  *   BLOCK_SIZE_N       columns of C of a tile
- *   BLOCK_SIZE_K       depth of a slot: 64 or 128
+ *   BLOCK_SIZE_K       depth of a slot: 64 or 128; elements of one byte: 128 or 256
  *   num_stages         slots of the ring
  *   NUM_CONSUMERS      consumer warpgroups: 1, 2, 3
  *   CLUSTER_N          blocks of a cluster along the columns of C: 1, 2, 4; not with STREAM
@@ -38,6 +42,7 @@
  *   EVICT_B            eviction of weights from the level 2 cache: 0 as usual, 1 first where only
  *                      one tile needs them
  *   LAUNCH_EARLY       1: programmatic dependent launch
+ *   ELEMENT_BYTES      2; 1: A and B are e4m3, with scales
  *   activation_is_swiglu, layout_is_masked   of the problem
  */
 /* clang-format on */
@@ -48,9 +53,10 @@
 #endif
 #define WEIGHT_ROWS  (BLOCK_SIZE_N * (SWIGLU ? 2 : 1)) /* rows of B of a tile */
 #define MMAS         (WEIGHT_ROWS / (64 * NUM_CONSUMERS))
-#define LINES        (BLOCK_SIZE_K / 64) /* 128-byte lines of a slot's row */
-#define WEIGHT_BYTES (WEIGHT_ROWS * BLOCK_SIZE_K * 2)
-#define STAGE_BYTES  ((WEIGHT_ROWS + BLOCK_SIZE_M) * BLOCK_SIZE_K * 2)
+#define LINE         (128 / ELEMENT_BYTES) /* elements of 128 bytes */
+#define LINES        (BLOCK_SIZE_K / LINE) /* lines of a slot's row */
+#define WEIGHT_BYTES (WEIGHT_ROWS * BLOCK_SIZE_K * ELEMENT_BYTES)
+#define STAGE_BYTES  ((WEIGHT_ROWS + BLOCK_SIZE_M) * BLOCK_SIZE_K * ELEMENT_BYTES)
 /* Rows of a box of weights. With two products, boxes of gate and up alternate, so that a consumer
    has both for the same columns. */
 #define BOX_ROWS (SWIGLU ? 64 : WEIGHT_ROWS)
@@ -100,8 +106,9 @@ DEVICE int width_of(int rows)
     {                                                                                              \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " MMA_ADD_##w                               \
                      ", 0;\n"                                                                      \
-                     "wgmma.mma_async.sync.aligned.m64n" #w "k16.f32" MMA_TYPE " {" MMA_REGS_##w   \
-                     "}, " MMA_X_##w ", " MMA_Y_##w ", p, 1, 1, 0, 0;\n}\n"                        \
+                     "wgmma.mma_async.sync.aligned.m64n" #w "k" TEXT(MMA_K) ".f32" MMA_TYPE        \
+                     " {" MMA_REGS_##w "}, " MMA_X_##w ", " MMA_Y_##w ", p, 1, 1" MMA_LAYOUTS      \
+                     ";\n}\n"                                                                      \
                      : MMA_OUT_##w                                                                 \
                      : "l"(x), "l"(y), "r"(add));                                                  \
     }
@@ -122,14 +129,12 @@ DEVICE void mma_of_width(int width, float d[BLOCK_SIZE_M / 2], u64 x, u64 y, int
     }
 }
 
-DEVICE void keep_in_place(float acc[MMAS][BLOCK_SIZE_M / 2], int width)
+/* Keeps operations on sums behind the wait for them. */
+DEVICE void keep_sums(float sums[BLOCK_SIZE_M / 2], int width)
 {
 #pragma unroll
-    for (int j = 0; j < MMAS; j++) {
-#pragma unroll
-        for (int e = 0; e < width / 2; e++) {
-            asm volatile("" : "+f"(acc[j][e])::"memory");
-        }
+    for (int e = 0; e < width / 2; e++) {
+        asm volatile("" : "+f"(sums[e])::"memory");
     }
 }
 
@@ -148,6 +153,56 @@ DEVICE void release(u32 empty, int thread)
 #endif
 }
 
+#if ELEMENT_BYTES == 1
+/* Adds up `count` slots of the ring for a tile of `width` tokens, which the compiler knows. The
+   tensor cores add up the products of a slot for one wgmma after the other; while a warpgroup adds
+   these to its sums, another multiplies. */
+DEVICE void multiply(float acc[MMAS][BLOCK_SIZE_M / 2], int width, u32 base, ring *r, int count,
+                     int consumer, int thread)
+{
+    const u32 full = base + OFFSET_BARS, empty = full + 8 * num_stages;
+    float part[BLOCK_SIZE_M / 2];
+    /* Were it not defined here, ptxas would let each wgmma wait for the one before (C7511). */
+#pragma unroll
+    for (int e = 0; e < width / 2; e++) {
+        part[e] = 0;
+    }
+#pragma unroll
+    for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+        for (int e = 0; e < width / 2; e++) {
+            acc[j][e] = 0;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        const u32 slot = base + r->slot * STAGE_BYTES;
+        const u64 x = mma_descriptor(slot + (u32)consumer * (MMAS * 8192), 0);
+        const u64 y = mma_descriptor(slot + WEIGHT_BYTES, 0);
+        barrier_wait(full + 8 * r->slot, r->parity);
+#pragma unroll
+        for (int j = 0; j < MMAS; j++) {
+            mma_fence();
+#pragma unroll
+            for (int step = 0; step < BLOCK_SIZE_K / MMA_K; step++) {
+                const u32 from_y = step / 4 * (BLOCK_SIZE_M * 128) + step % 4 * 32;
+                const u32 from_x = step / 4 * (WEIGHT_ROWS * 128) + step % 4 * 32 + j * 8192;
+                mma_of_width(width, part, x + (from_x >> 4), y + (from_y >> 4), step > 0);
+            }
+            mma_commit();
+            MMA_WAIT(0);
+            keep_sums(part, width);
+            if (j == MMAS - 1) {
+                release(empty + 8 * r->slot, thread);
+            }
+#pragma unroll
+            for (int e = 0; e < width / 2; e++) {
+                acc[j][e] += part[e];
+            }
+        }
+        ring_next(r);
+    }
+}
+#else
 /* Adds up `count` slots of the ring for a tile of `width` tokens, which the compiler knows. The
    products of a slot run while the next is waited for. */
 DEVICE void multiply(float acc[MMAS][BLOCK_SIZE_M / 2], int width, u32 base, ring *r, int count,
@@ -162,7 +217,7 @@ DEVICE void multiply(float acc[MMAS][BLOCK_SIZE_M / 2], int width, u32 base, rin
         barrier_wait(full + 8 * r->slot, r->parity);
         mma_fence();
 #pragma unroll
-        for (int step = 0; step < BLOCK_SIZE_K / 16; step++) {
+        for (int step = 0; step < BLOCK_SIZE_K / MMA_K; step++) {
             const u32 from_y = step / 4 * (BLOCK_SIZE_M * 128) + step % 4 * 32;
 #pragma unroll
             for (int j = 0; j < MMAS; j++) {
@@ -181,8 +236,12 @@ DEVICE void multiply(float acc[MMAS][BLOCK_SIZE_M / 2], int width, u32 base, rin
     }
     MMA_WAIT(0);
     release(empty + 8 * before, thread);
-    keep_in_place(acc, width); /* the sums must not be read before the wait */
+#pragma unroll
+    for (int j = 0; j < MMAS; j++) {
+        keep_sums(acc[j], width);
+    }
 }
+#endif
 
 #if SWIGLU
 DEVICE float swiglu(float gate, float up)
@@ -194,21 +253,63 @@ DEVICE float swiglu(float gate, float up)
 }
 #endif
 
+/* The scales of what a thread has of a tile: of two rows of each weight, 8 apart, and of 4 tokens
+   of 16. */
+typedef struct factors {
+    float row[PRODUCTS][2], token[4];
+} factors;
+
+#if ELEMENT_BYTES == 1
+/* Loads those of two rows of each weight; `column` is the thread's first column of C. */
+DEVICE void load_rows(factors *f, int group, int column, problem p)
+{
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int at = min(column + 8 * i, p.n - 1);
+#pragma unroll
+        for (int j = 0; j < PRODUCTS; j++) {
+            f->row[j][i] = __ldg(p.scale_b + (long long)(group * PRODUCTS + j) * p.n + at);
+        }
+    }
+}
+
+/* Loads those of the thread's tokens of 16, whose first is `token` of `rows`. */
+DEVICE void load_tokens(factors *f, int row, int token, int rows, int lane, problem p)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int at = token + i / 2 * 8 + lane % 4 * 2 + i % 2;
+        f->token[i] = __ldg(p.scale_a + row + min(at, rows - 1));
+    }
+}
+
+DEVICE float scaled(const float *x, int e, const factors *f, int product)
+{
+    return x[e] * (f->row[product][e / 2 % 2] * f->token[e / 4 % 2 * 2 + e % 2]);
+}
+#else
+DEVICE float scaled(const float *x, int e, const factors *f, int product)
+{
+    return x[e];
+}
+#endif
+
 /* Returns two elements of the result, next to each other along the tokens. */
-DEVICE u32 result(const float *x, const float *up, int e)
+DEVICE u32 result(const float *x, const float *up, int e, const factors *f)
 {
 #if SWIGLU
-    return pack(swiglu(x[e], up[e]), swiglu(x[e + 1], up[e + 1]));
+    return pack(swiglu(scaled(x, e, f, 0), scaled(up, e, f, 1)),
+                swiglu(scaled(x, e + 1, f, 0), scaled(up, e + 1, f, 1)));
 #else
-    return pack(x[e], x[e + 1]);
+    return pack(scaled(x, e, f, 0), scaled(x, e + 1, f, 0));
 #endif
 }
 
 /* Stores the sums that a warp has of 64 columns and `width` tokens: 16 columns, transposed through
    shared memory, so that each token gets 32 contiguous bytes. `row` and `rows` are those of C,
    `column` is the first of the warp. */
-DEVICE void store(const float *x, const float *up, int width, number *c, int row, int rows,
-                  int column, problem p, u32 staging, int lane)
+DEVICE void store(const float *x, const float *up, int width, number *c, int group, int row,
+                  int rows, int column, problem p, u32 staging, int lane)
 {
     /* Where the lane's row of the matrices of stmatrix goes, and what the lane stores: a half of a
        token's 32 bytes. Halves change places every 4 tokens, so that the rows of a matrix are in
@@ -219,12 +320,19 @@ DEVICE void store(const float *x, const float *up, int width, number *c, int row
     const u32 get = staging + (u32)(token * 32 + (part ^ (token / 4 % 2)) * 16);
     const bool inside = column + part * 8 < p.n;
     number *out = c + (long long)(row + token) * p.n + column + part * 8;
+    factors f;
+#if ELEMENT_BYTES == 1
+    load_rows(&f, group, column + lane / 4, p);
+#endif
 #pragma unroll
     for (int i = 0; i < width / 16; i++) {
         const u32 piece = (u32)(i % 2 * 512);
         u32 v[4];
-        store_matrix_transposed(put + piece, result(x, up, 8 * i), result(x, up, 8 * i + 2),
-                                result(x, up, 8 * i + 4), result(x, up, 8 * i + 6));
+#if ELEMENT_BYTES == 1
+        load_tokens(&f, row, i * 16, rows, lane, p);
+#endif
+        store_matrix_transposed(put + piece, result(x, up, 8 * i, &f), result(x, up, 8 * i + 2, &f),
+                                result(x, up, 8 * i + 4, &f), result(x, up, 8 * i + 6, &f));
         __syncwarp();
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -245,7 +353,8 @@ DEVICE void store_tile(float acc[MMAS][BLOCK_SIZE_M / 2], int width, number *c, 
 #pragma unroll
     for (int j = 0; j < MMAS; j += PRODUCTS) {
         const int column = w.n0 + (consumer * MMAS + j) / PRODUCTS * 64 + warp * 16;
-        store(acc[j], acc[j + PRODUCTS - 1], width, c, w.row, w.rows, column, p, staging, lane);
+        store(acc[j], acc[j + PRODUCTS - 1], width, c, w.group, w.row, w.rows, column, p, staging,
+              lane);
     }
 }
 
@@ -335,7 +444,7 @@ DEVICE void add_parts(number *c, unsigned char *workspace, int number_of_tile, i
             }
         }
     }
-    store(sum[0], sum[PRODUCTS - 1], UNIT, c, w.row + tokens, w.rows - tokens,
+    store(sum[0], sum[PRODUCTS - 1], UNIT, c, w.group, w.row + tokens, w.rows - tokens,
           w.n0 + columns * 64 + thread / 32 * 16, p, staging, thread % 32);
     named_sync(BARRIER_OWN + consumer, 128); /* all have read */
     if (thread == 0) {
@@ -372,27 +481,27 @@ DEVICE void clear_places(number *c, problem p, int thread, int threads)
 #endif
 
 /* Requests one slot: the weights of the block's columns and, if `brings`, the tokens for all blocks
-   of the cluster, in boxes of 64 along K. */
+   of the cluster, in boxes of a line along K. */
 DEVICE void load_slot(u32 slot, u32 full, const tensor_map *map_b, const tensor_map *map_a,
                       int width, work t, int at_k, problem p, bool brings)
 {
     const int first = (SWIGLU ? 2 * t.group : t.group) * p.n + t.n0;
     const u64 policy = EVICT_B && !t.shared ? 0x12F0000000000000ull : 0x1000000000000000ull;
-    barrier_expect(full, (u32)((WEIGHT_ROWS + width) * BLOCK_SIZE_K * 2));
+    barrier_expect(full, (u32)((WEIGHT_ROWS + width) * BLOCK_SIZE_K * ELEMENT_BYTES));
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
 #pragma unroll
         for (int box = 0; box < WEIGHT_ROWS / BOX_ROWS; box++) {
             const int row = SWIGLU ? first + box / 2 * 64 + box % 2 * p.n : first;
             load_tile(slot + (u32)((line * WEIGHT_ROWS + box * BOX_ROWS) * 128), map_b, full,
-                      at_k + line * 64, row, policy);
+                      at_k + line * LINE, row, policy);
         }
         const u32 tokens = slot + WEIGHT_BYTES + (u32)(line * BLOCK_SIZE_M * 128);
         if (CLUSTER_N == 1) {
-            load_tile(tokens, map_a, full, at_k + line * 64, t.row, 0x1000000000000000ull);
+            load_tile(tokens, map_a, full, at_k + line * LINE, t.row, 0x1000000000000000ull);
         } else if (brings) {
-            load_tile_multicast(tokens, map_a, full, at_k + line * 64, t.row, 0x1000000000000000ull,
-                                (1u << CLUSTER_N) - 1);
+            load_tile_multicast(tokens, map_a, full, at_k + line * LINE, t.row,
+                                0x1000000000000000ull, (1u << CLUSTER_N) - 1);
         }
     }
 }
@@ -402,7 +511,7 @@ DEVICE void load_slot(u32 slot, u32 full, const tensor_map *map_b, const tensor_
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     ak_kernel(const __grid_constant__ tensor_map map_b, WIDTHS_256(MAP_PARAMETER) number *c,
               const int *ends, const int *count, unsigned char *workspace, int groups, int m, int n,
-              int k)
+              int k, const float *scale_a, const float *scale_b)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     const u32 base = shared_address(shared);
@@ -420,7 +529,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                        k,
                        (n + STRIP - 1) / STRIP,
                        (k + BLOCK_SIZE_K - 1) / BLOCK_SIZE_K,
-                       (int)rank * BLOCK_SIZE_N};
+                       (int)rank * BLOCK_SIZE_N,
+                       scale_a,
+                       scale_b};
 
 #if LAUNCH_EARLY
     let_next_kernel_start();

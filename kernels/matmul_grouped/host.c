@@ -24,7 +24,19 @@ enum { DEPTH = 128, NR = NV * VL };
 
 #if dtype_is_f32
 typedef float number;
+#elif dtype_is_bf16
+typedef uint16_t number;
+#else
+typedef _Float16 number;
+#endif
+/* Elements of A and B have the type of C, or e4m3. */
+#if inputs_is_e4m3
+typedef uint8_t input;
+#else
+typedef number input;
+#endif
 
+#if dtype_is_f32
 static float widened(number x)
 {
     return x;
@@ -35,8 +47,6 @@ static number rounded(float x)
     return x;
 }
 #elif dtype_is_bf16
-typedef uint16_t number;
-
 static float widened(number x)
 {
     const uint32_t bits = (uint32_t)x << 16;
@@ -52,8 +62,6 @@ static number rounded(float x)
     return (uint16_t)(x != x ? 0x7FC0 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 #else
-typedef _Float16 number;
-
 static float widened(number x)
 {
     return (float)x;
@@ -68,10 +76,22 @@ static number rounded(float x)
 typedef struct product {
     const ak_host_call *call;
     int64_t groups, m, n, k, lda, ldb, ldc;
-    const number *a, *b;
+    const input *a, *b;
     const int32_t *rows; /* ends of the groups or, with places, their numbers of rows */
     number *c;
+    const float *scale_a, *scale_b;
+    float decoded[256]; /* all numbers of e4m3 */
 } product;
+
+static float value_of(const product *p, input x)
+{
+#if inputs_is_e4m3
+    return p->decoded[x];
+#else
+    (void)p;
+    return widened(x);
+#endif
+}
 
 /* A block of C. `row` is a row of A and C, `column` is a column of C. */
 typedef struct block {
@@ -108,17 +128,17 @@ static void widen_a(room *at, const product *p, const block *t, int64_t k, int64
 {
     for (int64_t i = 0; i < (t->rows + MR - 1) / MR * MR; ++i) {
         for (int64_t d = 0; d < depth; ++d) {
-            at->a[i][d] = i < t->rows ? widened(p->a[(t->row + i) * p->lda + k + d]) : 0;
+            at->a[i][d] = i < t->rows ? value_of(p, p->a[(t->row + i) * p->lda + k + d]) : 0;
         }
     }
 }
 
 static void widen_b(room *at, const product *p, const block *t, int which, int64_t k, int64_t depth)
 {
-    const number *from = p->b + ((t->group * PRODUCTS + which) * p->n + t->column) * p->ldb + k;
+    const input *from = p->b + ((t->group * PRODUCTS + which) * p->n + t->column) * p->ldb + k;
     for (int64_t j = 0; j < (t->columns + NR - 1) / NR * NR; ++j) {
         for (int64_t d = 0; d < depth; ++d) {
-            at->b[j / NR][d][j % NR] = j < t->columns ? widened(from[j * p->ldb + d]) : 0;
+            at->b[j / NR][d][j % NR] = j < t->columns ? value_of(p, from[j * p->ldb + d]) : 0;
         }
     }
 }
@@ -157,9 +177,25 @@ AK_INLINE void multiply(float *total, const float *a, const float *b, int64_t de
     }
 }
 
+/* Multiplies the sums by the scales of their rows of A and B. */
+static void scale_sums(const product *p, room *at, const block *t)
+{
+    for (int which = 0; which < PRODUCTS; ++which) {
+        const float *of_b = p->scale_b + (t->group * PRODUCTS + which) * p->n + t->column;
+        for (int64_t i = 0; i < t->rows; ++i) {
+            for (int64_t j = 0; j < t->columns; ++j) {
+                at->total[which][i][j] *= p->scale_a[t->row + i] * of_b[j];
+            }
+        }
+    }
+}
+
 /* Applies what comes after the sums, and rounds. */
 static void finish(const product *p, room *at, const block *t)
 {
+#if inputs_is_e4m3
+    scale_sums(p, at, t);
+#endif
     for (int64_t i = 0; i < t->rows; ++i) {
         float line[PANELS * NR];
         for (int64_t j = 0; j < t->columns; j += VL) {
@@ -239,6 +275,18 @@ static void multiply_share(void *context, int thread, int threads)
     }
 }
 
+/* e4m3: sign, 4 bits of exponent with a bias of 7, 3 bits of fraction; no infinity. */
+static float decoded(int byte)
+{
+    const int exponent = byte >> 3 & 15, fraction = byte & 7;
+    float x = (float)(exponent == 0 ? fraction : 8 + fraction) / 512.0F; /* 2^-9 */
+    for (int i = 1; i < exponent; ++i) {
+        x *= 2;
+    }
+    x = (byte & 127) == 127 ? __builtin_nanf("") : x;
+    return byte & 128 ? -x : x;
+}
+
 void ak_kernel(const ak_host_call *call)
 {
     product p = {
@@ -251,10 +299,15 @@ void ak_kernel(const ak_host_call *call)
         .b = call->arg[1],
         .rows = call->arg[ROWS_ARGUMENT],
         .c = call->arg[4],
+        .scale_a = call->arg[5],
+        .scale_b = call->arg[6],
         .lda = call->pitch[0],
         .ldb = call->pitch[1],
         .ldc = call->pitch[4],
     };
+    for (int i = 0; i < 256; ++i) {
+        p.decoded[i] = decoded(i);
+    }
     call->parallel(call->pool, THREADS < call->threads ? THREADS : call->threads, multiply_share,
                    &p);
 }

@@ -6,8 +6,8 @@
 
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64 };
 enum { GROUPS, M, N, K };
-enum { CHOICE_ACTIVATION, CHOICE_LAYOUT };
-enum { A, B, ENDS, COUNT, C };
+enum { CHOICE_ACTIVATION, CHOICE_LAYOUT, CHOICE_INPUTS };
+enum { A, B, ENDS, COUNT, C, SCALE_A, SCALE_B };
 
 /* The rows of one group: used ones from `begin` to `end`, and places up to `limit`. */
 typedef struct span {
@@ -51,6 +51,18 @@ static void product_of(double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE], const double *
     }
 }
 
+/* Multiplies products by the scales of their rows of A and B, if there are scales. */
+static void scale_by(double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE], const ak_host_call *call,
+                     int64_t row, int64_t rows, int64_t column, int64_t columns)
+{
+    const double *of_a = call->arg[SCALE_A], *of_b = call->arg[SCALE_B];
+    for (int64_t r = 0; r < rows && call->choice[CHOICE_INPUTS] == 1; ++r) {
+        for (int64_t q = 0; q < columns; ++q) {
+            sum[r][q] *= of_a[row + r] * of_b[column + q];
+        }
+    }
+}
+
 static void multiply_rows(const ak_host_call *call, int64_t group, int64_t row, int64_t rows)
 {
     const int64_t n = call->size[N], k = call->size[K];
@@ -61,9 +73,12 @@ static void multiply_rows(const ak_host_call *call, int64_t group, int64_t row, 
     for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
         const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
         double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE], up[ROWS_AT_ONCE][COLUMNS_AT_ONCE];
+        const int64_t column = group * n * (gated ? 2 : 1) + j; /* of all groups */
         product_of(sum, a, rows, b + j * k, columns, k);
+        scale_by(sum, call, row, rows, column, columns);
         if (gated) {
             product_of(up, a, rows, b + (n + j) * k, columns, k);
+            scale_by(up, call, row, rows, column + n, columns);
         }
         for (int64_t r = 0; r < rows; ++r) {
             for (int64_t q = 0; q < columns; ++q) {

@@ -5,10 +5,15 @@
 #else
 #define PRODUCTS 1
 #endif
-#if dtype_is_f32
-#define ELEMENT 4 /* bytes */
+#if inputs_is_e4m3
+#define ELEMENT 1 /* bytes */
+#define KIND    (OWN_KIND + KIND_E4M3)
+#elif dtype_is_f32
+#define ELEMENT 4
+#define KIND    0
 #else
 #define ELEMENT 2
+#define KIND    0
 #endif
 
 DEVICE i64 whole(const void *array, i64 i)
@@ -16,9 +21,26 @@ DEVICE i64 whole(const void *array, i64 i)
     return (i64)((const int *)array)[i];
 }
 
+/* The scales of a group's rows of A, and of its rows of B. */
+typedef struct scales {
+    const float *a, *b;
+} scales;
+
+DEVICE double scaled(double x, scales s, i64 row, i64 column)
+{
+#if inputs_is_e4m3
+    return x * ((double)s.a[row] * (double)s.b[column]);
+#else
+    (void)s;
+    (void)row;
+    (void)column;
+    return x;
+#endif
+}
+
 /* Computes the tile of C at (row, column) of a group that has `rows` rows from `begin` on. */
-DEVICE void tile_of(double *c, i64 ldc, operand left, operand right, operand up, i64 begin, i64 row,
-                    i64 column, i64 rows, i64 n, i64 k)
+DEVICE void tile_of(double *c, i64 ldc, operand left, operand right, operand up, scales s,
+                    i64 begin, i64 row, i64 column, i64 rows, i64 n, i64 k)
 {
     double sum[EACH][EACH], second[EACH][EACH];
     product_tile(sum, left, right, row, column, rows, n, k);
@@ -30,16 +52,17 @@ DEVICE void tile_of(double *c, i64 ldc, operand left, operand right, operand up,
             const i64 i = row + (int)threadIdx.x / ACROSS + DOWN * r;
             const i64 j = column + (int)threadIdx.x % ACROSS + ACROSS * q;
             if (i < rows && j < n) {
-                const double x = sum[r][q];
-                c[(begin + i) * ldc + j] = PRODUCTS == 2 ? x / (1 + exp(-x)) * second[r][q] : x;
+                const double x = scaled(sum[r][q], s, i, j);
+                c[(begin + i) * ldc + j] =
+                    PRODUCTS == 2 ? x / (1 + exp(-x)) * scaled(second[r][q], s, i, n + j) : x;
             }
         }
     }
 }
 
 KERNEL ak_reference(const void *a, const void *b, const void *ends, const void *count, double *c,
-                    i64 groups, i64 m, i64 n, i64 k, i64 lda, i64 ldb, i64 ldends, i64 ldcount,
-                    i64 ldc)
+                    const void *scale_a, const void *scale_b, i64 groups, i64 m, i64 n, i64 k,
+                    i64 lda, i64 ldb, i64 ldends, i64 ldcount, i64 ldc)
 {
     (void)ldends;
     (void)ldcount;
@@ -68,10 +91,11 @@ KERNEL ak_reference(const void *a, const void *b, const void *ends, const void *
             const unsigned char *from_a = (const unsigned char *)a;
             const unsigned char *from_b = (const unsigned char *)b;
             const i64 bytes = ELEMENT;
-            const operand left = {from_a + begin * lda * bytes, lda, 1, 0};
-            const operand right = {from_b + first * ldb * bytes, 1, ldb, 0};
-            const operand up = {from_b + (first + n) * ldb * bytes, 1, ldb, 0};
-            tile_of(c, ldc, left, right, up, begin, y * TILE, x * TILE, rows, n, k);
+            const operand left = {from_a + begin * lda * bytes, lda, 1, KIND};
+            const operand right = {from_b + first * ldb * bytes, 1, ldb, KIND};
+            const operand up = {from_b + (first + n) * ldb * bytes, 1, ldb, KIND};
+            const scales s = {(const float *)scale_a + begin, (const float *)scale_b + first};
+            tile_of(c, ldc, left, right, up, s, begin, y * TILE, x * TILE, rows, n, k);
         }
     }
 }

@@ -360,6 +360,24 @@ static void fill_cuts(double *out, size_t first, size_t count, const ak_fill *fi
     }
 }
 
+/* Fills with numbers in ascending order from low to high, both included. The distances between them
+   are evenly spaced from 0, in an order that depends on the seed and their number only: arrays that
+   are filled like this belong together. */
+static void fill_offsets(double *out, size_t first, size_t count, const ak_fill *fill, uint64_t key)
+{
+    const uint64_t parts = fill->elements - 1;
+    const double unit = parts > 1 ? 2.0 / ((double)parts * (double)(parts - 1)) : 1.0;
+    double sum = 0.0; /* in units */
+    for (uint64_t i = 0; i < first + count; i++) {
+        if (i > 0) {
+            sum += parts > 1 ? (double)permuted(i - 1, parts, key) : 1.0;
+        }
+        if (i >= first) {
+            out[i - first] = i < parts ? fill->a + sum * unit * (fill->b - fill->a) : fill->b;
+        }
+    }
+}
+
 /* Moves numbers of the usual habit within the same range. Different numbers stay different, because
    rows of equal numbers are a case of their own. */
 static void change_habit(double *values, size_t count, const ak_fill *fill)
@@ -421,6 +439,9 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
             break;
         case AK_FILL_CUTS:
             fill_cuts(block, first + start, length, fill, ak_hash64(place, sizeof *place * 2));
+            break;
+        case AK_FILL_OFFSETS:
+            fill_offsets(block, first + start, length, fill, ak_hash64(place, sizeof *place));
             break;
         }
         change_habit(block, length, fill);

@@ -70,13 +70,15 @@ typedef struct ak_choice_spec {
 typedef enum ak_access { AK_ACCESS_IN, AK_ACCESS_OUT, AK_ACCESS_INOUT } ak_access;
 /* How an argument is filled; check/inputs.h fills it. AK_FILL_SPREAD gives numbers at equal
    distances in a random order; AK_FILL_CUTS gives numbers at random distances in ascending order;
-   AK_FILL_FILE gives the numbers of a file (check/npy.h). */
+   AK_FILL_OFFSETS gives numbers in ascending order whose distances are a spread; AK_FILL_FILE gives
+   the numbers of a file (check/npy.h). */
 typedef enum ak_fill_kind {
     AK_FILL_UNIFORM,
     AK_FILL_NORMAL,
     AK_FILL_CONSTANT,
     AK_FILL_SPREAD,
     AK_FILL_CUTS,
+    AK_FILL_OFFSETS,
     AK_FILL_FILE
 } ak_fill_kind;
 
@@ -99,9 +101,9 @@ typedef struct ak_argument_spec {
     /* a condition on the options; where it holds, nobody reads the argument; NULL: never */
     const char *unused;
     ak_fill_kind fill;
-    /* The numbers of uniform(a, b), normal(mean, deviation), constant(a), spread(a, b) or
-       cuts(a, b): expressions over the sizes and problem options (NULL: not needed), and their
-       values at the default sizes. */
+    /* The numbers of uniform(a, b), normal(mean, deviation), constant(a), spread(a, b), cuts(a, b)
+       or offsets(a, b): expressions over the sizes and problem options (NULL: not needed), and
+       their values at the default sizes. */
     const char *fill_text[2];
     double fill_a, fill_b;
     const char *fill_file; /* path, for AK_FILL_FILE */

@@ -14,7 +14,8 @@ static const struct fill_kind {
     int count; /* numbers that it takes */
 } fill_kinds[] = {[AK_FILL_UNIFORM] = {"uniform", 2},   [AK_FILL_NORMAL] = {"normal", 2},
                   [AK_FILL_CONSTANT] = {"constant", 1}, [AK_FILL_SPREAD] = {"spread", 2},
-                  [AK_FILL_CUTS] = {"cuts", 2},         [AK_FILL_FILE] = {"file", 1}};
+                  [AK_FILL_CUTS] = {"cuts", 2},         [AK_FILL_OFFSETS] = {"offsets", 2},
+                  [AK_FILL_FILE] = {"file", 1}};
 enum { FILL_KINDS = sizeof fill_kinds / sizeof fill_kinds[0] };
 
 const char *ak_fill_text(ak_fill_kind kind)
@@ -31,6 +32,7 @@ bool ak_fill_sane(ak_fill_kind kind, double a, double b)
         return b > 0.0;
     case AK_FILL_SPREAD:
     case AK_FILL_CUTS:
+    case AK_FILL_OFFSETS:
         return a <= b;
     case AK_FILL_CONSTANT:
     case AK_FILL_FILE:
@@ -54,8 +56,8 @@ static char *cut_at_comma(char *text)
     return NULL;
 }
 
-/* Reads "uniform(-1,1)", "normal(0,2)", "constant(0)", "spread(1,keys)", "cuts(0,rows)" or
-   "file(a.npy)". */
+/* Reads "uniform(-1,1)", "normal(0,2)", "constant(0)", "spread(1,keys)", "cuts(0,rows)",
+   "offsets(0,rows)" or "file(a.npy)". */
 static ak_status read_fill(ak_argument_spec *argument, const char *text, ak_problem_reader *r)
 {
     char copy[256] = {0}, *part[2] = {NULL, NULL};
@@ -92,8 +94,8 @@ static ak_status read_fill(ak_argument_spec *argument, const char *text, ak_prob
         return ak_fail(
             r->err, AK_INVALID,
             "%s: \"fill\" is \"%.40s\"; it must be uniform(low,high), "
-            "normal(mean,deviation), constant(value), spread(low,high) or cuts(low,high), "
-            "of numbers or expressions over the sizes, or file(NAME.npy)",
+            "normal(mean,deviation), constant(value), spread(low,high), cuts(low,high) or "
+            "offsets(low,high), of numbers or expressions over the sizes, or file(NAME.npy)",
             r->where, text);
     }
     argument->fill = (ak_fill_kind)kind;

@@ -21,7 +21,12 @@ try --configs 2 --size $small --set mask=full
 try --config default --size $small --set mask=causal,window=33,layout=nhd
 try --config default --size $small --set mask=causal,scale=0.3,soft_cap=2
 try --config default --size batch=1,heads=1,kv_heads=1,queries=5,keys=2,head_dim=3 --set mask=causal
+small=batch=6,heads=4,kv_heads=2,queries=70,head_dim=40
+try --config default --size $small,keys=70 --set mask=causal,sequences=packed,layout=nhd
+try --config default --size $small,keys=100 --set mask=causal,sequences=packed,window=9,soft_cap=2
+try --config default --size batch=100,heads=1,kv_heads=1,queries=70,keys=70,head_dim=3 --set mask=full,sequences=packed
 echo "-- refused"
 try --config default --set window=5
 autokernel list attention --impl cuda_sm90 --device cuda:H200 --dtype bf16 --size head_dim=96 2>&1 | tail -n 1
 autokernel list attention --impl cuda_sm90 --device cuda:A100 --dtype bf16 2>&1 | tail -n 1
+autokernel list attention --impl cuda_sm90 --device cuda:H200 --dtype bf16 --size batch=2000 --set sequences=packed 2>&1 | tail -n 1

@@ -35,9 +35,14 @@ for kernel, instead in KERNELS.items():
         size["queries"] = 1
     choices = {c["name"]: str(c["default"]) for c in problem.get("choices", [])}
     choices.update(instead)
-    for way in ("eager", "compile"):
+    ways = [("eager", {}), ("compile", {})]
+    if kernel == "attention":
+        ways += [(way, {"sequences": "packed"}) for way in ("eager", "flash")]
+    if kernel == "matmul_grouped":
+        ways += [("eager", {"inputs": "e4m3"})]
+    for way, further in ways:
         try:
-            worker["build"](kernel, size, choices, way, None)
+            worker["build"](kernel, size, {**choices, **further}, way, None)
         except Exception as e:
             failed += 1
             print(f"{kernel}, {way}: {type(e).__name__}: {e}")

@@ -19,7 +19,7 @@ typedef uint16_t u16;
 
 typedef struct tensor_map {
     const u16 *at;
-    long long row, head, sequence; /* strides */
+    long long row, head, array; /* strides */
     int rows, box;
 } tensor_map;
 
@@ -51,7 +51,7 @@ static struct block {
     struct box {
         const tensor_map *map;
         u32 to, barrier;
-        int row, head, sequence;
+        int row, head, array;
     } box[16];
     int boxes;
     int met[16], rounds[16];
@@ -116,8 +116,8 @@ static void deliver(int i)
                 const u32 to = b.to + (u32)((block * b.map->box + r) * 128 + c * 2);
                 u16 x = 0;
                 if (row < b.map->rows) {
-                    x = b.map->at[row * b.map->row + b.head * b.map->head +
-                                  b.sequence * b.map->sequence + block * 64 + c];
+                    x = b.map->at[row * b.map->row + b.head * b.map->head + b.array * b.map->array +
+                                  block * 64 + c];
                 }
                 memcpy(dynamic_shared() + swizzled(to), &x, 2);
             }
@@ -128,13 +128,12 @@ static void deliver(int i)
     check_phase(a);
 }
 
-static void load_rows(u32 to, const tensor_map *map, u32 barrier_at, int row, int head,
-                      int sequence)
+static void load_rows(u32 to, const tensor_map *map, u32 barrier_at, int row, int head, int array)
 {
     if (to % 1024 != 0 || here.boxes == 16) {
         SIMT_FAIL("a box at %u, %d under way", to, here.boxes);
     }
-    here.box[here.boxes++] = (struct box){map, to, barrier_at, row, head, sequence};
+    here.box[here.boxes++] = (struct box){map, to, barrier_at, row, head, array};
     if (simt_random() & 1) {
         deliver(here.boxes - 1);
     }
@@ -400,20 +399,24 @@ __attribute__((unused)) static void wait_for_kernel_before(void)
 
 /* ---- cases ---- */
 
-enum { SPARE = 64 }; /* elements behind each tensor */
+/* Elements behind each tensor; most sequences. */
+enum { SPARE = 64, BATCH_MAX = 8 };
 
+/* `queries` and `keys` are rows of an array. Sequence i has those from one offset to the next of
+   array i; packed sequences are all in array 0. */
 static struct call {
-    int batch, heads, kv_heads, queries, keys, window;
+    int batch, heads, kv_heads, queries, keys, window, arrays;
+    int query_offsets[BATCH_MAX + 1], key_offsets[BATCH_MAX + 1];
     bool nhd;
     u16 *q, *k, *v, *out;
     float *lse, cap;
     u32 counter[2];
 } c;
 
-static long long place(int sequence, int head, int row, int heads, int rows)
+static long long place(int array, int head, int row, int heads, int rows)
 {
-    return (c.nhd ? ((long long)sequence * rows + row) * heads + head
-                  : ((long long)sequence * heads + head) * rows + row) *
+    return (c.nhd ? ((long long)array * rows + row) * heads + head
+                  : ((long long)array * heads + head) * rows + row) *
            HEAD_DIM;
 }
 
@@ -422,7 +425,7 @@ static tensor_map map_of(const u16 *at, int heads, int rows, int box)
     return (tensor_map){.at = at,
                         .row = place(0, 0, 1, heads, rows),
                         .head = place(0, 1, 0, heads, rows),
-                        .sequence = place(1, 0, 0, heads, rows),
+                        .array = place(1, 0, 0, heads, rows),
                         .rows = rows,
                         .box = box};
 }
@@ -433,12 +436,12 @@ static void call_kernel(void)
 {
     ak_kernel(maps[0], maps[1], maps[2], c.out, c.lse, c.counter, c.batch, c.queries, c.keys,
               c.heads, c.kv_heads, c.heads / c.kv_heads, c.window, 0.25f, c.cap, maps[0].row,
-              maps[0].head, maps[0].sequence);
+              maps[0].head, maps[0].array, c.query_offsets, c.key_offsets);
 }
 
 static u16 *tensor(int heads, int rows, bool filled)
 {
-    const size_t count = (size_t)c.batch * (size_t)heads * (size_t)rows * HEAD_DIM;
+    const size_t count = (size_t)c.arrays * (size_t)heads * (size_t)rows * HEAD_DIM;
     u16 *x = malloc((count + SPARE) * 2);
     for (size_t i = 0; i < count + SPARE; i++) {
         x[i] = filled && i < count ? simt_to_16((float)((double)simt_random() / 2147483648.0 - 1))
@@ -447,27 +450,55 @@ static u16 *tensor(int heads, int rows, bool filled)
     return x;
 }
 
-static bool seen(int query, int key)
+/* Divides rows at random places. */
+static void cut(int offsets[BATCH_MAX + 1], int rows)
 {
-    const int own = query + c.keys - c.queries;
-    return !CAUSAL || (key <= own && (!WINDOW || key > own - c.window));
+    for (int i = 1; i < c.batch; i++) {
+        const int at = (int)(simt_random() % (unsigned)(rows + 1));
+        int j = i;
+        for (; j > 1 && offsets[j - 1] > at; j--) {
+            offsets[j] = offsets[j - 1];
+        }
+        offsets[j] = at;
+    }
+    offsets[0] = 0;
+    offsets[c.batch] = rows;
+}
+
+/* `query` is a row of its array. */
+static int sequence_at(int array, int query)
+{
+    int sequence = PACKED ? 0 : array;
+    while (PACKED && c.query_offsets[sequence + 1] <= query) {
+        sequence++;
+    }
+    return sequence;
+}
+
+static bool seen(int sequence, int query, int key)
+{
+    const int *q = c.query_offsets + sequence, *k = c.key_offsets + sequence;
+    const int own = PACKED ? query - q[1] + k[1] : query + c.keys - c.queries;
+    return (!PACKED || (k[0] <= key && key < k[1])) &&
+           (!CAUSAL || (key <= own && (!WINDOW || key > own - c.window)));
 }
 
 /* Counts what is wrong with a row. */
-static int wrong_in(int sequence, int head, int query)
+static int wrong_in(int array, int head, int query)
 {
-    const u16 *q = c.q + place(sequence, head, query, c.heads, c.queries);
+    const u16 *q = c.q + place(array, head, query, c.heads, c.queries);
+    const int sequence = sequence_at(array, query);
     const u16 *o = c.out + (q - c.q);
     double all = 0, sums[HEAD_DIM] = {0};
     int wrong = 0;
     for (int j = 0; j < c.keys; j++) {
-        const long long at = place(sequence, head / (c.heads / c.kv_heads), j, c.kv_heads, c.keys);
+        const long long at = place(array, head / (c.heads / c.kv_heads), j, c.kv_heads, c.keys);
         double x = 0;
-        for (int d = 0; seen(query, j) && d < HEAD_DIM; d++) {
+        for (int d = 0; seen(sequence, query, j) && d < HEAD_DIM; d++) {
             x += (double)simt_from_16(q[d]) * simt_from_16(c.k[at + d]);
         }
         x = SOFT_CAP ? c.cap * tanh(0.25 * x / c.cap) : 0.25 * x;
-        const double weight = seen(query, j) ? exp(x) : 0;
+        const double weight = seen(sequence, query, j) ? exp(x) : 0;
         all += weight;
         for (int d = 0; d < HEAD_DIM; d++) {
             sums[d] += weight * simt_from_16(c.v[at + d]);
@@ -477,29 +508,35 @@ static int wrong_in(int sequence, int head, int query)
         const double want = all > 0 ? sums[d] / all : 0;
         wrong += !(fabs(simt_from_16(o[d]) - want) <= 0.006 * (fabs(want) + 0.5));
     }
-    const float lse = c.lse[(sequence * c.heads + head) * c.queries + query];
+    const float lse = c.lse[(array * c.heads + head) * c.queries + query];
     return wrong + (all > 0 ? !(fabs((double)lse - log(all)) <= 2e-4) : lse != MINUS_INF);
 }
 
 static int run(int batch, int heads, int kv_heads, int queries, int keys, int layout)
 {
-    c = (struct call){batch, heads, kv_heads, queries, keys, .window = 37, .nhd = layout, .cap = 3};
+    const int arrays = PACKED ? 1 : batch;
+    c = (struct call){batch,   heads,        kv_heads,         queries,
+                      keys,    .window = 37, .arrays = arrays, .nhd = layout,
+                      .cap = 3};
+    cut(c.query_offsets, queries);
+    cut(c.key_offsets, keys);
     c.q = tensor(heads, queries, true);
     c.k = tensor(kv_heads, keys, true);
     c.v = tensor(kv_heads, keys, true);
     c.out = tensor(heads, queries, false);
-    c.lse = malloc((size_t)(batch * heads * queries) * sizeof *c.lse);
+    c.lse = malloc((size_t)(arrays * heads * queries) * sizeof *c.lse);
     maps[0] = map_of(c.q, heads, queries, TILE_QUERIES);
     maps[1] = map_of(c.k, kv_heads, keys, TILE_KEYS);
     maps[2] = map_of(c.v, kv_heads, keys, TILE_KEYS);
-    const int tiles = (queries + TILE_QUERIES - 1) / TILE_QUERIES * batch * heads;
+    const int tiles = PACKED ? heads * (queries / TILE_QUERIES + batch)
+                             : (queries + TILE_QUERIES - 1) / TILE_QUERIES * batch * heads;
+    const int shared = PACKED ? OFFSET_NUMBERS + 8 * batch + 4 : OFFSET_BARS + 16 * num_stages + 32;
     int wrong = 0;
     for (int again = 0; again < 2; again++) { /* the counters are as they were found */
         const unsigned blocks = SCHEDULE && tiles > 2 ? 2 : (unsigned)tiles;
-        simt_launch(call_kernel, blocks, THREADS, 1, OFFSET_BARS + 16 * num_stages + 32,
-                    (u64)(7 + again));
+        simt_launch(call_kernel, blocks, THREADS, 1, shared, (u64)(7 + again));
         wrong += c.counter[0] != 0 || c.counter[1] != 0;
-        for (int i = 0; i < batch * heads * queries; i++) {
+        for (int i = 0; i < arrays * heads * queries; i++) {
             const int bad = wrong_in(i / queries / heads, i / queries % heads, i % queries);
             if (bad > 0 && wrong < 5) {
                 (void)fprintf(stderr, "%d x %d/%d heads, %d x %d, layout %d: row %d has %d wrong\n",
@@ -508,12 +545,12 @@ static int run(int batch, int heads, int kv_heads, int queries, int keys, int la
             wrong += bad;
         }
         for (int i = 0; i < SPARE; i++) {
-            wrong += c.out[batch * heads * queries * HEAD_DIM + i] != 0xffff;
+            wrong += c.out[arrays * heads * queries * HEAD_DIM + i] != 0xffff;
         }
         if (queries * keys > 10000) {
             break;
         }
-        memset(c.out, 0xff, (size_t)(batch * heads * queries) * HEAD_DIM * 2);
+        memset(c.out, 0xff, (size_t)(arrays * heads * queries) * HEAD_DIM * 2);
     }
     free(c.q);
     free(c.k);
@@ -529,5 +566,9 @@ int main(void)
     wrong += run(1, 2, 1, 70, 37, 1);
     wrong += run(2, 2, 2, 9, 2 * TILE_KEYS + 5, 0);
     wrong += run(1, 2, 1, TILE_QUERIES + 3, TILE_KEYS, 0);
+    if (PACKED) {
+        wrong += run(7, 2, 1, TILE_QUERIES + 60, TILE_KEYS + 90, 1);
+        wrong += run(8, 1, 1, 12, 9, 0);
+    }
     return wrong > 0;
 }

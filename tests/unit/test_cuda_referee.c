@@ -20,6 +20,7 @@
 #define SOURCE_MAX ((size_t)1 << 20)
 enum { OPTIONS_MAX = 6 };
 #define FACTORS "choice_alpha=(1.0)", "choice_beta=(0.0)"
+#define SCORES  "choice_scale=(0.0)", "choice_soft_cap=(5.0e+00)", "choice_window=(3.0)"
 #define OTHERS  "choice_alpha=(5.00000000000000000e-01)", "choice_beta=(-2.00000000000000000e+00)"
 
 static const struct {
@@ -39,6 +40,9 @@ static const struct {
     {"matmul_fp8", {"dtype_is_bf16=1", "scales_is_rows=1", "a_type_is_e5m2=1", "c_type_is_e4m3=1"}},
     {"matmul_grouped", {"dtype_is_bf16=1", "activation_is_none=1", "layout_is_packed=1"}},
     {"matmul_grouped", {"dtype_is_f16=1", "activation_is_swiglu=1", "layout_is_masked=1"}},
+    {"matmul_grouped", {"dtype_is_bf16=1", "activation_is_swiglu=1", "inputs_is_e4m3=1"}},
+    {"attention", {"dtype_is_bf16=1", "mask_is_causal=1", "layout_is_nhd=1", SCORES}},
+    {"attention", {"dtype_is_f16=1", "mask_is_full=1", "sequences_is_packed=1", SCORES}},
     {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_none=1", FACTORS}},
     {"matmul_act", {"dtype_is_f32=1", "bias_is_none=1", "activation_is_relu=1", FACTORS}},
     {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_leaky_relu=1", FACTORS}},

@@ -401,6 +401,38 @@ static void test_cuts(void **state)
     }
 }
 
+/* Offsets ascend from low to high, their distances are evenly spaced from 0, and arrays of the same
+   length have them in the same order. */
+static void test_offsets(void **state)
+{
+    enum { COUNT = BLOCK + 2 };
+    (void)state;
+    static const size_t counts[] = {1, 2, 3, 10, COUNT};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        const size_t count = counts[c], parts = count - 1;
+        const double unit = parts > 1 ? 6 : 9,
+                     all = parts > 1 ? 3.0 * (double)(parts * (parts - 1)) : 9;
+        const ak_fill spec = {.kind = AK_FILL_OFFSETS, .a = 4, .b = 4 + all, .elements = count};
+        const ak_fill twice = {.kind = AK_FILL_OFFSETS, .a = 0, .b = 2 * all, .elements = count};
+        static unsigned char seen[COUNT];
+        memset(seen, 0, sizeof seen);
+        ak_inputs_fill(first, count, &spec, AK_DTYPE_I32, 5, 3);
+        ak_inputs_fill(second, count, &twice, AK_DTYPE_I32, 5, 4);
+        assert_true(first[count - 1] == spec.b && (count == 1 || first[0] == 4));
+        for (size_t i = 1; i < count; i++) {
+            const double part = (first[i] - first[i - 1]) / unit;
+            assert_true(part >= 0 && part <= (double)parts && part == floor(part));
+            assert_true(seen[(size_t)part]++ == 0);
+            assert_true(second[i] - second[i - 1] == 2 * unit * part);
+        }
+        for (size_t from = 0; from < count; from += BLOCK) {
+            const size_t length = count - from < BLOCK ? count - from : BLOCK;
+            ak_inputs_fill_part(second + from, from, length, &spec, AK_DTYPE_I32, 5, 3);
+        }
+        assert_memory_equal(first, second, count * sizeof *first);
+    }
+}
+
 /* Near the ends, and nobody equal to somebody else: at a clamp of its size every third number of a
    normal fill would be the same. */
 static void test_ends(void **state)
@@ -438,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_spread_ends),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),

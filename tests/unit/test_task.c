@@ -489,6 +489,27 @@ static void test_numbers(void **state)
     ak_task_close(task);
 }
 
+/* The work of packed sequences is that of their lengths, here 0, 2, 4 and 6. */
+static void test_packed_work(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *choices;
+        double pairs; /* of a query and a key that it attends to */
+    } cases[] = {{"sequences=packed,mask=full", 4 + 16 + 36},
+                 {"sequences=packed,mask=causal", 3 + 10 + 21},
+                 {"sequences=packed,mask=causal,window=3", 3 + 9 + 15}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_task *task = bind_good(
+            &(ak_task_spec){.kernel = "attention",
+                            .implementation = "host",
+                            .choices = cases[i].choices,
+                            .size = "batch=4,heads=3,kv_heads=1,queries=12,keys=12,head_dim=8"});
+        assert_true(fabs(task->shape.flops - 4 * 3 * 8 * cases[i].pairs) < 1e-6);
+        ak_task_close(task);
+    }
+}
+
 /* The longer the sums of a kernel, the more its results in f32 may err; each pair of sizes differs
    in the length of one sum. No tolerance is as wide as an error of a thousandth. */
 static void test_tolerances_know_their_sums(void **state)
@@ -535,6 +556,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_tolerances_know_their_sums),
+        cmocka_unit_test(test_packed_work),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_spec_faults),
         cmocka_unit_test(test_shape),

@@ -119,9 +119,12 @@ def scaled_product(size, choices, way, dtype):
     return run, shapes, "C", (m, n)
 
 
-def grouped_product(size, choices, way):
+def grouped_product(size, choices, way, dtype):
     """torch._grouped_mm or, as "loop", a product for each group, whose ends the host must know for it."""
-    choices = plain(choices, ("activation", "layout"))
+    choices = plain(choices, ("activation", "layout", "inputs"))
+    narrow = choices.get("inputs", "dtype") == "e4m3"
+    if narrow and way == "loop":
+        raise ValueError("a product for each group is not implemented for inputs=e4m3")
     if choices.get("layout", "packed") != "packed":
         raise ValueError("for PyTorch only layout=packed is implemented")
     groups, m, n, k = size["groups"], size["M"], size["N"], size["K"]
@@ -137,14 +140,20 @@ def grouped_product(size, choices, way):
                 torch.mm(a[begin:end], b[group].t(), out=y[begin:end])
         return y
 
-    def run(a, b, ends):
-        y = loop(a, b, ends) if way == "loop" else torch._grouped_mm(a, b.transpose(-2, -1), offs=ends)
+    def run(a, b, ends, *scales):
+        if narrow:
+            y = torch._scaled_grouped_mm(a, b.transpose(-2, -1), *scales, offs=ends, out_dtype=dtype)
+        else:
+            y = loop(a, b, ends) if way == "loop" else torch._grouped_mm(a, b.transpose(-2, -1), offs=ends)
         if gated:
             gate, up = y.chunk(2, 1)
             y = torch.nn.functional.silu(gate) * up
         return y
 
-    shapes = {"A": (m, k), "B": (groups, 2 * n if gated else n, k), "ends": (groups,)}
+    rows = 2 * n if gated else n
+    shapes = {"A": (m, k), "B": (groups, rows, k), "ends": (groups,)}
+    if narrow:
+        shapes.update(scale_a=(m,), scale_b=(groups, rows))
     return run, shapes, "C", (m, n)
 
 
@@ -198,8 +207,10 @@ def attention_decode(size, choices, way):
 
 def attention(size, choices, way):
     """PyTorch's call gives only O; a function gives LSE, which is computed once and not timed."""
-    choices = plain(choices, ("mask", "layout"))
+    choices = plain(choices, ("mask", "layout", "sequences"))
     causal, adjoin = choices["mask"] == "causal", choices.get("layout", "hnd") == "hnd"
+    if choices.get("sequences", "equal") == "packed":
+        return packed_attention(size, causal, adjoin, way)
     if causal and size["queries"] != size["keys"]:
         raise ValueError("for PyTorch mask=causal is implemented for as many queries as keys only")
     batch, dim = size["batch"], size["head_dim"]
@@ -219,6 +230,36 @@ def attention(size, choices, way):
 
     shapes = {"Q": q_shape, "K": kv_shape, "V": kv_shape}
     return with_backend(run, way), shapes, "O", q_shape, ("LSE", (batch, *rows[0]), log_sums)
+
+
+def packed_attention(size, causal, adjoin, way):
+    """Calls what torch.nn.attention.varlen calls, whose parameters changed from version to version. The host must know
+    the longest sequences."""
+    if way == "cudnn":
+        raise ValueError("PyTorch's call of cuDNN for sequences=packed takes 40 ms, whatever the sizes are")
+    if way == "compile":
+        raise ValueError("torch.compile of sequences=packed is not implemented")
+    dim, known = size["head_dim"], []
+    rows = [(size["heads"], size["queries"]), (size["kv_heads"], size["keys"])]
+    q_shape, kv_shape = [(h, n, dim) if adjoin else (n, h, dim) for h, n in rows]
+
+    def call(q, k, v, *offsets):
+        if not torch.cuda.is_current_stream_capturing():
+            known[:] = [int(of.diff().max()) for of in offsets]
+        q, k, v = (x.transpose(0, 1) if adjoin else x for x in (q, k, v))
+        return torch.ops.aten._flash_attention_forward(q, k, v, *offsets, *known, 0.0, causal, False)
+
+    def run(*given):
+        o = call(*given)[0]
+        return o.transpose(0, 1) if adjoin else o
+
+    def log_sums(*given):
+        sums = call(*given)[1]
+        return sums.masked_fill(sums == float("inf"), -float("inf"))  # where there are no keys
+
+    shapes = {"Q": q_shape, "K": kv_shape, "V": kv_shape,
+              "query_offsets": (size["batch"] + 1,), "key_offsets": (size["batch"] + 1,)}
+    return run, shapes, "O", q_shape, ("LSE", rows[0], log_sums)
 
 
 def with_backend(run, way):
@@ -245,7 +286,7 @@ def build(kernel, size, choices, way, dtype):
     if kernel == "matmul_fp8":
         return scaled_product(size, choices, way, dtype)
     if kernel == "matmul_grouped":
-        return grouped_product(size, choices, way)
+        return grouped_product(size, choices, way, dtype)
     return rows(kernel, size, choices)
 
 
