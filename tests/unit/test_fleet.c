@@ -339,7 +339,7 @@ static void test_no_start(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     expect_fate(&result, "few files", AK_TRIAL_OK, NULL);
     ak_result_clear(&result);
-    bool said = false; /* of some seat; one that has started may be lost later, for another reason */
+    bool said = false; /* of some seat; one that has started may be lost later */
     for (size_t i = 0; i < pool->device_count; i++) {
         said = said || strstr(pool->devices[i].gone, "ulimit -n") != NULL;
     }
