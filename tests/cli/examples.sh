@@ -4,7 +4,7 @@
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 commands=${commands:-help list doctor tune history best stats export import report new}
 # Some of them name the size of an earlier run, which is a small one here.
-small=MR=4,K_UNROLL=1 # a tile that the compiler needs half the time for
+small=MR=4,K_UNROLL=1,PASSES=O2 # a tile that the compiler needs half the time for
 autokernel tune matmul --size 64 --evals 1 --fix $small --libraries none --quiet >/dev/null || echo "tune failed"
 autokernel export matmul >/dev/null 2>&1 || echo "export failed"
 cp "$TESTS/../../bench/recordings/matmul.json.gz" gemm.json.gz # what the examples call it

@@ -7,7 +7,11 @@ skip() { echo "skip: $*"; exit 77; }
 
 # Runs pip for the environment: the one outside, or where that is missing or older than --python, its own.
 in_venv() {
-    if python3 -m pip --python "$venv/bin/python" --version >/dev/null 2>&1; then
+    if [ -z "${pip_outside:-}" ]; then # asked once, because each start of pip takes half a second
+        pip_outside=no
+        python3 -m pip --python "$venv/bin/python" --version >/dev/null 2>&1 && pip_outside=yes
+    fi
+    if [ $pip_outside = yes ]; then
         python3 -m pip --disable-pip-version-check --python "$venv/bin/python" "$@"
     else
         [ -x "$venv/bin/pip" ] || python3 -m venv "$venv" >/dev/null 2>&1

@@ -904,11 +904,14 @@ static void test_outline(void **state)
 {
     (void)state;
     const char *text =
-        "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": \"[1, 2, 4]\"},"
+        "{\"TuningParameters\": ["
+        "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": \"[1, 2, 4]\"},"
         "{\"Name\": \"B\", \"Type\": \"int\", \"Values\": \"[1, 2, 3]\", \"Default\": 3},"
         "{\"Name\": \"C\", \"Type\": \"string\", \"Values\": \"['x', 'y']\"}],"
-        "\"Conditions\": [{\"Expression\": \"A * B <= 6\", \"Parameters\": [\"A\", \"B\"]},"
-        "{\"Expression\": \"C == 'x' or [A, B] != [2, 3]\", \"Parameters\": [\"A\", \"B\", \"C\"]}]}";
+        "\"Conditions\": ["
+        "{\"Expression\": \"A * B <= 6\", \"Parameters\": [\"A\", \"B\"]},"
+        "{\"Expression\": \"C == 'x' or [A, B] != [2, 3]\","
+        " \"Parameters\": [\"A\", \"B\", \"C\"]}]}";
     ak_space *whole = fixture_space(text), *outline = NULL;
     json_t *definition;
     ak_error err = AK_ERROR_INIT;
