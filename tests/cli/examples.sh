@@ -30,6 +30,7 @@ for command in $commands; do
         'autokernel check matmul --size 64') line="$line --configs 1" ;;
         'autokernel check ./'*) line="$line --configs 1" ;;
         'autokernel compare '*--config*) line="${line/256/64} --time 0.1s --libraries none" ;;
+        'autokernel compare '*M=64*) line="$line --time 0.1s --libraries none" ;; # as without M=
         'autokernel compare '*--sizes*) line="${line/64;96;128/64;96} --time 0.1s --libraries openblas" ;;
         'autokernel compare '*) line="$line --time 0.1s --libraries openblas" ;;
         'autokernel bench '*--baselines*) line="$line --time 0.1s" ;;
