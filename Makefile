@@ -4,6 +4,7 @@
 #   make tune       install what is missing, build, tune a matrix product on this machine
 #   make check      install what is missing, build, run every test
 #   make slow       list the 30 tests that took longest in the last `make check`
+#   make cost       run the tests one by one and list the processor time of each
 #   make check-gpu  check and tune on a CUDA device, if there is one
 #   make check-torch  test the Python package with torch, on the GPU too if there is one
 #   make check-all  the same under ASan+UBSan and TSan, clang-tidy and the fuzzers (what CI runs)
@@ -22,7 +23,7 @@ DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
 # REPEAT: what .ci/run adds, so that a test that fails is run a second time.
 CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1) $(REPEAT)
 
-.PHONY: all build setup tune check slow check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
+.PHONY: all build setup tune check slow cost check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 
 all: build
 
@@ -46,6 +47,9 @@ check:
 # Seconds by the clock, the mean of all runs in this build folder, as ctest keeps them.
 slow:
 	@awk 'NF == 3 && $$2 > 0 {printf "%7.1f s  %s\n", $$3, $$1}' $(BUILD)/Testing/Temporary/CTestCostData.txt | sort -rn | head -n 30
+
+cost:
+	@python3 tools/cost.py
 
 # Skips itself where there is no CUDA device.
 check-gpu: build

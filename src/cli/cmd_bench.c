@@ -423,7 +423,7 @@ const ak_command ak_cmd_bench = {
              "because its ratios hold only within it.",
     .examples = "  autokernel bench matmul --size 64\n"
                 "  autokernel bench matmul --size 64 --config default --config KC=128 --baselines\n"
-                "  autokernel bench matmul --sizes '64;96;128' --config NV=3\n"
+                "  autokernel bench matmul --sizes '64;96;128' --config KC=128\n"
                 "  autokernel bench matmul --config @best_config.json\n",
     .run = run,
 };

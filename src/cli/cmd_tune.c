@@ -379,7 +379,7 @@ const ak_command ak_cmd_tune = {
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
                 "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
-                "  autokernel tune matmul --config 'MR=6,NV=3;MR=8,NV=3' --evals 20\n"
+                "  autokernel tune matmul --config 'K_UNROLL=1;K_UNROLL=4' --evals 20\n"
                 "  autokernel tune softmax --strategy random --seed 7 --json\n"
                 "  autokernel tune matmul --like other-machine.json.gz\n"
                 "  autokernel tune gemm.json.gz --device sim --evals 200\n",

@@ -21,7 +21,8 @@ static const char *const other_variables[] = {
     "AUTOKERNEL_JOBS",      "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDA",
     "AUTOKERNEL_LIBCUDNN",  "AUTOKERNEL_LIBNVML",     "AUTOKERNEL_LIBNVRTC",
     "AUTOKERNEL_LIBOPENCL", "AUTOKERNEL_POWERCAP",    "AUTOKERNEL_PYTHON",
-    "AUTOKERNEL_SEAT",      "AUTOKERNEL_WORKER",      NULL};
+    "AUTOKERNEL_SAMPLES",   "AUTOKERNEL_SEAT",        "AUTOKERNEL_WORKER",
+    NULL};
 
 /* True for options that say where a key comes from or goes, or which commands are run. The user
    decides on these, not a file that came with a project. */

@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/fs.h"
+#include "base/text.h"
 #include "judge/loaded.h"
 
 /* The self-test of the tolerance needs at least this many outputs: a mean over fewer is too close
@@ -22,6 +24,9 @@
 /* ak_evaluate_limit explains these. */
 #define HUNG_TIMES    200.0
 #define HUNG_LEAST_NS (2 * AK_SECOND_NS)
+/* Lowers how many samples a trial has at most. Tests that look at other things set it: on a machine
+   that does other work, too, no interval is narrow enough before the last sample. */
+#define SAMPLES_VARIABLE "AUTOKERNEL_SAMPLES"
 #define PLACES_ALIGN  4096
 /* A task that exceeds one of these has a single set of inputs, because a second set costs a second
    reference (a second or two of a processor) and a second block of memory. */
@@ -346,6 +351,19 @@ static void leave_out(ak_timer *timer, const bool *disturbed)
     timer->sample_count = clean;
 }
 
+/* Begins a session with the plan, which the variable may shorten. */
+static void begin_timer(ak_timer *timer, const ak_timer_plan *plan)
+{
+    const char *text = ak_env(SAMPLES_VARIABLE);
+    int64_t most;
+    ak_timer_plan shorter = *plan;
+    if (shorter.samples_max == 0 && text != NULL && ak_text_int(&most, text) && most >= 1 &&
+        most <= AK_TIMER_SAMPLES_MAX) {
+        shorter.samples_max = (size_t)most;
+    }
+    ak_timer_begin(timer, &shorter);
+}
+
 /* Runs batches until the timer is done. Adds to *judging_ns the time spent on judging results. */
 static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
                          const ak_timer_plan *plan, ak_error *err)
@@ -353,7 +371,7 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
     ak_evaluator *e = r->e;
     bool in_place = ak_stage_in_place(&e->own[0]), disturbed[AK_TIMER_SAMPLES_MAX] = {false};
     ak_status status = AK_OK;
-    ak_timer_begin(timer, plan);
+    begin_timer(timer, plan);
     for (size_t batch = 0;; batch++) {
         int64_t changing = ak_clock_ns();
         status = ak_loaded_change(r, batch == 0, err);

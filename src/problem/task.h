@@ -78,7 +78,8 @@ typedef struct ak_device_facts {
     const char *opens;   /* as in ak_task; NULL: `device` */
     const char *devices; /* separated by commas, `device` first; NULL: only `device` */
     const ak_scope *facts;
-    bool sheet; /* the facts come from a data sheet */
+    bool sheet;   /* the facts come from a data sheet */
+    bool outline; /* the space is an outline (space.h): the task is for a worker */
     bool (*available)(void *context, const char *compiler);
     void *available_context;
     /* If not NULL, a recording takes the place of a device: any implementation fits, the machine is

@@ -43,7 +43,8 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
         .available = device->available,
         .available_context = device->available_context,
         .where = implementation->where,
-        .rank = json_string_value(json_object_get(implementation->definition, "Rank"))};
+        .rank = json_string_value(json_object_get(implementation->definition, "Rank")),
+        .outline = device->outline};
     AK_DO(ak_space_build(&task->space, &spec, err));
     return ak_task_check_options(task, err);
 }
@@ -194,7 +195,8 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->rank = rank != NULL && task->recorded && !ak_task_knows(task, rank) ? NULL : rank;
     AK_TRY(ak_objective_check(task->objective, knows_name, task, err));
     assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
-    if (ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {
+    bool asked = !device->outline; /* a worker is told of single configurations */
+    if (asked && ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {
         AK_TRY(ak_task_try_workspace(task, err));
     }
 out:

@@ -136,7 +136,8 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
 }
 
 /* Returns AK_INVALID with the condition that the configuration breaks, the values that the
-   condition reads, and the author's reason. */
+   condition reads, and the author's reason. In an outline a configuration that breaks none is
+   valid. */
 static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t broken;
@@ -148,8 +149,10 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
         return status;
     }
     if (broken == space->condition_count) {
-        return ak_fail(err, AK_INTERNAL,
-                       "a configuration that breaks no condition is not in the space");
+        return space->outline
+                   ? AK_OK
+                   : ak_fail(err, AK_INTERNAL,
+                             "a configuration that breaks no condition is not in the space");
     }
     ak_buf values = AK_BUF(512);
     const char *const *names;
@@ -172,7 +175,8 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
 
 ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err)
 {
-    return ak_space_has(space, config) ? AK_OK : explain_invalid(space, config, err);
+    return !space->outline && ak_space_has(space, config) ? AK_OK
+                                                          : explain_invalid(space, config, err);
 }
 
 ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text, ak_error *err)

@@ -1,24 +1,28 @@
-/* rank.c: see rank.h. Only the parameters that the expression reads are put into its scope,
-   because it is evaluated for hundreds of configurations between two trials. */
+/* rank.c: see rank.h. The expression is evaluated for hundreds of configurations between two
+   trials, so its names are looked up once, when the rank is opened. */
 #include "space/rank.h"
 
 #include <math.h>
 
 #include "base/alloc.h"
+#include "space/expr_tree.h"
 
 struct ak_rank {
     const ak_space *space;
     ak_expr *expr;
-    ak_scope *scope;
     ak_arena *arena;
-    size_t used[AK_PARAMETERS_MAX], used_count;
+    ak_value *values; /* of each name of the expression; texts and lists are borrowed */
+    struct {
+        size_t name, parameter;
+    } used[AK_PARAMETERS_MAX]; /* the names that are parameters, each of which occurs once */
+    size_t used_count;
 };
 
 void ak_rank_close(ak_rank *rank)
 {
     if (rank != NULL) {
         ak_expr_free(rank->expr);
-        ak_scope_free(rank->scope);
+        ak_free(rank->values);
         ak_arena_free(rank->arena);
         ak_free(rank);
     }
@@ -29,12 +33,16 @@ static ak_status bind_names(ak_rank *rank, const ak_scope *constants, const char
 {
     const char *const *names;
     size_t count = ak_expr_names(&names, rank->expr);
+    rank->values = ak_alloc(count + 1, sizeof *rank->values);
+    if (rank->values == NULL) {
+        return ak_fail_memory(err);
+    }
     for (size_t i = 0; i < count; i++) {
-        ak_value value;
         size_t parameter;
         if (ak_space_parameter_find(&parameter, rank->space, names[i])) {
-            rank->used[rank->used_count++] = parameter;
-        } else if (constants == NULL || !ak_scope_get(&value, constants, names[i])) {
+            rank->used[rank->used_count].name = i;
+            rank->used[rank->used_count++].parameter = parameter;
+        } else if (constants == NULL || !ak_scope_get(&rank->values[i], constants, names[i])) {
             return ak_fail(err, AK_INVALID,
                            "%s: \"Rank\" reads \"%.60s\", which is neither a parameter nor a size "
                            "nor a device fact",
@@ -58,8 +66,7 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
     }
     rank->space = space;
     rank->arena = ak_arena_new();
-    rank->scope = ak_scope_new(constants);
-    if (rank->arena == NULL || rank->scope == NULL) {
+    if (rank->arena == NULL) {
         status = ak_fail_memory(err);
         goto out;
     }
@@ -89,15 +96,14 @@ double ak_rank_log(ak_rank *rank, const ak_config *config)
         return 0.0;
     }
     for (size_t i = 0; i < rank->used_count; i++) {
-        size_t p = rank->used[i];
-        if (ak_scope_set(rank->scope, ak_space_parameter(rank->space, p)->name,
-                         ak_config_value(rank->space, config, p), NULL) != AK_OK) {
-            return HUGE_VAL;
-        }
+        rank->values[rank->used[i].name] =
+            ak_config_value(rank->space, config, rank->used[i].parameter);
     }
     ak_value value;
+    size_t steps;
     ak_arena_reset(rank->arena);
-    if (ak_expr_eval(&value, rank->expr, rank->scope, rank->arena, NULL) != AK_OK) {
+    if (ak_expr_eval_node(&value, &steps, rank->expr, rank->expr->root, rank->values, rank->arena,
+                          NULL) != AK_OK) {
         return HUGE_VAL;
     }
     double time = number_of(&value);

@@ -33,6 +33,11 @@ typedef struct ak_space_spec {
     const char *where; /* "kernels/matmul/host.json" */
     const char *rank;  /* the "Rank" expression (rank.h), which orders the starts, or NULL */
     uint64_t work_max; /* most work of conditions; 0: AK_SPACE_WORK_MAX; more is AK_LIMIT */
+    /* True: only what single configurations need is built. They are parsed, checked, formatted and
+       given to the compiler; nothing is counted, found, sampled or repaired, there are no starts,
+       and the default has the default of each parameter, valid or not. A worker needs no more, and
+       the graph of a large CUDA space takes longer than all else that a worker does to begin. */
+    bool outline;
     /* If not NULL, the valid configurations of a recorded space, sorted by value index and all
        different. The conditions are then kept as texts and not evaluated. The definition's
        `Numerics` and `Use: compiler` parameters must keep all values. */

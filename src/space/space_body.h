@@ -42,6 +42,7 @@ struct ak_space {
     ak_config starts[AK_SPACE_STARTS_MAX];
     size_t start_count;
     bool listed; /* the valid configurations are a list; the conditions are not evaluated */
+    bool outline; /* there is no graph */
 };
 
 /* Returns true if a text that a person wrote ("6", "0.5", "true", "gcc") means this value.

@@ -105,6 +105,13 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     }
     space->symbols.constants =
         NULL; /* they are folded by now, and the caller may free them before the space */
+    for (size_t p = 0; p < space->count; p++) {
+        space->fallback.at[p] = (uint16_t)space->parameters[p].default_index;
+    }
+    space->outline = spec->outline;
+    if (space->outline) {
+        return AK_OK;
+    }
     if (space->listed) {
         AK_TRY(ak_graph_list(&space->graph, &space->symbols, spec->listed, spec->listed_count,
                              spec->where, err));
@@ -123,10 +130,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     if (space->cost == NULL) {
         return ak_fail_memory(err);
     }
-    ak_config wish = {{0}};
-    for (size_t p = 0; p < space->count; p++) {
-        wish.at[p] = (uint16_t)space->parameters[p].default_index;
-    }
+    ak_config wish = space->fallback;
     ak_space_repair(&space->fallback, space, &wish);
     if (!space->listed) {
         AK_TRY(ak_space_read_starts(space, spec, err));

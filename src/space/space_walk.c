@@ -44,6 +44,7 @@ double ak_space_cartesian(const ak_space *space)
 
 uint64_t ak_space_count(const ak_space *space)
 {
+    assert(!space->outline);
     return space->graph.nodes[space->graph.root].count;
 }
 
@@ -130,6 +131,7 @@ void ak_space_at(ak_config *out, const ak_space *space, uint64_t index)
 
 bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *config)
 {
+    assert(!space->outline);
     uint32_t at = space->graph.root;
     uint64_t before = 0;
     for (size_t p = 0; p < space->count; p++) {

@@ -172,6 +172,7 @@ static ak_status bind_task(ak_task **out, const worker *w, const ak_task_spec *s
     const ak_device_facts device = {.backend = w->backend->name,
                                     .device = w->device,
                                     .facts = facts,
+                                    .outline = true,
                                     .available = w->backend->available};
     AK_TRY(ak_task_bind(out, spec, &device, err));
 out:

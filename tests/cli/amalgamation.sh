@@ -12,8 +12,8 @@ done
 for compiler in g++ clang++; do
     $compiler -x c++ -O1 -Wall -Wextra -pedantic -Werror -c double_f32.c -o $compiler.o || echo "$compiler: warnings"
 done
+gcc -O1 -c test_double_f32.c -o test.obj
 for object in *.o; do
-    gcc -O1 -c test_double_f32.c -o test.obj
     g++ test.obj $object -ldl -lm -pthread -o test_$object.out && env -i ./test_$object.out
 done
 cat >other.c <<'END'

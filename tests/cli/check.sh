@@ -1,7 +1,10 @@
 # Correctness only: a line for each configuration.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
-autokernel check softmax --configs 1 --quiet
-echo "exit $?"
+# The error of the default is 4.0 % with vectors of 512 bits and 3.7 % with those of 256.
+autokernel check softmax --configs 1 --quiet >out
+code=$?
+sed '/^ok  *default/s/ error \(3\.[5-9]\|4\.0\) %/ error 3.5 to 4.0 %/' out
+echo "exit $code"
 autokernel check softmax --config default --json | tr ',' '\n' | grep -E '"(kernel|name|status|ok)"'
 for kernel in layernorm rmsnorm reduce; do
     autokernel check $kernel --configs 2 --size 65 --quiet | grep -v ^ok

@@ -1,13 +1,13 @@
 # The main job, small: tune, look at it, export it, measure it again, compare.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 size=M=48,N=32,K=40
-autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1 --evals 3 --seed 1 --events events.jsonl >tuned 2>progress
+autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 --evals 3 --seed 1 --events events.jsonl >tuned 2>progress
 echo "exit $?"
 cat progress tuned
 sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning -e prepared | tr '\n' ' '
 echo
 echo "-- JSON"
-autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1 --evals 2 --seed 2 --libraries openblas --json >tuned.json
+autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 --evals 2 --seed 2 --libraries openblas --json >tuned.json
 echo "exit $?"
 wc -l <tuned.json
 tr -d ' ' <tuned.json | tr '{,' '\n\n' | grep -o -E '^"(kernel|implementation|device|size|dtype|evaluated|failed|seconds|best|config|ms|ci_ms|tflops|gbs|efficiency|speedup|baseline|run|stopped_by)":' | sort -u | tr '\n' ' '
@@ -15,7 +15,7 @@ echo
 tr ',' '\n' <tuned.json | grep -E '"(kernel|device|dtype|evaluated)"'
 echo "-- the archive"
 autokernel history matmul --json | grep -c '"kernel": *"matmul"'
-autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1 --evals 5 --seed 2 --resume --libraries none --json | tr ',' '\n' | grep -E '"resumed"'
+autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 --evals 5 --seed 2 --resume --libraries none --json | tr ',' '\n' | grep -E '"resumed"'
 autokernel best matmul --size $size | wc -l
 autokernel stats | head -n 1
 echo "-- out again"

@@ -12,7 +12,7 @@ a_kernel_with_a_rather_long_name,,compile_error,"PARAMETER_ONE=9,PARAMETER_TWO=9
 CSV
 autokernel import trials.csv >/dev/null
 cat >commands <<'COMMANDS'
-autokernel tune matmul --size 32 --evals 2 --fix MR=4,K_UNROLL=1 --libraries none
+autokernel tune matmul --size 32 --evals 2 --fix MR=4,K_UNROLL=1,PASSES=O2 --libraries none
 autokernel
 autokernel --version
 autokernel help

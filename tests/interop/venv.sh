@@ -7,7 +7,11 @@ skip() { echo "skip: $*"; exit 77; }
 
 # Runs pip for the environment: the one outside, or where that is missing or older than --python, its own.
 in_venv() {
-    if python3 -m pip --python "$venv/bin/python" --version >/dev/null 2>&1; then
+    if [ -z "${pip_outside:-}" ]; then # asked once, because each start of pip takes half a second
+        pip_outside=no
+        python3 -m pip --python "$venv/bin/python" --version >/dev/null 2>&1 && pip_outside=yes
+    fi
+    if [ $pip_outside = yes ]; then
         python3 -m pip --disable-pip-version-check --python "$venv/bin/python" "$@"
     else
         [ -x "$venv/bin/pip" ] || python3 -m venv "$venv" >/dev/null 2>&1
@@ -15,8 +19,11 @@ in_venv() {
     fi
 }
 
+# Imports in the environment, and keeps what Python compiles for it even where it is told to keep nothing.
+import_in_venv() { env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -c "$1"; }
+
 # Measures no longer than cli/run.sh does: what is tested here needs neither exact times nor ceilings.
-brief() { export AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8; }
+brief() { export AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7; }
 
 make_venv() {
     mkdir -p "$1"
@@ -35,7 +42,7 @@ make_venv() {
             skip "no virtual environment: $(tail -n 1 "$folder/venv.log")"
         in_venv install --quiet --retries 0 --timeout 20 --no-compile "$@" >"$folder/pip.log" 2>&1 ||
             skip "$* cannot be installed: $(tail -n 1 "$folder/pip.log")"
-        "$venv/bin/python" -c "$imports" 2>"$folder/pip.log" ||
+        import_in_venv "$imports" 2>"$folder/pip.log" ||
             skip "$* cannot be imported: $(tail -n 1 "$folder/pip.log")"
         echo "$* $venv" >"$venv/ready"
     fi

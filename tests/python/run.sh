@@ -16,7 +16,7 @@ make_venv "$folder" "import numpy.testing, pytest" numpy==2.2.6 pytest
 # Only what makes frames wants pandas; its tests skip themselves without.
 if ! "$venv/bin/python" -c "import pandas" 2>/dev/null; then
     in_venv install --quiet --retries 0 --timeout 20 --no-compile pandas >"$folder/pandas.log" 2>&1 &&
-        "$venv/bin/python" -c "import pandas" 2>"$folder/pandas.log" || echo "no pandas: $(tail -n 1 "$folder/pandas.log")"
+        import_in_venv "import pandas" 2>"$folder/pandas.log" || echo "no pandas: $(tail -n 1 "$folder/pandas.log")"
 fi
 rm -rf "$folder/dist"
 wheel=$(python3 "$here/../../tools/wheel.py" "$executable" "$runtime" "$folder/dist") || exit 1
@@ -31,6 +31,6 @@ cd "$scratch" || exit 1
 for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|PYTHON)'); do
     unset "$variable"
 done
-export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_THREADS=1
+export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
 "$venv/bin/autokernel" list --json >/dev/null || exit 1
 "$venv/bin/python" -B -m pytest -q -p no:cacheprovider test_*.py

@@ -899,6 +899,45 @@ static void test_no_parameters(void **state)
     ak_space_free(space);
 }
 
+/* An outline says of each configuration what the whole space says. */
+static void test_outline(void **state)
+{
+    (void)state;
+    const char *text =
+        "{\"TuningParameters\": ["
+        "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": \"[1, 2, 4]\"},"
+        "{\"Name\": \"B\", \"Type\": \"int\", \"Values\": \"[1, 2, 3]\", \"Default\": 3},"
+        "{\"Name\": \"C\", \"Type\": \"string\", \"Values\": \"['x', 'y']\"}],"
+        "\"Conditions\": ["
+        "{\"Expression\": \"A * B <= 6\", \"Parameters\": [\"A\", \"B\"]},"
+        "{\"Expression\": \"C == 'x' or [A, B] != [2, 3]\","
+        " \"Parameters\": [\"A\", \"B\", \"C\"]}]}";
+    ak_space *whole = fixture_space(text), *outline = NULL;
+    json_t *definition;
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_json_parse(&definition, text, strlen(text), "test.json", &err), AK_OK);
+    const ak_space_spec spec = {.definition = definition, .where = "test.json", .outline = true};
+    assert_int_equal(ak_space_build(&outline, &spec, &err), AK_OK);
+    json_decref(definition);
+    size_t valid = 0;
+    for (uint16_t i = 0; i < 18; i++) {
+        const ak_config config = {.at = {i / 6, i / 2 % 3, i % 2}};
+        ak_error why = AK_ERROR_INIT, also = AK_ERROR_INIT;
+        ak_status status = ak_config_explain(whole, &config, &why);
+        assert_int_equal(ak_config_explain(outline, &config, &also), status);
+        assert_string_equal(also.text, why.text);
+        valid += status == AK_OK;
+    }
+    assert_int_equal(valid, ak_space_count(whole));
+    ak_config config;
+    assert_int_equal(ak_config_parse(&config, outline, "A=2,C=y,B=2", &err), AK_OK);
+    char canonical[64];
+    (void)ak_config_format(canonical, sizeof canonical, outline, &config);
+    assert_string_equal(canonical, "A=2,B=2,C=y");
+    ak_space_free(outline);
+    ak_space_free(whole);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -1268,6 +1307,7 @@ int main(void)
         cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_listed),
         cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_outline),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,8 @@ def softmax(x, dim):
             row = values[at:at + columns]
             most = max(row)
             powers = [math.exp(value - most) for value in row]
-            result += [power / sum(powers) for power in powers]
+            total = sum(powers)
+            result += [power / total for power in powers]
         out.put(result)
 
     compute()
