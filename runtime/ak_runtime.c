@@ -2119,11 +2119,20 @@ typedef struct planned_map {
 typedef struct planned_kernel {
     void *function;
     uint32_t grid[3], block[3], cluster[3], shared_bytes; /* cluster[0] 0: it is not set */
-    int early, maps, passes;
+    int early, maps, passes, addresses;
     planned_map map[MAPS_MAX];
     uint64_t value[PASSES_MAX];
-    unsigned char kind[PASSES_MAX], index[PASSES_MAX];
+    unsigned char at[PASSES_MAX]; /* where in a launch_frame each pass lies, in units of 8 bytes */
+    /* The values that are addresses, and whose: the index of an argument, or AKR_ARGUMENTS_MAX for
+       the workspace. */
+    unsigned char address[PASSES_MAX], of[PASSES_MAX];
 } planned_kernel;
+
+/* What the arguments of one launch point into. */
+typedef struct launch_frame {
+    tensor_map maps[MAPS_MAX];
+    uint64_t values[PASSES_MAX];
+} launch_frame;
 
 typedef char a_plan_holds_all_launches
     [sizeof(planned_kernel) * KERNELS_MAX <= sizeof(int64_t) * AKR_LAUNCH_WORDS ? 1 : -1];
@@ -2261,8 +2270,14 @@ static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_co
         const int64_t limit = p->kind == PASS_I32 ? INT32_MAX : SIZE_LARGEST;
         int64_t whole = 0;
         float single = (float)p->real;
-        out->kind[i] = (unsigned char)p->kind;
-        out->index[i] = (unsigned char)p->index;
+        out->at[i] =
+            (unsigned char)(p->kind == PASS_MAP ? (size_t)p->index * sizeof(tensor_map) / 8
+                                                : offsetof(launch_frame, values) / 8 + (size_t)i);
+        if (p->kind == PASS_BUFFER || p->kind == PASS_WORKSPACE) {
+            out->address[out->addresses] = (unsigned char)i;
+            out->of[out->addresses++] =
+                (unsigned char)(p->kind == PASS_BUFFER ? p->index : AKR_ARGUMENTS_MAX);
+        }
         if (p->kind == PASS_I32 || p->kind == PASS_I64) {
             if (!values_of(&whole, b, &p->value, 1, names, -limit, limit)) {
                 return 0;
@@ -2974,26 +2989,26 @@ akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *
     return status;
 }
 
-/* Fills in the addresses of a planned kernel: the pointers it takes, and its tensor maps, which are
-   copied to `maps` first. */
-static int bind_kernel(tensor_map *maps, uint64_t *values, void **pointers, const gpu *g,
-                       const planned_kernel *k, void *const *arg, void *workspace)
+/* Fills in a frame: the constants, the tensor maps and the addresses of this call. */
+static int bind_kernel(launch_frame *frame, void **pointers, const gpu *g, const planned_kernel *k,
+                       void *const *arg, void *workspace)
 {
     int i, code = 0;
     for (i = 0; i < k->maps && code == 0; i++) {
         const planned_map *m = &k->map[i];
-        memcpy(&maps[i], m->map, sizeof maps[i]);
+        memcpy(&frame->maps[i], m->map, sizeof frame->maps[i]);
         if (m->used) {
-            code = g->map_move(&maps[i], m->in_workspace ? (char *)workspace + m->offset
-                                                         : (char *)arg[m->argument]);
+            code = g->map_move(&frame->maps[i], m->in_workspace ? (char *)workspace + m->offset
+                                                                : (char *)arg[m->argument]);
         }
     }
+    memcpy(frame->values, k->value, (size_t)k->passes * sizeof *k->value);
+    for (i = 0; i < k->addresses; i++) {
+        frame->values[k->address[i]] =
+            (uint64_t)(uintptr_t)(k->of[i] == AKR_ARGUMENTS_MAX ? workspace : arg[k->of[i]]);
+    }
     for (i = 0; i < k->passes; i++) {
-        const int kind = k->kind[i];
-        pointers[i] = kind == PASS_MAP ? (void *)&maps[k->index[i]] : (void *)&values[i];
-        values[i] = kind == PASS_BUFFER      ? (uint64_t)(uintptr_t)arg[k->index[i]]
-                    : kind == PASS_WORKSPACE ? (uint64_t)(uintptr_t)workspace
-                                             : k->value[i];
+        pointers[i] = (uint64_t *)(void *)frame + k->at[i];
     }
     return code;
 }
@@ -3001,8 +3016,7 @@ static int bind_kernel(tensor_map *maps, uint64_t *values, void **pointers, cons
 akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
                           void *workspace, size_t workspace_bytes, void *stream, akr_error *err)
 {
-    tensor_map maps[MAPS_MAX];
-    uint64_t values[PASSES_MAX];
+    launch_frame frame;
     void *pointers[PASSES_MAX];
     launch_attribute attributes[2];
     launch_config config;
@@ -3018,7 +3032,7 @@ akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *
     k = (const planned_kernel *)(const void *)plan->launch;
     code = enter_gpu(bundle->gpu, &entered);
     for (i = 0; i < plan->kernels && code == 0; i++) {
-        code = bind_kernel(maps, values, pointers, bundle->gpu, &k[i], arg, workspace);
+        code = bind_kernel(&frame, pointers, bundle->gpu, &k[i], arg, workspace);
         if (code == 0) {
             set_attributes(&config, attributes, &k[i]);
             config.stream = stream;

@@ -28,10 +28,10 @@ static void one_begin(void)
                      : akr_open_memory(&one_open, one_bundle, sizeof one_bundle, 0, &one_error);
 }
 
-static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err)
+/* Gives what this thread has of its own; the first call of all opens the bundle. */
+static akr_status one_mine(one_thread **out, akr_error *err)
 {
     one_thread *t;
-    akr_status status;
     (void)pthread_once(&one_once, one_begin);
     if (one_status != AKR_OK) {
         if (err != NULL) {
@@ -47,34 +47,44 @@ static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err
             return AKR_NO_MEMORY;
         }
     }
-    if (!t->planned ||
-        memcmp(t->plan.size, size, (size_t)one_open->info.size_count * sizeof *size) != 0) {
-        t->planned = 0;
-        status = akr_query(&t->plan, one_open, size, err);
-        if (status != AKR_OK) {
-            return status;
-        }
-        t->planned = 1;
-    }
     *out = t;
     return AKR_OK;
 }
 
-static akr_status one_run(const int64_t *size, void *const *arg, void *workspace,
-                          size_t workspace_bytes, void *stream, akr_error *err)
+/* Makes the thread's plan that of these sizes. */
+static akr_status one_plan(one_thread *t, const int64_t *size, akr_error *err)
 {
-    one_thread *t;
-    akr_status status = one_find(&t, size, err);
-    if (status == AKR_OK && t->plan.threads > 1 &&
-        (t->threads < t->plan.threads || t->pool->forks != fork_count)) {
+    akr_status status = AKR_OK;
+    if (!t->planned ||
+        memcmp(t->plan.size, size, (size_t)one_open->info.size_count * sizeof *size) != 0) {
+        status = akr_query(&t->plan, one_open, size, err);
+        t->planned = status == AKR_OK;
+    }
+    return status;
+}
+
+static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err)
+{
+    akr_status status = one_mine(out, err);
+    return status == AKR_OK ? one_plan(*out, size, err) : status;
+}
+
+/* Runs what the thread's plan is for. */
+static akr_status one_run(one_thread *t, void *const *arg, void *workspace, size_t workspace_bytes,
+                          void *stream, akr_error *err)
+{
+    akr_status status = AKR_OK;
+    if (t->plan.kernels > 0) {
+        return akr_run_stream(one_open, &t->plan, arg, workspace, workspace_bytes, stream, err);
+    }
+    if (t->plan.threads > 1 && (t->threads < t->plan.threads || t->pool->forks != fork_count)) {
         akr_pool_close(t->pool);
         t->pool = NULL;
         t->threads = 0;
         status = akr_pool_open(&t->pool, t->plan.threads, err);
         t->threads = status == AKR_OK ? t->plan.threads : 0;
     }
-    return status != AKR_OK ? status
-           : t->plan.kernels > 0
-               ? akr_run_stream(one_open, &t->plan, arg, workspace, workspace_bytes, stream, err)
-               : akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, err);
+    return status == AKR_OK
+               ? akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, err)
+               : status;
 }

@@ -55,12 +55,33 @@ typedef struct one_call {
     int32_t device_id; /* that of the tensors; -1 before the first */
 } one_call;
 
+/* Prepares what is read before it is written. */
+static void one_prepare(one_call *call, akr_error *err)
+{
+    call->workspace = NULL;
+    call->workspace_bytes = 0;
+    call->device_id = -1;
+    err->text[0] = 0;
+}
+
+/* What is called of TVM FFI's library; NULL where it is not in the process. It is looked up once,
+   because that takes a lock and, in a process with many libraries, microseconds. */
+static pthread_once_t one_tvm_once = PTHREAD_ONCE_INIT;
+static void (*one_tvm_raise)(const char *kind, const char *text);
+static void *(*one_tvm_stream)(int32_t device_type, int32_t device_id);
+
+static void one_tvm_begin(void)
+{
+    (void)find_symbol(&one_tvm_raise, RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
+    (void)find_symbol(&one_tvm_stream, RTLD_DEFAULT, "TVMFFIEnvGetStream");
+}
+
 /* Raises the error in the caller's language. */
 static int one_raise(const char *kind, const char *text)
 {
-    void (*set)(const char *kind, const char *text);
-    if (find_symbol(&set, RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr")) {
-        set(kind, text);
+    (void)pthread_once(&one_tvm_once, one_tvm_begin);
+    if (one_tvm_raise != NULL) {
+        one_tvm_raise(kind, text);
     }
     return -1;
 }
@@ -100,8 +121,8 @@ static akr_dtype one_dtype(const one_tensor *t)
 /* Returns whether the bundle's processor reaches the tensor's memory. */
 static int one_reaches(const one_tensor *t)
 {
-    return is_for_gpu(one_open) ? t->device_type == ONE_CUDA || t->device_type == ONE_CUDA_MANAGED
-                                : t->device_type == ONE_CPU || t->device_type == ONE_CUDA_HOST;
+    return one_open->gpu != NULL ? t->device_type == ONE_CUDA || t->device_type == ONE_CUDA_MANAGED
+                                 : t->device_type == ONE_CPU || t->device_type == ONE_CUDA_HOST;
 }
 
 /* Reads argument `i`. A tensor in memory that the bundle's processor does not reach, or of another
@@ -115,6 +136,7 @@ static akr_status one_take(one_call *call, int i, const one_any *value, akr_erro
     int d;
     if (value->type == ONE_NONE && a->unused) {
         out->rank = -1;
+        call->arg[i] = NULL;
         return AKR_OK;
     }
     if (t == NULL) {
@@ -122,7 +144,7 @@ static akr_status one_take(one_call *call, int i, const one_any *value, akr_erro
     }
     if (!one_reaches(t)) {
         return fail(err, AKR_INVALID, "%s: its memory is not that of a %s", a->name,
-                    is_for_gpu(one_open) ? "GPU" : "CPU");
+                    one_open->gpu != NULL ? "GPU" : "CPU");
     }
     if (call->device_id >= 0 && t->device_id != call->device_id) {
         return fail(err, AKR_INVALID, "%s: is on another device than the tensors before it",
@@ -167,17 +189,28 @@ static akr_status one_take_workspace(one_call *call, const one_any *value, akr_e
     return AKR_OK;
 }
 
+/* Returns whether the arguments are what the thread's plan is for, as they are in every call but
+   the first of a shape: then nothing need be inferred. */
+static int one_fits(const one_call *call, const one_thread *t)
+{
+    int i, fits = t->planned;
+    for (i = 0; fits && i < one_open->info.argument_count; i++) {
+        const akr_tensor *given = &call->tensor[i];
+        fits = (given->rank < 0 || given->rank == one_open->info.argument[i].rank) &&
+               check_tensor(&t->plan, one_open, i, given, NULL) == AKR_OK;
+    }
+    return fits;
+}
+
 /* Reads the arguments and checks them against what the bundle serves. `*thread` has the plan. */
 static akr_status one_read(one_call *call, one_thread **thread, const one_any *args, int32_t count,
                            akr_error *err)
 {
     const akr_info *info;
-    akr_status status;
+    akr_status status = one_mine(thread, err);
     int i, sizes = 0, tensors;
-    (void)pthread_once(&one_once, one_begin);
-    if (one_status != AKR_OK) {
-        *err = one_error;
-        return one_status;
+    if (status != AKR_OK) {
+        return status;
     }
     info = &one_open->info;
     while (sizes < count && sizes < info->size_count && args[sizes].type == ONE_INT) {
@@ -203,10 +236,13 @@ static akr_status one_read(one_call *call, one_thread **thread, const one_any *a
                  ? one_take_workspace(call, &args[sizes + info->argument_count], err)
                  : AKR_OK;
     if (status == AKR_OK && sizes == 0) {
+        if (one_fits(call, *thread)) {
+            return AKR_OK;
+        }
         status = infer_sizes(call->size, one_open, call->tensor, err);
     }
     if (status == AKR_OK) {
-        status = one_find(thread, call->size, err);
+        status = one_plan(*thread, call->size, err);
     }
     for (i = 0; status == AKR_OK && i < info->argument_count; i++) {
         status = check_tensor(&(*thread)->plan, one_open, i, &call->tensor[i], err);
@@ -220,19 +256,17 @@ static int one_tvm_run(const one_any *args, int32_t count, one_any *result)
     one_thread *thread = NULL;
     akr_error err;
     void *stream = NULL;
-    void *(*current)(int32_t device_type, int32_t device_id);
     akr_status status;
-    memset(&call, 0, sizeof call);
-    memset(&err, 0, sizeof err);
-    call.device_id = -1;
+    one_prepare(&call, &err);
     status = one_read(&call, &thread, args, count, &err);
     if (status != AKR_OK) {
         return one_refuse(status, &err);
     }
-    if (thread->plan.kernels > 0 && find_symbol(&current, RTLD_DEFAULT, "TVMFFIEnvGetStream")) {
-        stream = current(ONE_CUDA, call.device_id);
+    if (thread->plan.kernels > 0) {
+        (void)pthread_once(&one_tvm_once, one_tvm_begin);
+        stream = one_tvm_stream == NULL ? NULL : one_tvm_stream(ONE_CUDA, call.device_id);
     }
-    status = one_run(call.size, call.arg, call.workspace, call.workspace_bytes, stream, &err);
+    status = one_run(thread, call.arg, call.workspace, call.workspace_bytes, stream, &err);
     if (status != AKR_OK) {
         return one_refuse(status, &err);
     }
@@ -250,19 +284,17 @@ static int one_tvm_workspace(const one_any *args, int32_t count, one_any *result
     akr_error err;
     akr_status status;
     int i, sizes = 0;
-    memset(&call, 0, sizeof call);
-    memset(&err, 0, sizeof err);
-    call.device_id = -1;
+    one_prepare(&call, &err);
     while (sizes < count && sizes < AKR_SIZES_MAX && args[sizes].type == ONE_INT) {
         sizes++;
     }
-    (void)pthread_once(&one_once, one_begin);
-    if (one_status == AKR_OK && sizes == count && count == one_open->info.size_count) {
+    status = one_mine(&thread, &err);
+    if (status == AKR_OK && sizes == count && count == one_open->info.size_count) {
         for (i = 0; i < sizes; i++) {
             call.size[i] = args[i].as.integer;
         }
-        status = one_find(&thread, call.size, &err);
-    } else {
+        status = one_plan(thread, call.size, &err);
+    } else if (status == AKR_OK) {
         status = one_read(&call, &thread, args, count, &err);
     }
     if (status != AKR_OK) {

@@ -1,19 +1,20 @@
-/* bundle_calls.c: what a call of a bundle costs the host, beside one of cuBLASLt (for products) and
- * a bare launch of the driver, and how long the device needs for one run, in a graph of 200 runs on
- * rotating copies of the arguments. Prints one line for each size.
+/* bundle_calls.c: what a call of a bundle costs the host, beside the driver's share of it (the same
+ * launches, their arguments bound before) and a call of cuBLASLt (for products), and how long the
+ * device needs for one run, in a graph of 200 runs on rotating copies of the arguments. Prints one
+ * line for each size. With a second argument it measures the host alone.
  *
- *     cc -O2 -Iruntime bench/cuda/bundle_calls.c runtime/ak_runtime.c -I/usr/local/cuda/include \
- *        -lcuda -lcublasLt -ldl -lm -pthread -o bundle_calls
+ *     cc -O2 -Iruntime bench/cuda/bundle_calls.c -I/usr/local/cuda/include -lcuda -lcublasLt -ldl \
+ *        -lm -pthread -o bundle_calls                (-DNO_CUBLASLT leaves cuBLASLt out)
  *     ./bundle_calls matmul_bf16.akb
+ *
+ * It includes the runtime, because launches lie behind its interface.
  */
-#include <cublasLt.h>
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "ak_runtime.c"
 
-#include "ak_runtime.h"
+#ifndef NO_CUBLASLT
+#include <cublasLt.h>
+#endif
+#include <cuda.h>
 
 #define BATCH  20
 #define GRAPH  200
@@ -45,11 +46,13 @@ typedef struct state {
     void *arg[SETS][AKR_ARGUMENTS_MAX], *workspace;
     int sets;
     CUstream stream;
+    void *room;
+#ifndef NO_CUBLASLT
     cublasLtHandle_t lt;
     cublasLtMatmulDesc_t product;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algo;
-    void *room;
+#endif
 } state;
 
 static int run_bundle(state *s, int set)
@@ -58,6 +61,38 @@ static int run_bundle(state *s, int set)
                           s->stream, NULL) != AKR_OK;
 }
 
+/* Launches what run_bundle does on the set that was bound last, and nothing else. */
+static struct {
+    launch_config config;
+    launch_attribute attributes[2];
+    launch_frame frame;
+    void *pointers[PASSES_MAX];
+    void *function;
+} bound[KERNELS_MAX];
+
+static void bind_all(state *s)
+{
+    const planned_kernel *k = (const planned_kernel *)(const void *)s->plan.launch;
+    for (int i = 0; i < s->plan.kernels; i++) {
+        bind_kernel(&bound[i].frame, bound[i].pointers, s->bundle->gpu, &k[i], s->arg[0],
+                    s->workspace);
+        set_attributes(&bound[i].config, bound[i].attributes, &k[i]);
+        bound[i].config.stream = s->stream;
+        bound[i].function = k[i].function;
+    }
+}
+
+static int run_bare(state *s, int set)
+{
+    int code = 0;
+    (void)set;
+    for (int i = 0; i < s->plan.kernels && code == 0; i++) {
+        code = s->bundle->gpu->launch(&bound[i].config, bound[i].function, bound[i].pointers, NULL);
+    }
+    return code;
+}
+
+#ifndef NO_CUBLASLT
 /* Row-major C = A*B is column-major C^T = B^T * A^T. */
 static int run_cublaslt(state *s, int set)
 {
@@ -88,21 +123,27 @@ static int open_cublaslt(state *s)
                                           &found, &count) ||
            count == 0 || (s->algo = found.algo, 0);
 }
+#endif
 
-/* Median host time of a call, in batches that the device's queue holds. */
-static double host_us(state *s, int (*run)(state *, int))
+/* Median host times of a call of each, in turns, in batches that the device's queue holds. */
+static void host_us(double *out, state *s, int (*const *run)(state *, int), int count)
 {
-    static double times[ROUNDS];
+    static double times[4][ROUNDS];
     for (int r = 0; r < ROUNDS; r++) {
-        double begin = now_us();
-        for (int i = 0; i < BATCH; i++) {
-            if (run(s, i % s->sets))
-                return -1;
+        for (int k = 0; k < count; k++) {
+            double begin = now_us();
+            for (int i = 0; i < BATCH; i++) {
+                if (run[k](s, i % s->sets)) {
+                    fprintf(stderr, "a call failed\n");
+                    exit(1);
+                }
+            }
+            times[k][r] = (now_us() - begin) / BATCH;
+            cuStreamSynchronize(s->stream);
         }
-        times[r] = (now_us() - begin) / BATCH;
-        cuStreamSynchronize(s->stream);
     }
-    return median(times, ROUNDS);
+    for (int k = 0; k < count; k++)
+        out[k] = median(times[k], ROUNDS);
 }
 
 static double device_us(state *s, int (*run)(state *, int))
@@ -181,8 +222,8 @@ int main(int argc, char **argv)
     akr_error err;
     CUcontext context;
     CUdevice device;
-    if (argc != 2)
-        return fprintf(stderr, "bundle_calls BUNDLE\n"), 2;
+    if (argc != 2 && argc != 3)
+        return fprintf(stderr, "bundle_calls BUNDLE [host]\n"), 2;
     if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) ||
         cuCtxSetCurrent(context) || cuStreamCreate(&s.stream, CU_STREAM_NON_BLOCKING)) {
         return fprintf(stderr, "no device\n"), 1;
@@ -190,8 +231,8 @@ int main(int argc, char **argv)
     if (akr_open(&s.bundle, argv[1], 0, &err) != AKR_OK)
         return fprintf(stderr, "%s\n", err.text), 1;
     const akr_info *info = akr_describe(s.bundle);
-    printf("%-22s  %9s  %9s  %9s  %9s  %9s\n", info->name, "query us", "host us", "device us",
-           "Lt host", "Lt device");
+    printf("%-22s  %8s  %7s  %7s  %8s  %7s  %9s  %9s\n", info->name, "query us", "kernels",
+           "host us", "its bare", "Lt host", "device us", "Lt device");
     for (int i = 0; i < info->measured_count; i++) {
         const int64_t *size = akr_measured_size(s.bundle, i);
         char text[80] = "";
@@ -207,12 +248,24 @@ int main(int argc, char **argv)
         for (int k = 0; k < info->argument_count; k++)
             total += s.plan.bytes[k];
         fill(&s, total);
-        printf("%-22s  %9.1f  %9.2f  %9.2f", text, query, host_us(&s, run_bundle),
-               device_us(&s, run_bundle));
-        if (strcmp(info->kernel, "matmul") == 0 && open_cublaslt(&s) == 0) {
-            printf("  %9.2f  %9.2f", host_us(&s, run_cublaslt), device_us(&s, run_cublaslt));
-        }
+        int (*const run[])(state *, int) = {run_bundle, run_bare,
+#ifndef NO_CUBLASLT
+                                            run_cublaslt
+#endif
+        };
+        int library = sizeof run / sizeof run[0] > 2 && strcmp(info->kernel, "matmul") == 0;
+#ifndef NO_CUBLASLT
+        library = library && open_cublaslt(&s) == 0;
+#endif
+        double host[3] = {0};
+        bind_all(&s);
+        host_us(host, &s, run, 2 + library);
+        printf("%-22s  %8.1f  %7d  %7.2f  %8.2f  %7.2f", text, query, s.plan.kernels, host[0],
+               host[1], host[2]);
+        for (int k = 0; k < 1 + library && argc == 2; k++)
+            printf("  %9.2f", device_us(&s, run[2 * k]));
         printf("\n");
+        fflush(stdout);
         drop(&s);
     }
     akr_close(s.bundle);

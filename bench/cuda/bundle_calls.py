@@ -3,9 +3,10 @@ registered operator, its C file as a module of TVM FFI, and torch's own.
 
     python3 bench/cuda/bundle_calls.py matmul_bf16.akb softmax_bf16.akb rmsnorm_bf16.akb
 
-Host: medians in microseconds of batches of 20 calls, all ways in turns: `ffi` (only if tvm_ffi can
-be imported and NAME/NAME.so lies beside NAME.akb: `export --format c`, compiled with -shared), `out=`
-and `call` (a bundle into an output that is there, and without), `op` (the registered operator),
+Host: medians in microseconds of batches of 20 calls, all ways in turns: `floor` (a function that does
+nothing, called by TVM FFI with the same tensors; only if ffi_empty.so lies beside the bundle),
+`ffi` (only if tvm_ffi can be imported and NAME/NAME.so lies beside NAME.akb: `export --format c`,
+compiled with -shared; the workspace is a tensor of TVM FFI, made once), `out=` and `call` (a bundle into an output that is there, and without), `op` (the registered operator),
 `compiled` (the operator under torch.compile). Device: microseconds of one run in a CUDA graph of 40
 runs on rotating inputs, in turns, beside the bundle's own figure; `error` is the largest difference
 from torch's result in float, relative to its largest element, over all five ways.
@@ -102,11 +103,13 @@ def inputs_of(kernel, n):
     return [random(*n)] if kernel == "softmax" else [random(*n), random(n[1])]
 
 
-def ffi_call(path, bundle, arrays, out, size):
-    """The C file's entry as a module of TVM FFI, called with what the bundle is called with."""
+def ffi_calls(path, bundle, arrays, out, size):
+    """An empty function, and the C file's entry as a module of TVM FFI, both called with what the
+    bundle is called with; None for what is not there."""
     library = os.path.join(os.path.splitext(path)[0], bundle.name + ".so")
+    nothing = os.path.join(os.path.dirname(path) or ".", "ffi_empty.so")
     if tvm_ffi is None or not os.path.exists(library):
-        return None
+        return None, None
     module = tvm_ffi.load_module(library)
     entry, room = f"ak_{bundle.name}", f"ak_{bundle.name}_workspace"
     given, result = iter(arrays), []
@@ -114,9 +117,11 @@ def ffi_call(path, bundle, arrays, out, size):
         result.append(out if argument.access == "out" else None if argument.unused else next(given))
     need = int(getattr(module, room)(*size))
     if need > 0:
-        result.append(torch.zeros(need, device="cuda", dtype=torch.uint8))
+        result.append(tvm_ffi.from_dlpack(torch.zeros(need, device="cuda", dtype=torch.uint8)))
     function, result = getattr(module, entry), tuple(result)
-    return lambda: function(*result)
+    empty = tvm_ffi.load_module(nothing).empty if os.path.exists(nothing) else None
+    floor = None if empty is None else lambda: empty(*result)
+    return floor, lambda: function(*result)
 
 
 def largest_error(results, exact):
@@ -127,7 +132,7 @@ def largest_error(results, exact):
 def main():
     torch.set_grad_enabled(False)
     torch.backends.cuda.matmul.allow_tf32 = False
-    print(f"{'':15s}  {'size':>15s}  {'ffi':>5s}  {'out=':>5s}  {'call':>5s}  {'op':>5s}  "
+    print(f"{'':15s}  {'size':>15s}  {'floor':>5s}  {'ffi':>5s}  {'out=':>5s}  {'call':>5s}  {'op':>5s}  "
           f"{'compiled':>8s}  {'torch out=':>10s}  {'torch':>5s} | {'tuner':>7s}  {'graph':>7s}  "
           f"{'torch':>7s}  {'error':>7s}")
     for path in sys.argv[1:]:
@@ -141,14 +146,14 @@ def main():
             own, own_out, exact = torch_calls(bundle.kernel, x)
             out = bundle(*x)
             compiled = torch.compile(lambda *arrays: op(*arrays), fullgraph=True)
-            ffi = ffi_call(path, bundle, x, out, n)
+            floor, ffi = ffi_calls(path, bundle, x, out, n)
             results = [out.clone(), bundle(*x), op(*x), compiled(*x)]
             if ffi is not None:
                 out.zero_()
                 ffi()
                 results.append(out.clone())
             error = largest_error(results, exact())
-            ways = [ffi, lambda: bundle(*x, out=out), lambda: bundle(*x), lambda: op(*x),
+            ways = [floor, ffi, lambda: bundle(*x, out=out), lambda: bundle(*x), lambda: op(*x),
                     lambda: compiled(*x), (lambda: own_out(out)) if own_out else None, own]
             times = iter(host_us([w for w in ways if w is not None]))
             host = [next(times) if w is not None else NONE for w in ways]
@@ -158,7 +163,8 @@ def main():
                                 lambda k: libraries[k][1](outs[k]) if own_out else libraries[k][0]()],
                                sets)
             print(f"{bundle.name:15s}  {'x'.join(map(str, n)):>15s}  {host[0]:5.2f}  {host[1]:5.2f}  "
-                  f"{host[2]:5.2f}  {host[3]:5.2f}  {host[4]:8.2f}  {host[5]:10.2f}  {host[6]:5.2f} | "
+                  f"{host[2]:5.2f}  {host[3]:5.2f}  {host[4]:5.2f}  {host[5]:8.2f}  {host[6]:10.2f}  "
+                  f"{host[7]:5.2f} | "
                   f"{(measured.ms or NONE) * 1e3:7.2f}  {device[0]:7.2f}  {device[1]:7.2f}  "
                   f"{error:7.4f}", flush=True)
 

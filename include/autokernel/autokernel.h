@@ -336,6 +336,13 @@ typedef struct ak_trial {
     /* What the task's objective, unless that is the time, makes small: its value, or the reciprocal
        if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
+    /* Of a trial whose time is that of a finish (ak_archive_best): how many candidates took part,
+       and the seconds that were planned for them, as in ak_noise; 0: not known, or of a search. */
+    size_t finish_candidates;
+    double finish_seconds;
+    /* Of such a trial: what the search had measured, in shorter batches that a power limit does not
+       reach, and the clock meanwhile; 0: not known. */
+    double search_ms, search_clock_mhz;
 } ak_trial;
 /* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
    median in ms; 0 if the trial failed. */
@@ -591,6 +598,8 @@ typedef struct ak_noise {
     double pressure_before, pressure, pressure_after; /* before, during and after the comparison */
     size_t rounds, disturbed; /* disturbed: rounds in which a candidate waited for a processor */
     bool extended;            /* the machine was busy, so more rounds were made than planned */
+    size_t candidates;        /* that took part, the control and libraries included */
+    double seconds;           /* that were planned for all of them */
 } ak_noise;
 
 /* A candidate of a comparison: a configuration or a library. */

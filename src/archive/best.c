@@ -112,6 +112,8 @@ typedef struct winner {
     const char *config; /* borrowed from the document */
     double ms, low, high, tflops, gbs, efficiency, joules;
     double cost, cost_low, cost_high; /* 0 if the objective is the time */
+    const json_t *conditions;         /* of it as a candidate of the finish; NULL: not known */
+    const json_t *noise;              /* of the finish */
 } winner;
 
 static double number(const json_t *object, const char *key)
@@ -151,7 +153,8 @@ static double cost_of(const winner *won)
    every other trial. */
 static bool read_winner(winner *out, const json_t *result)
 {
-    if (json_array_size(json_object_get(result, "contestants")) == 0) {
+    const json_t *list = json_object_get(result, "contestants");
+    if (json_array_size(list) == 0) {
         return false;
     }
     const json_t *best = json_object_get(result, "best");
@@ -168,7 +171,12 @@ static bool read_winner(winner *out, const json_t *result)
         .cost = number(best, "cost"),
         .cost_low = number(best, "cost_low"),
         .cost_high = number(best, "cost_high"),
+        .noise = json_object_get(result, "noise"),
     };
+    for (size_t i = 0; i < json_array_size(list) && out->conditions == NULL; i++) {
+        const json_t *one = json_array_get(list, i);
+        out->conditions = number(one, "ms") == out->ms ? one : NULL;
+    }
     return out->config != NULL && out->ms > 0;
 }
 
@@ -178,8 +186,21 @@ typedef struct so_far {
     double cost;
 } so_far;
 
+/* Takes what the device did while the winner was measured. */
+static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
+{
+    const char *throttle = json_string_value(json_object_get(conditions, "throttle"));
+    best->sm_clock_mhz = number(conditions, "sm_clock_mhz");
+    best->memory_clock_mhz = number(conditions, "memory_clock_mhz");
+    best->power_watts = number(conditions, "power_watts");
+    best->temperature_celsius = number(conditions, "temperature_celsius");
+    ak_free(best->throttle);
+    best->throttle = throttle == NULL ? NULL : ak_strdup(throttle);
+    return throttle != NULL && best->throttle == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 /* Takes the figures of a run's winner for one of its trials, in place of the best so far. */
-static void take_winner(so_far *s, const ak_trial *trial, const winner *won)
+static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won, ak_error *err)
 {
     ak_trial *best = s->best;
     ak_trial_clear(best);
@@ -195,6 +216,11 @@ static void take_winner(so_far *s, const ak_trial *trial, const winner *won)
     best->tflops = won->tflops > 0 ? won->tflops : best->tflops;
     best->gbs = won->gbs > 0 ? won->gbs : best->gbs;
     best->efficiency = won->efficiency > 0 ? won->efficiency : best->efficiency;
+    best->finish_candidates = (size_t)number(won->noise, "candidates");
+    best->finish_seconds = number(won->noise, "seconds");
+    best->search_ms = trial->median_ms;
+    best->search_clock_mhz = trial->sm_clock_mhz;
+    return take_conditions(best, won->conditions, err);
 }
 
 /* Takes this run's winner if it is better than the best so far and one of its trials matches. */
@@ -221,7 +247,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
         status = first_trial(&trial, archive, &same,
                              " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1", err);
         if (status == AK_OK) {
-            take_winner(s, &trial, &won);
+            status = take_winner(s, &trial, &won, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;
     }

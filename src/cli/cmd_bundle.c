@@ -209,14 +209,15 @@ static void print_rows(const json_t *report)
 {
     const json_t *list = json_object_get(report, "measured");
     ak_table table;
-    ak_table_begin(&table, "size", "result", ">ms then", ">ms now", "95 % interval", ">slowdown",
-                   "_", NULL);
+    ak_table_begin(&table, "size", "result", "timed as in a", ">ms then", ">ms now",
+                   "95 % interval", ">slowdown", "_", NULL);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *row = json_array_get(list, i), *ci = json_object_get(row, "ci_ms");
         const json_t *slowdown = json_object_get(row, "slowdown");
         char a[AK_NUMBER_BYTES];
         ak_table_cell(&table, "%s", ak_json_text_at(row, "size"));
         ak_table_cell(&table, "%s", ak_json_text_at(row, "status"));
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "as"));
         ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "then_ms")));
         ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "ms")));
         ak_table_cell(&table, "%s",
@@ -227,10 +228,11 @@ static void print_rows(const json_t *report)
         } else {
             ak_table_cell(&table, "-");
         }
-        ak_table_cell(&table, "%s",
-                      json_is_true(json_object_get(row, "slower"))
-                          ? "slower than the bundle says"
-                          : ak_json_text_at(row, "reason"));
+        const char *clocks = ak_json_text_at(row, "clocks");
+        bool slower = json_is_true(json_object_get(row, "slower"));
+        ak_table_cell(&table, "%s%s%s",
+                      slower ? "slower than the bundle says" : ak_json_text_at(row, "reason"),
+                      slower && clocks[0] != 0 ? "; " : "", clocks);
     }
     ak_table_print(&table);
 }

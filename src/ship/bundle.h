@@ -76,6 +76,8 @@ ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
 /* Translates the "Launch" for the case's configuration. Without `one_size`, returns AK_INVALID if
    it needs more than whole numbers that depend on the sizes. */
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
+/* Returns what the device did while the trial was measured; a JSON null if that is not known. */
+json_t *ak_bundle_conditions(const ak_trial *trial);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);
 

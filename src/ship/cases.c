@@ -45,12 +45,23 @@ static ak_status find_trial(bool *found, ak_trial *out, ak_archive *archive,
     return status == AK_OK ? t.status : status;
 }
 
+/* Notes that the trial's time is that of a search, unless it is that of a finish. */
+static void know_search(ak_trial *trial)
+{
+    if (trial->search_ms <= 0) {
+        trial->search_ms = trial->median_ms;
+        trial->search_clock_mhz = trial->sm_clock_mhz;
+    }
+}
+
 static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
 {
     ak_bundle_case *one;
     AK_DO(new_case(&one, b, err));
     if (request->trial == 0) {
-        return ak_archive_best(&one->trial, b->archive, request->filter, err);
+        AK_DO(ak_archive_best(&one->trial, b->archive, request->filter, err));
+        know_search(&one->trial);
+        return AK_OK;
     }
     bool found = false;
     const ak_archive_filter filter = {.id = request->trial, .limit = 1};
@@ -63,6 +74,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
         return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
                        (long long)request->trial, ak_trial_status_text(one->trial.status));
     }
+    know_search(&one->trial);
     return AK_OK;
 }
 
@@ -78,12 +90,9 @@ static bool set_text(char **to, const char *text)
 
 /* Makes a trial from the entry of the table, for a size at which the configuration has no trial of
    its own. */
-static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, const json_t *entry,
-                                const ak_run *run, ak_error *err)
+static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, const ak_run *run,
+                                ak_error *err)
 {
-    char objective[AK_OBJECTIVE_NAME_BYTES];
-    bool timed = strcmp(ak_choices_objective(objective, like->choices), "time") == 0;
-    double best = ak_json_number_at(entry, "best_ms"), loss = ak_json_number_at(entry, "loss");
     bool good = set_text(&out->kernel, like->kernel) &&
                 set_text(&out->implementation, like->implementation) &&
                 set_text(&out->device, like->device) && set_text(&out->size, like->size) &&
@@ -91,9 +100,29 @@ static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, co
                 set_text(&out->config, like->config) &&
                 set_text(&out->environment, like->environment) && set_text(&out->run, run->id) &&
                 set_text(&out->timestamp, run->ended);
-    /* A loss by another objective says nothing of the time, which is then not known. */
-    out->median_ms = timed ? best * (loss > 0 ? loss : 1) : 0;
     return good ? AK_OK : ak_fail_memory(err);
+}
+
+/* Takes the time of the table, which is that of a comparison, in place of the trial's, which is the
+   fastest of a search; what the device did meanwhile is not known. A loss by another objective than
+   the time says nothing of it: then the trial's stays. */
+static void take_time(ak_trial *trial, const char *choices, const json_t *entry)
+{
+    char objective[AK_OBJECTIVE_NAME_BYTES];
+    double best = ak_json_number_at(entry, "best_ms"), loss = ak_json_number_at(entry, "loss");
+    double ms = best * (loss > 0 ? loss : 1);
+    if (strcmp(ak_choices_objective(objective, choices), "time") == 0 && ms > 0) {
+        double faster = trial->median_ms / ms; /* 0 without a trial: its figures are, too */
+        bool sampled =
+            trial->sample_count > 0; /* and not a time that the table was archived with */
+        trial->search_ms = sampled ? trial->median_ms : 0;
+        trial->search_clock_mhz = sampled ? trial->sm_clock_mhz : 0;
+        trial->tflops *= faster;
+        trial->gbs *= faster;
+        trial->efficiency *= faster;
+        trial->median_ms = ms;
+        trial->ci_low_ms = trial->ci_high_ms = trial->sm_clock_mhz = trial->finish_seconds = 0;
+    }
 }
 
 /* Writes {"M": 64, "N": 32} as "M=64,N=32", to be freed with ak_free. */
@@ -132,7 +161,8 @@ static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entr
                                       .limit = 1};
     one->table = json_incref(entry);
     AK_TRY(find_trial(&found, &one->trial, b->archive, &filter, err));
-    status = found ? AK_OK : trial_of_table(&one->trial, &filter, entry, run, err);
+    AK_TRY(found ? AK_OK : trial_of_table(&one->trial, &filter, run, err));
+    take_time(&one->trial, filter.choices, entry);
 out:
     ak_free(size);
     ak_free(config);

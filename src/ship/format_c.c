@@ -261,8 +261,8 @@ static void print_body(ak_buf *out, const writer *w)
                      "        *bytes = t->plan.workspace_bytes;\n    }\n"
                      "    return (int)status;\n}\n\n");
     print_function(out, w);
-    ak_buf_puts(out, "\n{\n    int64_t size[AKR_SIZES_MAX] = {0};\n"
-                     "    void *arg[AKR_ARGUMENTS_MAX] = {NULL};\n");
+    ak_buf_puts(out, "\n{\n    one_thread *t;\n    int64_t size[AKR_SIZES_MAX] = {0};\n"
+                     "    void *arg[AKR_ARGUMENTS_MAX] = {NULL};\n    akr_status status;\n");
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, "    size[%d] = %s;\n", i, w->size[i]);
     }
@@ -270,7 +270,10 @@ static void print_body(ak_buf *out, const writer *w)
         ak_buf_print(out, "    arg[%d] = (void *)(uintptr_t)%s;\n", i, w->argument[i]);
     }
     ak_buf_print(out,
-                 "    return (int)one_run(size, arg, workspace, workspace_bytes, %s, NULL);\n}\n\n"
+                 "    status = one_find(&t, size, NULL);\n"
+                 "    return (int)(status != AKR_OK ? status\n"
+                 "                                  : one_run(t, arg, workspace, workspace_bytes, "
+                 "%s, NULL));\n}\n\n"
                  "const char *ak_%s_text(int status)\n{\n"
                  "    return status != 0 && status == (int)one_status && one_error.text[0] != 0\n"
                  "               ? one_error.text\n"

@@ -226,6 +226,33 @@ static json_t *number_or_null(double value)
     return value > 0 ? json_real(value) : json_null();
 }
 
+json_t *ak_bundle_conditions(const ak_trial *t)
+{
+    return t->sm_clock_mhz > 0
+               ? json_pack("{s:f,s:f,s:f,s:f,s:s?}", "sm_clock_mhz", t->sm_clock_mhz,
+                           "memory_clock_mhz", t->memory_clock_mhz, "power_watts", t->power_watts,
+                           "temperature_celsius", t->temperature_celsius, "throttle", t->throttle)
+               : json_null();
+}
+
+/* Gives how the time was measured, if that was in a run's finish, so that it can be measured again
+   in the same way. */
+static json_t *finish_of(const ak_trial *t)
+{
+    return t->finish_seconds > 0
+               ? json_pack("{s:I,s:f}", "candidates", (json_int_t)t->finish_candidates, "seconds",
+                           t->finish_seconds)
+               : json_null();
+}
+
+/* Gives what the search had measured before, or in place of, a finish. */
+static json_t *search_of(const ak_trial *t)
+{
+    return t->search_ms > 0 ? json_pack("{s:f,s:o}", "ms", t->search_ms, "sm_clock_mhz",
+                                        number_or_null(t->search_clock_mhz))
+                            : json_null();
+}
+
 static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_case *c)
 {
     const ak_trial *t = &c->trial;
@@ -240,6 +267,8 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set_text(one, "bound", t->bound) &&
            ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
            ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
+           ak_json_set(one, "conditions", ak_bundle_conditions(t)) &&
+           ak_json_set(one, "finish", finish_of(t)) && ak_json_set(one, "search", search_of(t)) &&
            ak_json_set(one, "baseline", ak_format_baseline(b->archive, t)) &&
            (c->table == NULL ||
             (ak_json_set(one, "loss", json_incref(json_object_get(c->table, "loss"))) &&

@@ -6,6 +6,7 @@
  */
 #include "ship/bundle.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "archive/config_text.h"
@@ -14,11 +15,18 @@
 #include "measure/pressure.h"
 #include "measure/verdict.h"
 #include "runtime/ak_runtime.h"
-#include "tuner/session.h"
+#include "tuner/run.h"
 
 #define SLOWDOWN_DEFAULT 0.05
 #define ATTEMPTS         3
 #define WAIT_NS          (3600 * AK_SECOND_NS)
+/* The code takes part in the comparison that times it this often at least, as the best does in a
+   finish. */
+#define COPIES_MIN   2
+#define SECONDS_MAX  600 /* of a comparison */
+#define CLOCKS_BYTES 80
+/* The clocks are told where times differ by more than this. */
+#define DIFFERENT 0.01
 
 static ak_status open_bundle(akr_bundle **out, const char *path, int flags, ak_error *err)
 {
@@ -155,50 +163,172 @@ out:
     return status;
 }
 
-static ak_status run_job(ak_trial *out, ak_session *session, const ak_config *config,
-                         ak_job_kind kind, ak_error *err)
+/* A time of the bundle, and how it was measured. */
+typedef struct then_and_now {
+    double ms, clock; /* 0: not known */
+    bool searched;    /* it is that of the search, not of the finish */
+    bool slower;      /* the code is slower here */
+} then_and_now;
+
+/* Runs a job and gives its result, which the caller clears. */
+static ak_status run_job(ak_result *out, ak_session *session, const ak_job *job, ak_error *err)
+{
+    ak_job mine = *job;
+    mine.id = session->next_job++;
+    AK_DO(ak_pool_submit(session->pool, &mine, err));
+    return ak_pool_wait(out, session->pool, WAIT_NS, err);
+}
+
+/* Runs a job that ends with a trial, in place of what `out` had. */
+static ak_status run_trial(ak_trial *out, ak_session *session, const ak_job *job, ak_error *err)
 {
     ak_result result = {0};
-    const ak_job job = {.kind = kind, .id = session->next_job++, .config = *config};
-    ak_status status = AK_OK;
-    AK_TRY(ak_pool_submit(session->pool, &job, err));
-    AK_TRY(ak_pool_wait(&result, session->pool, WAIT_NS, err));
-    ak_trial_clear(out);
-    *out = result.trial;
-    result.trial = (ak_trial){0};
-out:
+    ak_status status = run_job(&result, session, job, err);
+    if (status == AK_OK) {
+        ak_trial_clear(out);
+        *out = result.trial;
+        result.trial = (ak_trial){0};
+    }
     ak_result_clear(&result);
     return status;
 }
 
+/* Takes the times of the comparison for the trial, or why there are none. */
+static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *err)
+{
+    const ak_comparison_entry *entry = result->entries;
+    char throttle[AK_THROTTLE_BYTES];
+    ak_stats stats;
+    if (result->entry_count == 0 || entry->status != AK_TRIAL_OK) {
+        const char *why = result->entry_count == 0 ? result->trial.reason : entry->reason;
+        out->status = result->entry_count == 0 ? AK_TRIAL_CRASHED : entry->status;
+        out->reason = ak_strdup(why == NULL ? ak_trial_status_text(out->status) : why);
+        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
+    out->median_ms = stats.median;
+    out->ci_low_ms = stats.low;
+    out->ci_high_ms = stats.high;
+    const ak_conditions *conditions = &entry->conditions;
+    if (conditions->samples == 0) {
+        return AK_OK;
+    }
+    out->sm_clock_mhz = conditions->sm_clock_mhz;
+    out->memory_clock_mhz = conditions->memory_clock_mhz;
+    out->power_watts = conditions->power_watts;
+    out->temperature_celsius = conditions->temperature_celsius;
+    ak_throttle_text(throttle, conditions->throttle);
+    ak_free(out->throttle);
+    out->throttle = ak_strdup(throttle);
+    return out->throttle == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Times the code as a finish does, in a comparison of the same length, with copies of it in the
+   place of the other candidates. */
+static ak_status time_as_finish(ak_trial *out, ak_session *session, const ak_config *config,
+                                const json_t *finish, ak_error *err)
+{
+    ak_result result = {0};
+    ak_comparison_candidate candidates[AK_JUDGED_MAX];
+    double count = ak_json_number_at(finish, "candidates");
+    double seconds = ak_json_number_at(finish, "seconds");
+    const size_t copies = !(count >= COPIES_MIN)  ? COPIES_MIN
+                          : count > AK_JUDGED_MAX ? AK_JUDGED_MAX
+                                                  : (size_t)count;
+    seconds = seconds > 0 && seconds < SECONDS_MAX ? seconds : COPIES_MIN * AK_FINISH_SECONDS;
+    for (size_t i = 0; i < copies; i++) {
+        candidates[i] = (ak_comparison_candidate){.config = config};
+    }
+    const ak_job job = {
+        .kind = AK_JOB_COMPARISON,
+        .candidates = candidates,
+        .candidate_count = copies,
+        .plan = {.seconds = seconds, .extra = seconds, .protocol = ak_session_protocol(session)}};
+    ak_status status = run_job(&result, session, &job, err);
+    status = status == AK_OK ? take_times(out, &result, err) : status;
+    ak_result_clear(&result);
+    return status;
+}
+
+/* Returns whether something held the clock down, as the words of a throttle say. */
+static bool held_down(const char *throttle)
+{
+    return throttle != NULL &&
+           (strstr(throttle, "power") != NULL || strstr(throttle, "thermal") != NULL ||
+            strstr(throttle, "slowdown") != NULL);
+}
+
+/* Times the code in the way in which one of the bundle's times was measured, and gives that time: a
+   finish or, if the bundle does not say that there was one, the search. Under a power limit the
+   clock depends on what else runs, which in a finish were other candidates: then the time of the
+   search is the one that can be repeated, too. */
+static ak_status time_it(ak_trial *out, then_and_now *as, ak_session *session,
+                         const ak_config *config, const json_t *measured, ak_error *err)
+{
+    const json_t *finish = json_object_get(measured, "finish");
+    const json_t *search = json_object_get(measured, "search");
+    const json_t *conditions = json_object_get(measured, "conditions");
+    double searched = ak_json_number_at(search, "ms");
+    *as = (then_and_now){.ms = ak_json_number_at(measured, "ms"),
+                         .clock = ak_json_number_at(conditions, "sm_clock_mhz")};
+    as->searched = searched > 0 &&
+                   (!json_is_object(finish) || held_down(ak_json_text_at(conditions, "throttle")));
+    if (!as->searched) {
+        AK_DO(time_as_finish(out, session, config, finish, err));
+        as->searched = searched > 0 && out->status == AK_TRIAL_OK && held_down(out->throttle);
+    }
+    if (!as->searched) {
+        return AK_OK;
+    }
+    const ak_job job = {.kind = AK_JOB_TRIAL, .config = *config};
+    as->ms = searched;
+    as->clock = ak_json_number_at(search, "sm_clock_mhz");
+    return run_trial(out, session, &job, err);
+}
+
 /* Checks the code at all shapes, then times it until it is not slower, at most three times, because
    other load on the machine can only make it look slower. */
-static ak_status judge(ak_trial *out, bool *slower, const verifying *v, ak_session *session,
-                       const ak_config *config, double then_ms, ak_error *err)
+static ak_status judge(ak_trial *out, then_and_now *as, const verifying *v, ak_session *session,
+                       const ak_config *config, const json_t *measured, ak_error *err)
 {
-    ak_status status = run_job(out, session, config, AK_JOB_CHECK, err);
+    const ak_job job = {.kind = AK_JOB_CHECK, .config = *config};
+    ak_status status = run_trial(out, session, &job, err);
     for (int i = 0; i < ATTEMPTS && status == AK_OK && out->status == AK_TRIAL_OK; i++) {
-        status = run_job(out, session, config, AK_JOB_TRIAL, err);
-        *slower = then_ms > 0 && out->ci_low_ms > then_ms * (1 + v->max_slowdown);
-        if (!*slower) {
+        status = time_it(out, as, session, config, measured, err);
+        as->slower = as->ms > 0 && out->ci_low_ms > as->ms * (1 + v->max_slowdown);
+        if (!as->slower) {
             break;
         }
     }
     return status;
 }
 
-static bool add_row(verifying *v, const char *size, const json_t *measured, const ak_trial *trial,
-                    bool slower)
+/* Says how the clocks were, if the times differ; "" if they do not, or a clock is not known. */
+static void tell_clocks(char out[CLOCKS_BYTES], const then_and_now *as, const ak_trial *now)
 {
-    double then = ak_json_number_at(measured, "ms");
+    out[0] = 0;
+    if (as->ms > 0 && as->clock > 0 && now->sm_clock_mhz > 0 && now->median_ms > 0 &&
+        fabs(now->median_ms / as->ms - 1) > DIFFERENT) {
+        (void)snprintf(out, CLOCKS_BYTES, "the clock is %d MHz now and was %d MHz then",
+                       (int)(now->sm_clock_mhz + 0.5), (int)(as->clock + 0.5));
+    }
+}
+
+static bool add_row(verifying *v, const char *size, const json_t *measured, const ak_trial *trial,
+                    const then_and_now *as)
+{
+    char clocks[CLOCKS_BYTES];
+    double then = as->ms;
     bool ok = trial->status == AK_TRIAL_OK, timed = ok && trial->median_ms > 0;
     json_t *row = json_object();
+    tell_clocks(clocks, as, trial);
     bool good =
         ak_json_set_text(row, "size", size) &&
         ak_json_set(row, "variant", json_incref(json_object_get(measured, "variant"))) &&
         ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
         ak_json_set_text(row, "reason", trial->reason) &&
         ak_json_set_real(row, "max_error", trial->max_error) &&
+        ak_json_set_text(row, "as", as->searched ? "search" : "finish") &&
         ak_json_set(row, "then_ms", then > 0 ? json_real(then) : json_null()) &&
         ak_json_set(row, "ms", timed ? json_real(trial->median_ms) : json_null()) &&
         ak_json_set(row, "ci_ms",
@@ -206,8 +336,10 @@ static bool add_row(verifying *v, const char *size, const json_t *measured, cons
                           : json_null()) &&
         ak_json_set(row, "slowdown",
                     timed && then > 0 ? json_real(trial->median_ms / then - 1) : json_null()) &&
-        ak_json_set(row, "slower", json_boolean(slower));
-    v->good = v->good && ok && !slower;
+        ak_json_set(row, "slower", json_boolean(as->slower)) &&
+        ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
+        ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks);
+    v->good = v->good && ok && !as->slower;
     if (!good) {
         json_decref(row);
         return false;
@@ -226,7 +358,7 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     ak_config config;
     ak_session session = {0};
     ak_trial trial = {0};
-    bool slower = false;
+    then_and_now as = {0};
     ak_status status = AK_OK;
     AK_TRY(own_files(v, variant, err));
     AK_TRY(size_text(&size, v->file, json_object_get(measured, "size"), err));
@@ -237,8 +369,8 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
                                         .symbol = ak_json_text_at(variant, "entry"),
                                         .cancel = v->options->cancel};
     AK_TRY(ak_session_open(&session, task, &options, err));
-    AK_TRY(judge(&trial, &slower, v, &session, &config, ak_json_number_at(measured, "ms"), err));
-    status = add_row(v, size.data, measured, &trial, slower) ? AK_OK : ak_fail_memory(err);
+    AK_TRY(judge(&trial, &as, v, &session, &config, measured, err));
+    status = add_row(v, size.data, measured, &trial, &as) ? AK_OK : ak_fail_memory(err);
 out:
     ak_session_close(&session);
     ak_trial_clear(&trial);

@@ -80,7 +80,9 @@ static json_t *noise_json(const ak_noise *noise)
                                           : json_null()) &&
            ak_json_set(object, "rounds", json_integer((json_int_t)noise->rounds)) &&
            ak_json_set(object, "disturbed", json_integer((json_int_t)noise->disturbed)) &&
-           ak_json_set(object, "extended", json_boolean(noise->extended));
+           ak_json_set(object, "extended", json_boolean(noise->extended)) &&
+           ak_json_set(object, "candidates", json_integer((json_int_t)noise->candidates)) &&
+           ak_json_set_real(object, "seconds", noise->seconds);
     if (!good) {
         json_decref(object);
         return NULL;

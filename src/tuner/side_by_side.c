@@ -313,6 +313,8 @@ static void describe_noise(comparison *d)
     noise->pressure = course->during;
     noise->pressure_after = course->after;
     noise->extended = course->extended;
+    noise->candidates = d->result->entry_count;
+    noise->seconds = d->spec->seconds;
     for (size_t i = 0; i < d->result->entry_count; i++) {
         size_t rounds = d->result->entries[i].sample_count;
         noise->rounds = rounds > noise->rounds ? rounds : noise->rounds;

@@ -1,6 +1,6 @@
 # Writes a bundle, looks at it with tar, and calls it from a C program that knows only the runtime; damaged
 # bundles are refused.
-command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+for tool in gcc python3; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
 root=$TESTS/../..
 quiet='--libraries none --quiet'
 autokernel tune matmul --size 48 --evals 2 --libraries none $quiet >/dev/null 2>&1
@@ -36,6 +36,14 @@ kernel=$TESTS/../data/kernels/double
 autokernel tune "$kernel" --sizes '100;n=200000' --evals 2 --dispatch 2 --quiet >/dev/null 2>&1
 autokernel export "$kernel" --format bundle --table --output table/
 grep -c '"loss_ci"' table/bundle.json
+# The times are those of the table, not those of trials of the search.
+autokernel export "$kernel" --format dispatch --output table.json >/dev/null
+python3 - <<'END'
+import json
+table = json.load(open("table.json"))["sizes"]
+for entry, measured in zip(table, json.load(open("table/bundle.json"))["measured"]):
+    print(abs(measured["ms"] / (entry["best_ms"] * (entry["loss"] or 1)) - 1) < 1e-9, measured["ci_ms"])
+END
 autokernel export "$kernel" --format bundle --config '#3' --output third.akb
 tar xOf third.akb bundle.json | grep '"trial"'
 autokernel export "$kernel" --size 100 --format bundle --output - | tar xO bundle.json | grep -E '^  "(schema|kind|name|kernel|dtype|licence)"'

@@ -1,5 +1,5 @@
 # Tests bundles for GPUs, with the driver and the compiler of tests/fakes: they are written, shown, verified,
-# called from C on a stream and in a graph, and as one .c and .h. Checks what is refused.
+# called from C on a stream and in a graph, as one .c and .h, and as a module of TVM FFI. Checks what is refused.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 root=$TESTS/../..
 for library in CUDA NVRTC CUBLASLT CUDNN NVML; do export AUTOKERNEL_LIB$library=$AK_FAKE_CUDA; done
@@ -13,6 +13,12 @@ echo "-- shown and verified"
 autokernel bundle show matmul_bf16.akb | grep -E '^(needs|measured on|variant)'
 autokernel bundle verify matmul_bf16.akb
 echo "exit $?"
+autokernel tune matmul $on --size 256 --evals 2 --libraries none --quiet >/dev/null 2>&1
+autokernel export matmul $on --size 256 --format bundle --output one/
+grep -A 2 '"finish"' one/bundle.json
+sed -i 's/"sm_clock_mhz": 1755.0/"sm_clock_mhz": 1900.0/; s/"ms": 0.8807[0-9]*/"ms": 0.86/' one/bundle.json
+(cd one && sha256sum bundle.json >bundle.sha256)
+autokernel bundle verify one
 FAKE_CUDA=wrong autokernel bundle verify matmul_bf16.akb --json | grep -o '"status":"[a-z_]*"'
 echo "-- called"
 flags="-O1 -I$root/runtime -I$TESTS/../fakes/include"
@@ -55,3 +61,6 @@ g++ -x c++ -O1 -Wall -Wextra -pedantic -Werror -c matmul_bf16.c -o cxx.o
 for object in c.o cxx.o; do
     gcc -O1 test_matmul_bf16.c $object -ldl -lm -pthread -lstdc++ -o test && AUTOKERNEL_LIBCUDA=$AK_FAKE_CUDA ./test
 done
+echo "-- as a module of TVM FFI"
+gcc -O1 -Wall -Werror -I"$TESTS/../fakes/include" -rdynamic -Wl,--wrap=dlsym,--wrap=calloc "$TESTS/../data/bundle_tvm.c" c.o ../libcuda.so.1 -ldl -lm -pthread -o tvm || exit 1
+(cd .. && LD_LIBRARY_PATH=. AUTOKERNEL_LIBCUDA=$AK_FAKE_CUDA ./matmul_bf16/tvm)

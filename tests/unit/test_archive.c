@@ -370,11 +370,18 @@ static void test_best(void **state)
     assert_ok(ak_archive_end_run(f->archive, "r1", "2026-11-21T11:00:00.000Z",
                                  "{\"best\": {\"config\": \"MR=6\", \"ms\": 0.95, "
                                  "\"ci_ms\": [0.94, 0.96], \"tflops\": 1.5}, "
-                                 "\"contestants\": [{\"name\": \"tuned\", \"ms\": 0.95}]}",
+                                 "\"contestants\": [{\"name\": \"cuBLASLt\", \"ms\": 0.97, "
+                                 "\"sm_clock_mhz\": 1900}, {\"name\": \"tuned\", \"ms\": 0.95, "
+                                 "\"sm_clock_mhz\": 1755, \"throttle\": \"power_cap\"}], "
+                                 "\"noise\": {\"candidates\": 3, \"seconds\": 2.1}}",
                                  err));
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_int_equal(best.id, second);
     assert_true(best.median_ms == 0.95 && best.ci_low_ms == 0.94 && best.tflops == 1.5);
+    assert_true(best.sm_clock_mhz == 1755 && best.power_watts == 0);
+    assert_string_equal(best.throttle, "power_cap");
+    assert_true(best.finish_candidates == 3 && best.finish_seconds == 2.1);
+    assert_true(best.search_ms == 0.91);
     ak_trial_clear(&best);
     ak_archive_filter old = {.environment = "e0"};
     assert_ok(ak_archive_best(&best, f->archive, &old, err));
