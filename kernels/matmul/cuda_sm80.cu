@@ -146,6 +146,11 @@ DEVICE void store_line(void *to, const u32 v[4])
                  : "memory");
 }
 
+DEVICE void store_two(void *to, u32 v)
+{
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
+}
+
 #endif
 
 /* ---- slices ---- */
@@ -284,6 +289,50 @@ DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
 {
     *x = left > 0 ? widen(from[0]) : 0.0f;
     *y = left > 1 ? widen(from[1]) : 0.0f;
+}
+
+/* Stores the tile that lies in shared memory to C, from (m0, n0) on: a thread eight elements at a
+   time if `lines` (a constant), where rows of C begin at multiples of 16 bytes, else two, which
+   begin at a multiple of four bytes. So a warp's stores are whole lines either way. */
+DEVICE void store_tile(bool lines, u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
+{
+    const int width = lines ? 8 : 2;
+    const int per_row = BLOCK_SIZE_N / width;
+    const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
+    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * per_row; i += THREADS) {
+        const int row = i / per_row;
+        int column = i % per_row * width;
+        u16 *to = c + (i64)(m0 + row) * ldc + n0;
+        const u32 from = tile + (u32)(row * STAGING_PITCH + column * 2);
+        u32 v[4];
+        if (m0 + row >= m || column >= left) {
+            continue;
+        }
+        if (lines) {
+            load_shared(v, from);
+        } else {
+            v[0] = load_shared_one(from);
+        }
+        if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the second element of the row */
+            if (column == 0) {
+                to[0] = (u16)v[0];
+            }
+            v[0] = v[0] >> 16 | load_shared_one(from + 4) << 16;
+            column++;
+        }
+        if (column + width > left) {
+            UNROLL for (int j = 0; j < width; j++)
+            {
+                if (column + j < left) {
+                    to[column + j] = (u16)(v[j / 2] >> (j % 2 * 16));
+                }
+            }
+        } else if (lines) {
+            store_line(to + column, v);
+        } else {
+            store_two(to + column, v[0]);
+        }
+    }
 }
 
 DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
@@ -425,23 +474,10 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         }
     }
     block_sync();
-    const bool lines = (((size_t)c | (size_t)ldc * 2) & 15) == 0;
-    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * (BLOCK_SIZE_N / 8); i += THREADS) {
-        const int row = i / (BLOCK_SIZE_N / 8);
-        const int column = i % (BLOCK_SIZE_N / 8) * 8;
-        u16 *to = c + (i64)(m0 + row) * ldc + n0 + column;
-        u32 v[4];
-        load_shared(v, ring + (u32)(row * STAGING_PITCH + column * 2));
-        if (m0 + row < m && lines && n0 + column + 8 <= n) {
-            store_line(to, v);
-        } else if (m0 + row < m) {
-            UNROLL for (int j = 0; j < 8; j++)
-            {
-                if (n0 + column + j < n) {
-                    to[j] = (u16)(v[j / 2] >> (j % 2 * 16));
-                }
-            }
-        }
+    if ((((size_t)c | (size_t)ldc * 2) & 15) == 0) {
+        store_tile(true, ring, c, ldc, m0, n0, m, n);
+    } else {
+        store_tile(false, ring, c, ldc, m0, n0, m, n);
     }
 }
 
