@@ -14,8 +14,8 @@ and a little the error of the times themselves. Constants change one at a time, 
 import argparse, json, math, random, re
 import numpy as np
 
-FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb".split()
-DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0)
+FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es".split()
+DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0)
 MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
@@ -24,10 +24,11 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=0.8954, sm=0.7739, ba=0.4762, bb=0.1784, l2=46.27, f1=1.327, f3=0.5884, fp=1.053, q=4.498, lat=3166,
-             epp=316.4, ep0=11.97, ep1=8.893, ep2=0.9459, s0=1945, s1=1354, s2=1.495, s3=0.2742, c0=144.1, c1=1.296, c2=632.5,
-             cl=185.2, dr=4358, db=0.9303, eb=1.449, wc=2.335, du=0.09673, rr=0.2384, pl=180.1, pd=822.1, pdl=182.4, pw=2.416,
-             start=1237, bl=233)
+START = dict(t0=0.9429, sm=1.008, ba=0.2571, bb=0.2037, l2=48.14, f1=1.487, f3=0.6631, fp=1.146, q=4.035, lat=3166,
+             epp=404.9, ep0=2.352, ep1=9.803, ep2=0.9459, s0=1519, s1=1107, s2=1.483, s3=0.1818, c0=1.061, c1=14.69,
+             c2=712.4, cl=24.89, dr=2612, db=0.7034, eb=1.637, wc=1.003, du=0.01132, rr=0.005922, pl=248, pd=1530, pdl=4371,
+             pw=3.697, start=302, bl=403.4, ee=398.3, p1=75.69, p2=625, w16=1.373, w32=0.8521, e16=0.7177, e32=0.2437,
+             wn=0.5327, so=24.09)
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -47,6 +48,7 @@ def expression(p):
     a_row, b_row = "(K if layout in ['nn', 'nt'] else M)", "(N if layout in ['nn', 'tn'] else K)"
     a_box = "(BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64)"
     b_box = "((BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N)"
+    narrow = "(%.4g if EPILOGUE_COLUMNS == 16 else %.4g if EPILOGUE_COLUMNS == 32 else 1)" # rows of 32 or 64 bytes are stored
     # a slot of 64 of K: tensor units or shared memory, and the level 2 cache
     tensor = "%s/32*%s" % (area, g("t0"))
     shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
@@ -54,20 +56,23 @@ def expression(p):
         a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"))
     multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1))" % (
         tensor, shared, g("f1"), g("f3"), g("fp"), waves)
-    slot = "max((%s**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64))" % (multiply, g("q"), level2, g("q"), 1 / p["q"], g("lat"))
-    last = "(%s + %s/64*%s)" % (g("ep0"), area, g("ep1"))
+    slot = "(max((%s**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
+        multiply, g("q"), level2, g("q"), 1 / p["q"], g("lat"), g("so"))
+    last = "(%s + %s/64*%s*%s)" % (g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]))
     middle = "(max(%s, %s/64*%s - %s*%s) if PING_PONG == 1 else %s)" % (g("epp"), area, g("ep2"), slots, slot, last)
     work = "(%s*%s*%s*%s + (%s - 1)*%s + %s)" % (waves, slots, slot, sharing, waves, middle, last)
     read = "((M*K + N*K)*2)"
     again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
-    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s)/%s*(max(1, sm_count/%s)**%s))" % (
-        read, again, g("db"), b_row, g("eb"), g("wc"), g("dr"), blocks, g("du"))
+    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
+        read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), g("dr"), blocks, g("du"))
     both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
     split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
              "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else 0) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"))
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
     early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + "
-             "(%s if LAUNCH_EARLY == 1 and M <= 128 and %s > 30000000 else 0))") % (p["pl"] + p["pd"], g("pl"), held, g("pdl"), read)
+             "(%s if LAUNCH_EARLY > 0 and M <= 128 and %s > 40000000 else 0) + "
+             "(%s if LAUNCH_EARLY == 1 else %s if M <= 128 and K <= 64 and N > 2048 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
+        p["pl"] + p["pd"], g("pl"), held, g("pdl"), read, g("p1"), g("p2"), g("ee"))
     return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s" % (
         g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early)
 
@@ -78,10 +83,14 @@ def read_files(paths):
         times = found.setdefault(shape, {})
         times[config] = min(time, times.get(config, math.inf))
     for path in paths:
-        configs = []
+        configs, names = [], FIELDS
         for line in open(path):
-            if line.startswith("config "):
-                configs.append(tuple(map(int, line.split()[1:])))
+            if line.startswith("# m n "):
+                names = line[2:].split()
+            elif line.startswith("config "):
+                v = dict(zip(names, map(int, line.split()[1:])))
+                v.setdefault("es", 2 if v["cm"] * v["cn"] > 1 else 0) # what all had before it was a field
+                configs.append(tuple(v[f] for f in FIELDS))
             elif line.startswith("shape "):
                 words = line.split()
                 for word in words[2:]:
@@ -110,6 +119,7 @@ def valid(shape, config):
     places = (SMS - (0 if cluster <= 2 else 8 if cluster <= 4 else 12)) * c["bps"]
     return ((not c["sw"] or M <= 128 or c["m"] >= 128 or (c["m"] >= 48 and M * N <= 2**22) or (c["m"] >= 32 and M * N <= 2**18)) and
             (not c["ebb"] or M <= 128) and (c["sw"] or M > 16) and (c["sk"] * c["ck"] == 1 or M * N <= 2**20 or M <= 128) and
+            (c["cm"] - 1) * c["m"] < M and (c["cn"] - 1) * c["n"] < N and
             c["m"] * c["cm"] <= 2 * max(M, 16) and c["n"] * c["cn"] < 2 * max(N, 64) and (not c["wait"] or blocks <= places) and
             (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 180 * 3 or c["bps"] == 2))
 
@@ -202,7 +212,7 @@ def start_of(config):
     """As an entry of Starts, with what follows from it."""
     c = dict(zip(FIELDS, config))
     shared = c["cm"] * c["cn"] > 2
-    c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=2 if c["cm"] * c["cn"] > 1 else 0,
+    c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=0,
              pr=0 if c["nc"] == 1 else 56 if c["nc"] == 2 and shared else 40,
              cr=0 if c["nc"] == 1 else 152 if c["nc"] == 3 else 224 if shared else 232)
     return '      {"Config": %s},\n' % json.dumps({MACROS[f]: c[f] for f in MACROS})
@@ -211,8 +221,9 @@ def write(p, configs, kernels):
     for kernel in kernels:
         path = "kernels/%s/cuda_sm90.json" % kernel
         text = re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % expression(p), open(path).read())
-        text = re.sub(r'      \{"Config": .*\n', "", text)
-        text = text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
+        if configs:
+            text = re.sub(r'      \{"Config": .*\n', "", text)
+            text = text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
         json.loads(text)
         with open(path, "w") as f:
             f.write(text)

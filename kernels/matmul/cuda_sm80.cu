@@ -179,6 +179,23 @@ typedef struct slice {
     int row0, rows, col0, cols;
 } slice;
 
+/* Return which row, and which word in it, a thread copies, of a slice with so many words of two
+   elements in a row. Threads beside each other copy words beside each other. `i`, a multiple of
+   THREADS, and `words` are constants: so is what can be. */
+DEVICE int row_of(int i, int words)
+{
+    return words % THREADS == 0   ? i / words
+           : THREADS % words == 0 ? i / words + (int)threadIdx.x / words
+                                  : (i + (int)threadIdx.x) / words;
+}
+
+DEVICE int word_of(int i, int words)
+{
+    return words % THREADS == 0   ? i % words + (int)threadIdx.x
+           : THREADS % words == 0 ? (int)threadIdx.x % words
+                                  : (i + (int)threadIdx.x) % words;
+}
+
 /* Starts to copy a slice of tile_rows x tile_cols. With copies of 2 bytes it is loaded into `held`,
    and slice_end stores it to shared memory. */
 DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, int tile_cols,
@@ -211,32 +228,36 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
             next += s->pitch * (THREADS / per_row);
         }
     } else {
-        UNROLL for (int i = 0; i < tile_rows * pieces; i += THREADS)
+        const int words = tile_cols / 2;
+        const bool regular = THREADS % words == 0;
+        const u16 *next = s->from + (i64)(s->row0 + row_of(0, words)) * s->pitch + s->col0 +
+                          word_of(0, words) * 2;
+        UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
         {
-            const int n = i + (int)threadIdx.x;
-            const int row = s->row0 + n / pieces;
-            const int col = s->col0 + n % pieces * 8;
-            const u16 *from = s->from + row * s->pitch + col;
-            UNROLL for (int j = 0; j < 4; j++)
-            {
-                const bool here = n < tile_rows * pieces && row < s->rows;
-                const u32 low = here && col + 2 * j < s->cols ? from[2 * j] : 0;
-                const u32 high = here && col + 2 * j + 1 < s->cols ? from[2 * j + 1] : 0;
-                held[i / THREADS][j] = low | high << 16;
-            }
+            /* Loads that depend on no condition are under way together. */
+            const int row = row_of(i, words);
+            const int col = s->col0 + word_of(i, words) * 2;
+            const bool here = row < tile_rows && s->row0 + row < s->rows && col < s->cols;
+            const bool both = col + 1 < s->cols;
+            const u16 *from = regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col;
+            from = here ? from : s->from;
+            const u32 v = from[0] | (u32)from[here && both] << 16;
+            held[i / THREADS / 4][i / THREADS % 4] = !here ? 0 : both ? v : v & 0xffff;
+            next += s->pitch * (THREADS / words);
         }
     }
 }
 
 DEVICE void slice_end(u32 held[][4], u32 to, int tile_rows, int tile_cols, int copy)
 {
-    const int pieces = tile_cols / 8;
+    const int words = tile_cols / 2;
     if (copy == 2) {
-        UNROLL for (int i = 0; i < tile_rows * pieces; i += THREADS)
+        UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
         {
-            const int n = i + (int)threadIdx.x;
-            if (n < tile_rows * pieces) {
-                store_shared(to + piece_at(n / pieces, n % pieces, tile_cols), held[i / THREADS]);
+            const int row = row_of(i, words), word = word_of(i, words);
+            if (row < tile_rows) {
+                store_shared_one(to + piece_at(row, word / 4, tile_cols) + (u32)(word % 4 * 4),
+                                 held[i / THREADS / 4][i / THREADS % 4]);
             }
         }
     }
