@@ -24,11 +24,11 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=0.9429, sm=1.008, ba=0.2571, bb=0.2037, l2=48.14, f1=1.487, f3=0.6631, fp=1.146, q=4.035, lat=3166,
-             epp=404.9, ep0=2.352, ep1=9.803, ep2=0.9459, s0=1519, s1=1107, s2=1.483, s3=0.1818, c0=1.061, c1=14.69,
-             c2=712.4, cl=24.89, dr=2612, db=0.7034, eb=1.637, wc=1.003, du=0.01132, rr=0.005922, pl=248, pd=1530, pdl=4371,
-             pw=3.697, start=302, bl=403.4, ee=398.3, p1=75.69, p2=625, w16=1.373, w32=0.8521, e16=0.7177, e32=0.2437,
-             wn=0.5327, so=24.09)
+START = dict(t0=0.8018, sm=1.172, ba=0.2652, bb=0.2319, l2=51.08, f1=1.421, f3=0.9702, fp=1.343, q=3.369, lat=3166,
+             epp=394.4, ep0=2.352, ep1=9.685, ep2=0.9459, s0=2375, s1=917.7, s2=1.431, s3=0.2741, c0=0.8488, c1=20.26,
+             c2=553.1, cl=20.22, dr=2215, db=0.7085, eb=1.315, wc=1.003, du=0.01013, rr=0.005922, pl=2.177, pd=2631,
+             pdl=5358, pw=4.975, start=481.3, bl=312.6, ee=393.7, p1=157.1, p2=781.2, w16=1.023, w32=0.2811, e16=0.8466,
+             e32=0.2695, wn=0.6527, so=32.9, ps=89.95)
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -69,10 +69,10 @@ def expression(p):
     split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
              "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else 0) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"))
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
-    early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + "
+    early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
              "(%s if LAUNCH_EARLY > 0 and M <= 128 and %s > 40000000 else 0) + "
              "(%s if LAUNCH_EARLY == 1 else %s if M <= 128 and K <= 64 and N > 2048 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
-        p["pl"] + p["pd"], g("pl"), held, g("pdl"), read, g("p1"), g("p2"), g("ee"))
+        p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), g("ee"))
     return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s" % (
         g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early)
 

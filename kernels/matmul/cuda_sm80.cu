@@ -146,6 +146,21 @@ DEVICE void store_line(void *to, const u32 v[4])
                  : "memory");
 }
 
+/* Returns two elements, of which `left` exist; the others are 0. Written so that no load is a
+   branch, and all of a thread are under way together. */
+DEVICE u32 load_up_to_two(const u16 *from, int left)
+{
+    u32 both;
+    asm("{\n.reg .pred p, q;\n.reg .b16 x, y;\n"
+        "setp.gt.s32 p, %2, 0;\nsetp.gt.s32 q, %2, 1;\n"
+        "mov.b16 x, 0;\nmov.b16 y, 0;\n"
+        "@p ld.global.b16 x, [%1];\n@q ld.global.b16 y, [%1+2];\n"
+        "mov.b32 %0, {x, y};\n}"
+        : "=r"(both)
+        : "l"(from), "r"(left));
+    return both;
+}
+
 DEVICE void store_two(void *to, u32 v)
 {
     asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
@@ -234,15 +249,12 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
                           word_of(0, words) * 2;
         UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
         {
-            /* Loads that depend on no condition are under way together. */
             const int row = row_of(i, words);
             const int col = s->col0 + word_of(i, words) * 2;
-            const bool here = row < tile_rows && s->row0 + row < s->rows && col < s->cols;
-            const bool both = col + 1 < s->cols;
-            const u16 *from = regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col;
-            from = here ? from : s->from;
-            const u32 v = from[0] | (u32)from[here && both] << 16;
-            held[i / THREADS / 4][i / THREADS % 4] = !here ? 0 : both ? v : v & 0xffff;
+            const bool here = row < tile_rows && s->row0 + row < s->rows;
+            held[i / THREADS / 4][i / THREADS % 4] =
+                load_up_to_two(regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col,
+                               here ? s->cols - col : 0);
             next += s->pitch * (THREADS / words);
         }
     }
@@ -318,40 +330,49 @@ DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
 DEVICE void store_tile(bool lines, u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
 {
     const int width = lines ? 8 : 2;
-    const int per_row = BLOCK_SIZE_N / width;
+    const int per_row = BLOCK_SIZE_N / width, all = BLOCK_SIZE_M * per_row;
     const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
-    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * per_row; i += THREADS) {
-        const int row = i / per_row;
-        int column = i % per_row * width;
-        u16 *to = c + (i64)(m0 + row) * ldc + n0;
-        const u32 from = tile + (u32)(row * STAGING_PITCH + column * 2);
-        u32 v[4];
-        if (m0 + row >= m || column >= left) {
-            continue;
-        }
-        if (lines) {
-            load_shared(v, from);
-        } else {
-            v[0] = load_shared_one(from);
-        }
-        if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the second element of the row */
-            if (column == 0) {
-                to[0] = (u16)v[0];
+    u16 *const corner = c + (i64)m0 * ldc + n0;
+    for (int i = (int)threadIdx.x; i < all; i += 4 * THREADS) {
+        u32 v[4][4], next[4];
+        UNROLL for (int j = 0; j < 4; j++) /* reads first, so that they do not wait for stores */
+        {
+            const int at = i + j * THREADS < all ? i + j * THREADS : 0;
+            const u32 from = tile + (u32)(at / per_row * STAGING_PITCH + at % per_row * width * 2);
+            if (lines) {
+                load_shared(v[j], from);
+            } else {
+                v[j][0] = load_shared_one(from);
+                next[j] = load_shared_one(from + 4);
             }
-            v[0] = v[0] >> 16 | load_shared_one(from + 4) << 16;
-            column++;
         }
-        if (column + width > left) {
-            UNROLL for (int j = 0; j < width; j++)
-            {
-                if (column + j < left) {
-                    to[column + j] = (u16)(v[j / 2] >> (j % 2 * 16));
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            const int at = i + j * THREADS, row = at / per_row;
+            int column = at % per_row * width;
+            u16 *to = corner + (i64)row * ldc;
+            if (at >= all || m0 + row >= m || column >= left) {
+                continue;
+            }
+            if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the row's second element */
+                if (column == 0) {
+                    to[0] = (u16)v[j][0];
                 }
+                v[j][0] = v[j][0] >> 16 | next[j] << 16;
+                column++;
             }
-        } else if (lines) {
-            store_line(to + column, v);
-        } else {
-            store_two(to + column, v[0]);
+            if (column + width > left) {
+                UNROLL for (int k = 0; k < width; k++)
+                {
+                    if (column + k < left) {
+                        to[column + k] = (u16)(v[j][k / 2] >> (k % 2 * 16));
+                    }
+                }
+            } else if (lines) {
+                store_line(to + column, v[j]);
+            } else {
+                store_two(to + column, v[j][0]);
+            }
         }
     }
 }
