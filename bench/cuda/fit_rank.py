@@ -2,15 +2,17 @@
 """Fits the Rank of kernels/matmul/cuda_sm90.json to measurements, and chooses the configurations for
 every size among which it decides. Needs numpy.
 
-    python3 bench/cuda/fit_rank.py FILE... [--configs 60] [--rounds 14] [--seed 4] [--held SHAPES]
+    python3 bench/cuda/fit_rank.py FILE... [--new FILE...] [--configs 60] [--rounds 14] [--seed 4] [--held SHAPES]
     python3 bench/cuda/fit_rank.py FILE... --pack > bench/results/NAME     all that was measured, in little space
     python3 bench/cuda/fit_rank.py FILE... --write [--kernels matmul]     into the spaces of matmul and matmul_act
 
-FILE is what `gemm_bench --details=FILE` writes, or what --pack made of it. --held names a file of
-shapes (MxNxK, blanks between) that are left out of the fit and judged after it. What is fitted is the
-loss of the configuration that the model ranks first against the best that was measured for the shape
-(geometric mean, with more weight on large losses), a little the loss of the best of its first eight,
-and a little the error of the times themselves. Constants change one at a time, in random order."""
+FILE is what `gemm_bench --details=FILE` writes, or what --pack made of it; the shapes of --new, which
+were measured as the product launches them today (without early slots), count 2.5 times. --held names
+a file of shapes (MxNxK, blanks between) that are left out of the fit and judged after it. What is
+fitted is the loss of the configuration that the model ranks first against the best that was measured
+for the shape (geometric mean, with more weight on large losses), where those within about 1 % of the
+first count too, and a little the error of the times themselves. Constants change one at a time, in
+random order, and stay where they mean something (BOUNDS)."""
 import argparse, json, math, random, re
 import numpy as np
 
@@ -29,6 +31,9 @@ START = dict(t0=0.8018, sm=1.172, ba=0.2652, bb=0.2319, l2=51.08, f1=1.421, f3=0
              c2=553.1, cl=20.22, dr=2215, db=0.7085, eb=1.315, wc=1.003, du=0.01013, rr=0.005922, pl=2.177, pd=2631,
              pdl=5358, pw=4.975, start=481.3, bl=312.6, ee=393.7, p1=157.1, p2=781.2, w16=1.023, w32=0.2811, e16=0.8466,
              e32=0.2695, wn=0.6527, so=32.9, ps=89.95)
+
+BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(20, 400),
+              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.2), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500))
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -168,13 +173,17 @@ class Model:
                 eight.append(self.time[order].min() / self.best[s])
         return np.log(first), np.log(eight), times
 
-    def score(self, p, shapes):
-        first, eight, times = self.losses(p, shapes)
-        weight = (self.time / self.best[self.shape_of]) ** -3 * np.isin(self.shape_of, shapes)
-        error = np.log(times / self.time / CLOCK)
-        if not np.all(np.isfinite(error)):
+    def score(self, p, shapes, weights):
+        """The groups are contiguous. `weights` has one of each shape, 0 for those left out."""
+        ends, loss = np.array([g[0] for g in self.groups]), np.log(self.time / self.best[self.shape_of])
+        times = np.log(self.times(p))
+        if not np.all(np.isfinite(times)):
             return math.inf
-        return (first.mean() + 2.5 * np.maximum(0, first - 0.12).mean() + 3 * np.maximum(0, first - 0.2).mean() + 0.3 * eight.mean() +
+        share = np.exp((np.minimum.reduceat(times, ends)[self.shape_of] - times) / 0.012)
+        first = np.add.reduceat(share * loss, ends) / np.add.reduceat(share, ends) * weights
+        first = first[shapes]
+        error, weight = times - np.log(self.time * CLOCK), np.exp(-3 * loss) * (weights > 0)[self.shape_of]
+        return (first.mean() + 2 * np.maximum(0, first - 0.1).mean() + 3 * np.maximum(0, first - 0.18).mean() +
                 0.06 * math.sqrt((weight * error**2).sum() / weight.sum()))
 
 def arrays(text):
@@ -192,20 +201,23 @@ def arrays(text):
             return out
     return compile(ast.fix_missing_locations(Change().visit(ast.parse(text, mode="eval"))), "Rank", "eval")
 
-def fit(model, shapes, seed, rounds):
+def fit(model, shapes, weights, seed, rounds):
     draw = random.Random(seed)
-    p = {k: v * math.exp(draw.gauss(0, 0.08)) if seed else v for k, v in START.items()}
-    score, step = model.score(p, shapes), 0.5
+    p = {k: v * math.exp(draw.gauss(0, 0.06)) if seed else v for k, v in START.items()}
+    score, step = model.score(p, shapes, weights), {name: 0.25 for name in p}
     for _ in range(rounds):
         names = list(p)
         draw.shuffle(names)
         for name in names:
-            for factor in (1 + step, 1 / (1 + step), 1 + step / 4, 1 / (1 + step / 4)):
-                changed = dict(p, **{name: p[name] * factor})
-                new = model.score(changed, shapes)
+            low, high = BOUNDS.get(name, (0, math.inf))
+            better = False
+            for value in (p[name] * (1 + step[name]), p[name] / (1 + step[name])):
+                changed = dict(p, **{name: value})
+                new = model.score(changed, shapes, weights) if low <= value <= high else math.inf
                 if new < score - 1e-6:
-                    score, p = new, changed
-        step = max(0.08, step * 0.75)
+                    score, p, better = new, changed, True
+                    break
+            step[name] = min(0.5, step[name] * 1.3) if better else max(0.02, step[name] * 0.6)
     return p
 
 def start_of(config):
@@ -234,12 +246,13 @@ def main():
     ap.add_argument("--configs", type=int, default=60, help="0: all that were measured, as a family proposes them")
     ap.add_argument("--rounds", type=int, default=14, help="0: only judge the constants as they are")
     ap.add_argument("--seed", type=int, default=0, help="0: begin with the constants as they are, else near them")
+    ap.add_argument("--new", nargs="*", default=[])
     ap.add_argument("--held", default="")
     ap.add_argument("--pack", action="store_true")
     ap.add_argument("--write", action="store_true")
     ap.add_argument("--kernels", default="matmul,matmul_act", help="whose spaces --write changes")
     args = ap.parse_args()
-    found = read_files(args.files)
+    found, new = read_files(args.files + args.new), read_files(args.new)
     if args.pack:
         print(pack(found))
         return
@@ -247,9 +260,12 @@ def main():
     found = {shape: {c: t for c, t in times.items() if valid(shape, c)} for shape, times in found.items()}
     best = {shape: min(times.values()) for shape, times in found.items()}
     configs = choose_configs({s: t for s, t in found.items() if s not in held}, best, args.configs) if args.configs else []
-    model = Model(found, best, configs or {c for times in found.values() for c in times})
+    chosen = set(configs) or {c for times in found.values() for c in times}
+    found = {shape: times for shape, times in found.items() if not chosen.isdisjoint(times)}
+    model = Model(found, best, chosen)
     known = [i for i, s in enumerate(found) if s not in held]
-    p = fit(model, known, args.seed, args.rounds)
+    weights = np.array([0.0 if s in held else 2.5 if s in new else 1.0 for s in found])
+    p = fit(model, known, weights / weights[known].mean(), args.seed, args.rounds)
     print(", ".join("%s=%.4g" % x for x in p.items()))
     for name, shapes in (("fitted", known), ("held out", [i for i, s in enumerate(found) if s in held])):
         if shapes:
