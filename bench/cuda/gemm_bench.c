@@ -4,13 +4,14 @@
  *     gemm_bench [options] variants.txt... MxNxK...
  *
  * Each line of a variants file is one configuration, short names as in `fields` below. A line that
- * names shapes too (MxNxK, after the fields) is for these only. For each shape, every legal variant is checked against a reference (double precision on sampled rows,
- * cuBLASLt on all elements; C is poisoned first), timed quickly, and the best of them are timed
- * against the best of cuBLASLt's heuristics, interleaved: in each round everybody runs once for
- * some milliseconds, in an order that changes. Buffers are rotated over at least 3 times the level
- * 2 cache, data are uniform in [-1, 1], launches are graph replays, results are medians over the
- * rounds. `ratio` is the median over the rounds of (time of the best cuBLASLt) / (time of our
- * best), with the 10th and 90th percentile.
+ * names shapes too (MxNxK, after the fields) is for these only. For each shape, every legal variant
+ * is checked against a reference (double precision on sampled rows, cuBLASLt on all elements; C is
+ * poisoned first), timed quickly, and the best of them are timed against the best of cuBLASLt's
+ * heuristics, interleaved: in each round everybody runs once for some milliseconds, in an order
+ * that changes. Buffers are rotated over at least 3 times the level 2 cache, data are uniform in
+ * [-1, 1], launches are graph replays, results are medians over the rounds. `ratio` is the median
+ * over the rounds of (time of the best cuBLASLt) / (time of our best), with the 10th and 90th
+ * percentile.
  *
  * Build: cc -O2 -std=gnu17 gemm_bench.c -o gemm_bench -ldl -lpthread -lm. No CUDA headers are
  * needed: what is used of the driver, NVRTC and cuBLASLt is declared here.

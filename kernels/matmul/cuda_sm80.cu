@@ -146,21 +146,6 @@ DEVICE void store_line(void *to, const u32 v[4])
                  : "memory");
 }
 
-/* Returns two elements, of which `left` exist; the others are 0. Written so that no load is a
-   branch, and all of a thread are under way together. */
-DEVICE u32 load_up_to_two(const u16 *from, int left)
-{
-    u32 both;
-    asm("{\n.reg .pred p, q;\n.reg .b16 x, y;\n"
-        "setp.gt.s32 p, %2, 0;\nsetp.gt.s32 q, %2, 1;\n"
-        "mov.b16 x, 0;\nmov.b16 y, 0;\n"
-        "@p ld.global.b16 x, [%1];\n@q ld.global.b16 y, [%1+2];\n"
-        "mov.b32 %0, {x, y};\n}"
-        : "=r"(both)
-        : "l"(from), "r"(left));
-    return both;
-}
-
 DEVICE void store_two(void *to, u32 v)
 {
     asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
@@ -252,9 +237,10 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
             const int row = row_of(i, words);
             const int col = s->col0 + word_of(i, words) * 2;
             const bool here = row < tile_rows && s->row0 + row < s->rows;
-            held[i / THREADS / 4][i / THREADS % 4] =
-                load_up_to_two(regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col,
-                               here ? s->cols - col : 0);
+            const u16 *from = regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col;
+            const u32 low = here && col < s->cols ? from[0] : 0;
+            const u32 high = here && col + 1 < s->cols ? from[1] : 0;
+            held[i / THREADS / 4][i / THREADS % 4] = low | high << 16;
             next += s->pitch * (THREADS / words);
         }
     }

@@ -1004,11 +1004,6 @@ static inline void store_line(void *to, const uint32_t v[4])
     simt_vector(to, v, 16, to);
 }
 
-static inline uint32_t load_up_to_two(const uint16_t *from, int left)
-{
-    return (left > 0 ? from[0] : 0u) | (left > 1 ? (uint32_t)from[1] << 16 : 0u);
-}
-
 static inline void store_two(void *to, uint32_t v)
 {
     simt_vector(to, &v, 4, to);
