@@ -2,20 +2,22 @@
 """Fits the Rank of kernels/matmul/cuda_sm90.json to measurements, and chooses the configurations for
 every size among which it decides. Needs numpy.
 
-    python3 bench/cuda/fit_rank.py FILE... [--configs 60] [--rounds 14] [--seed 4] [--held SHAPES]
+    python3 bench/cuda/fit_rank.py FILE... [--new FILE...] [--configs 60] [--rounds 14] [--seed 4] [--held SHAPES]
     python3 bench/cuda/fit_rank.py FILE... --pack > bench/results/NAME     all that was measured, in little space
     python3 bench/cuda/fit_rank.py FILE... --write [--kernels matmul]     into the spaces of matmul and matmul_act
 
-FILE is what `gemm_bench --details=FILE` writes, or what --pack made of it. --held names a file of
-shapes (MxNxK, blanks between) that are left out of the fit and judged after it. What is fitted is the
-loss of the configuration that the model ranks first against the best that was measured for the shape
-(geometric mean, with more weight on large losses), a little the loss of the best of its first eight,
-and a little the error of the times themselves. Constants change one at a time, in random order."""
+FILE is what `gemm_bench --details=FILE` writes, or what --pack made of it; the shapes of --new, which
+were measured as the product launches them today (without early slots), count 2.5 times. --held names
+a file of shapes (MxNxK, blanks between) that are left out of the fit and judged after it. What is
+fitted is the loss of the configuration that the model ranks first against the best that was measured
+for the shape (geometric mean, with more weight on large losses), where those within about 1 % of the
+first count too, and a little the error of the times themselves. Constants change one at a time, in
+random order, and stay where they mean something (BOUNDS)."""
 import argparse, json, math, random, re
 import numpy as np
 
-FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb".split()
-DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0)
+FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb es".split()
+DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0, es=0)
 MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
@@ -24,10 +26,14 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=0.8954, sm=0.7739, ba=0.4762, bb=0.1784, l2=46.27, f1=1.327, f3=0.5884, fp=1.053, q=4.498, lat=3166,
-             epp=316.4, ep0=11.97, ep1=8.893, ep2=0.9459, s0=1945, s1=1354, s2=1.495, s3=0.2742, c0=144.1, c1=1.296, c2=632.5,
-             cl=185.2, dr=4358, db=0.9303, eb=1.449, wc=2.335, du=0.09673, rr=0.2384, pl=180.1, pd=822.1, pdl=182.4, pw=2.416,
-             start=1237, bl=233)
+START = dict(t0=0.8018, sm=1.172, ba=0.2652, bb=0.2319, l2=51.08, f1=1.421, f3=0.9702, fp=1.343, q=3.369, lat=3166,
+             epp=394.4, ep0=2.352, ep1=9.685, ep2=0.9459, s0=2375, s1=917.7, s2=1.431, s3=0.2741, c0=0.8488, c1=20.26,
+             c2=553.1, cl=20.22, dr=2215, db=0.7085, eb=1.315, wc=1.003, du=0.01013, rr=0.005922, pl=2.177, pd=2631,
+             pdl=5358, pw=4.975, start=481.3, bl=312.6, ee=393.7, p1=157.1, p2=781.2, w16=1.023, w32=0.2811, e16=0.8466,
+             e32=0.2695, wn=0.6527, so=32.9, ps=89.95)
+
+BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(20, 400),
+              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.2), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500))
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -47,6 +53,7 @@ def expression(p):
     a_row, b_row = "(K if layout in ['nn', 'nt'] else M)", "(N if layout in ['nn', 'tn'] else K)"
     a_box = "(BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64)"
     b_box = "((BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N)"
+    narrow = "(%.4g if EPILOGUE_COLUMNS == 16 else %.4g if EPILOGUE_COLUMNS == 32 else 1)" # rows of 32 or 64 bytes are stored
     # a slot of 64 of K: tensor units or shared memory, and the level 2 cache
     tensor = "%s/32*%s" % (area, g("t0"))
     shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
@@ -54,20 +61,23 @@ def expression(p):
         a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"))
     multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1))" % (
         tensor, shared, g("f1"), g("f3"), g("fp"), waves)
-    slot = "max((%s**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64))" % (multiply, g("q"), level2, g("q"), 1 / p["q"], g("lat"))
-    last = "(%s + %s/64*%s)" % (g("ep0"), area, g("ep1"))
+    slot = "(max((%s**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
+        multiply, g("q"), level2, g("q"), 1 / p["q"], g("lat"), g("so"))
+    last = "(%s + %s/64*%s*%s)" % (g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]))
     middle = "(max(%s, %s/64*%s - %s*%s) if PING_PONG == 1 else %s)" % (g("epp"), area, g("ep2"), slots, slot, last)
     work = "(%s*%s*%s*%s + (%s - 1)*%s + %s)" % (waves, slots, slot, sharing, waves, middle, last)
     read = "((M*K + N*K)*2)"
     again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
-    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s)/%s*(max(1, sm_count/%s)**%s))" % (
-        read, again, g("db"), b_row, g("eb"), g("wc"), g("dr"), blocks, g("du"))
+    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
+        read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), g("dr"), blocks, g("du"))
     both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
     split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
              "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else 0) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"))
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
-    early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + "
-             "(%s if LAUNCH_EARLY == 1 and M <= 128 and %s > 30000000 else 0))") % (p["pl"] + p["pd"], g("pl"), held, g("pdl"), read)
+    early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
+             "(%s if LAUNCH_EARLY > 0 and M <= 128 and %s > 40000000 else 0) + "
+             "(%s if LAUNCH_EARLY == 1 else %s if M <= 128 and K <= 64 and N > 2048 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
+        p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), g("ee"))
     return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s" % (
         g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early)
 
@@ -78,10 +88,14 @@ def read_files(paths):
         times = found.setdefault(shape, {})
         times[config] = min(time, times.get(config, math.inf))
     for path in paths:
-        configs = []
+        configs, names = [], FIELDS
         for line in open(path):
-            if line.startswith("config "):
-                configs.append(tuple(map(int, line.split()[1:])))
+            if line.startswith("# m n "):
+                names = line[2:].split()
+            elif line.startswith("config "):
+                v = dict(zip(names, map(int, line.split()[1:])))
+                v.setdefault("es", 2 if v["cm"] * v["cn"] > 1 else 0) # what all had before it was a field
+                configs.append(tuple(v[f] for f in FIELDS))
             elif line.startswith("shape "):
                 words = line.split()
                 for word in words[2:]:
@@ -110,6 +124,7 @@ def valid(shape, config):
     places = (SMS - (0 if cluster <= 2 else 8 if cluster <= 4 else 12)) * c["bps"]
     return ((not c["sw"] or M <= 128 or c["m"] >= 128 or (c["m"] >= 48 and M * N <= 2**22) or (c["m"] >= 32 and M * N <= 2**18)) and
             (not c["ebb"] or M <= 128) and (c["sw"] or M > 16) and (c["sk"] * c["ck"] == 1 or M * N <= 2**20 or M <= 128) and
+            (c["cm"] - 1) * c["m"] < M and (c["cn"] - 1) * c["n"] < N and
             c["m"] * c["cm"] <= 2 * max(M, 16) and c["n"] * c["cn"] < 2 * max(N, 64) and (not c["wait"] or blocks <= places) and
             (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 180 * 3 or c["bps"] == 2))
 
@@ -158,13 +173,17 @@ class Model:
                 eight.append(self.time[order].min() / self.best[s])
         return np.log(first), np.log(eight), times
 
-    def score(self, p, shapes):
-        first, eight, times = self.losses(p, shapes)
-        weight = (self.time / self.best[self.shape_of]) ** -3 * np.isin(self.shape_of, shapes)
-        error = np.log(times / self.time / CLOCK)
-        if not np.all(np.isfinite(error)):
+    def score(self, p, shapes, weights):
+        """The groups are contiguous. `weights` has one of each shape, 0 for those left out."""
+        ends, loss = np.array([g[0] for g in self.groups]), np.log(self.time / self.best[self.shape_of])
+        times = np.log(self.times(p))
+        if not np.all(np.isfinite(times)):
             return math.inf
-        return (first.mean() + 2.5 * np.maximum(0, first - 0.12).mean() + 3 * np.maximum(0, first - 0.2).mean() + 0.3 * eight.mean() +
+        share = np.exp((np.minimum.reduceat(times, ends)[self.shape_of] - times) / 0.012)
+        first = np.add.reduceat(share * loss, ends) / np.add.reduceat(share, ends) * weights
+        first = first[shapes]
+        error, weight = times - np.log(self.time * CLOCK), np.exp(-3 * loss) * (weights > 0)[self.shape_of]
+        return (first.mean() + 2 * np.maximum(0, first - 0.1).mean() + 3 * np.maximum(0, first - 0.18).mean() +
                 0.06 * math.sqrt((weight * error**2).sum() / weight.sum()))
 
 def arrays(text):
@@ -182,27 +201,30 @@ def arrays(text):
             return out
     return compile(ast.fix_missing_locations(Change().visit(ast.parse(text, mode="eval"))), "Rank", "eval")
 
-def fit(model, shapes, seed, rounds):
+def fit(model, shapes, weights, seed, rounds):
     draw = random.Random(seed)
-    p = {k: v * math.exp(draw.gauss(0, 0.08)) if seed else v for k, v in START.items()}
-    score, step = model.score(p, shapes), 0.5
+    p = {k: v * math.exp(draw.gauss(0, 0.06)) if seed else v for k, v in START.items()}
+    score, step = model.score(p, shapes, weights), {name: 0.25 for name in p}
     for _ in range(rounds):
         names = list(p)
         draw.shuffle(names)
         for name in names:
-            for factor in (1 + step, 1 / (1 + step), 1 + step / 4, 1 / (1 + step / 4)):
-                changed = dict(p, **{name: p[name] * factor})
-                new = model.score(changed, shapes)
+            low, high = BOUNDS.get(name, (0, math.inf))
+            better = False
+            for value in (p[name] * (1 + step[name]), p[name] / (1 + step[name])):
+                changed = dict(p, **{name: value})
+                new = model.score(changed, shapes, weights) if low <= value <= high else math.inf
                 if new < score - 1e-6:
-                    score, p = new, changed
-        step = max(0.08, step * 0.75)
+                    score, p, better = new, changed, True
+                    break
+            step[name] = min(0.5, step[name] * 1.3) if better else max(0.02, step[name] * 0.6)
     return p
 
 def start_of(config):
     """As an entry of Starts, with what follows from it."""
     c = dict(zip(FIELDS, config))
     shared = c["cm"] * c["cn"] > 2
-    c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=2 if c["cm"] * c["cn"] > 1 else 0,
+    c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=0,
              pr=0 if c["nc"] == 1 else 56 if c["nc"] == 2 and shared else 40,
              cr=0 if c["nc"] == 1 else 152 if c["nc"] == 3 else 224 if shared else 232)
     return '      {"Config": %s},\n' % json.dumps({MACROS[f]: c[f] for f in MACROS})
@@ -211,8 +233,9 @@ def write(p, configs, kernels):
     for kernel in kernels:
         path = "kernels/%s/cuda_sm90.json" % kernel
         text = re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % expression(p), open(path).read())
-        text = re.sub(r'      \{"Config": .*\n', "", text)
-        text = text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
+        if configs:
+            text = re.sub(r'      \{"Config": .*\n', "", text)
+            text = text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
         json.loads(text)
         with open(path, "w") as f:
             f.write(text)
@@ -223,12 +246,13 @@ def main():
     ap.add_argument("--configs", type=int, default=60, help="0: all that were measured, as a family proposes them")
     ap.add_argument("--rounds", type=int, default=14, help="0: only judge the constants as they are")
     ap.add_argument("--seed", type=int, default=0, help="0: begin with the constants as they are, else near them")
+    ap.add_argument("--new", nargs="*", default=[])
     ap.add_argument("--held", default="")
     ap.add_argument("--pack", action="store_true")
     ap.add_argument("--write", action="store_true")
     ap.add_argument("--kernels", default="matmul,matmul_act", help="whose spaces --write changes")
     args = ap.parse_args()
-    found = read_files(args.files)
+    found, new = read_files(args.files + args.new), read_files(args.new)
     if args.pack:
         print(pack(found))
         return
@@ -236,9 +260,12 @@ def main():
     found = {shape: {c: t for c, t in times.items() if valid(shape, c)} for shape, times in found.items()}
     best = {shape: min(times.values()) for shape, times in found.items()}
     configs = choose_configs({s: t for s, t in found.items() if s not in held}, best, args.configs) if args.configs else []
-    model = Model(found, best, configs or {c for times in found.values() for c in times})
+    chosen = set(configs) or {c for times in found.values() for c in times}
+    found = {shape: times for shape, times in found.items() if not chosen.isdisjoint(times)}
+    model = Model(found, best, chosen)
     known = [i for i, s in enumerate(found) if s not in held]
-    p = fit(model, known, args.seed, args.rounds)
+    weights = np.array([0.0 if s in held else 2.5 if s in new else 1.0 for s in found])
+    p = fit(model, known, weights / weights[known].mean(), args.seed, args.rounds)
     print(", ".join("%s=%.4g" % x for x in p.items()))
     for name, shapes in (("fitted", known), ("held out", [i for i, s in enumerate(found) if s in held])):
         if shapes:

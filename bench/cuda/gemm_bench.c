@@ -3,14 +3,15 @@
  *
  *     gemm_bench [options] variants.txt... MxNxK...
  *
- * Each line of a variants file is one configuration, short names as in `fields` below. For each
- * shape, every legal variant is checked against a reference (double precision on sampled rows,
- * cuBLASLt on all elements; C is poisoned first), timed quickly, and the best of them are timed
- * against the best of cuBLASLt's heuristics, interleaved: in each round everybody runs once for
- * some milliseconds, in an order that changes. Buffers are rotated over at least 3 times the level
- * 2 cache, data are uniform in [-1, 1], launches are graph replays, results are medians over the
- * rounds. `ratio` is the median over the rounds of (time of the best cuBLASLt) / (time of our
- * best), with the 10th and 90th percentile.
+ * Each line of a variants file is one configuration, short names as in `fields` below. A line that
+ * names shapes too (MxNxK, after the fields) is for these only. For each shape, every legal variant
+ * is checked against a reference (double precision on sampled rows, cuBLASLt on all elements; C is
+ * poisoned first), timed quickly, and the best of them are timed against the best of cuBLASLt's
+ * heuristics, interleaved: in each round everybody runs once for some milliseconds, in an order
+ * that changes. Buffers are rotated over at least 3 times the level 2 cache, data are uniform in
+ * [-1, 1], launches are graph replays, results are medians over the rounds. `ratio` is the median
+ * over the rounds of (time of the best cuBLASLt) / (time of our best), with the 10th and 90th
+ * percentile.
  *
  * Build: cc -O2 -std=gnu17 gemm_bench.c -o gemm_bench -ldl -lpthread -lm. No CUDA headers are
  * needed: what is used of the driver, NVRTC and cuBLASLt is declared here.
@@ -220,6 +221,7 @@ typedef struct {
     void *module, *function, *pad;
     int shared, clusters;
     int size[3]; /* compiled in if not 0 */
+    char *shapes; /* " MxNxK MxNxK ", for which it is; NULL: for all */
 } variant;
 static variant variants[VARIANTS_MAX];
 static int variant_count;
@@ -293,14 +295,16 @@ static void add_variant(const char *line)
         x->v[i] = fields[i].value;
     }
     x->v[DS] = direct;
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", line);
+    char *copy = strdup(line);
     bool any = false;
     for (char *save, *word = strtok_r(copy, " \t\r\n", &save); word;
          word = strtok_r(NULL, " \t\r\n", &save)) {
         char *eq = strchr(word, '=');
         if (eq == NULL) {
-            return;
+            const size_t used = x->shapes != NULL ? strlen(x->shapes) : 0;
+            x->shapes = realloc(x->shapes, used + strlen(word) + 3);
+            sprintf(x->shapes + used, "%s%s ", used ? "" : " ", word);
+            continue;
         }
         *eq = 0;
         int i = 0;
@@ -314,6 +318,7 @@ static void add_variant(const char *line)
         x->v[i] = atoi(eq + 1);
         any = true;
     }
+    free(copy);
     if (!any || variant_count == VARIANTS_MAX - 1) {
         return;
     }
@@ -929,6 +934,8 @@ static void run_shape(int m, int n, int k)
     C[0] = C_lt;
     C_lt = swap;
 
+    char name[48];
+    snprintf(name, sizeof name, " %dx%dx%d ", m, n, k);
     int wrong = 0, tried = variant_count;
     variant *specials = calloc(FINAL_STATIC, sizeof *specials);
     for (int i = 0; i < tried; i++) {
@@ -946,7 +953,8 @@ static void run_shape(int m, int n, int k)
             compile_all(specials, count);
             tried += count;
         }
-        if (x->failed || unfit(x->v) != NULL) {
+        if (x->failed || unfit(x->v) != NULL ||
+            (x->shapes != NULL && strstr(x->shapes, name) == NULL)) {
             continue;
         }
         contender *c = &ours[ours_count];

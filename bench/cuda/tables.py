@@ -31,7 +31,7 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
             ("layernorm", "bf16", 65536, 1021), ("layernorm", "bf16", 16384, 4099), ("layernorm", "f32", 2048, 32771),
             ("rmsnorm", "bf16", 32768, 2049), ("rmsnorm", "f16", 8192, 8191), ("rmsnorm", "f32", 4096, 16381),
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
-RANDOM_SEED, SECOND_SEED, THIRD_SEED = 2026, 2027, 2028
+RANDOM_SEED, SECOND_SEED, THIRD_SEED, FOURTH_SEED = 2026, 2027, 2028, 2034
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
@@ -113,6 +113,7 @@ SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in RO
 SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
 SETS["random-second"] = ([("matmul", s, "", None) for s in random_products(SECOND_SEED)], "default")
 SETS["random-third"] = ([("matmul", s, "", None) for s in random_products(THIRD_SEED)], "default")
+SETS["random-fourth"] = ([("matmul", s, "", None) for s in random_products(FOURTH_SEED)], "default")
 SETS["random-few"] = ([("matmul", s, "", None) for s in random_few_rows(RANDOM_SEED)], "default")
 SETS["random-few-second"] = ([("matmul", s, "", None) for s in random_few_rows(SECOND_SEED)], "default")
 

@@ -146,6 +146,11 @@ DEVICE void store_line(void *to, const u32 v[4])
                  : "memory");
 }
 
+DEVICE void store_two(void *to, u32 v)
+{
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
+}
+
 #endif
 
 /* ---- slices ---- */
@@ -173,6 +178,23 @@ typedef struct slice {
     i64 pitch;
     int row0, rows, col0, cols;
 } slice;
+
+/* Return which row, and which word in it, a thread copies, of a slice with so many words of two
+   elements in a row. Threads beside each other copy words beside each other. `i`, a multiple of
+   THREADS, and `words` are constants: so is what can be. */
+DEVICE int row_of(int i, int words)
+{
+    return words % THREADS == 0   ? i / words
+           : THREADS % words == 0 ? i / words + (int)threadIdx.x / words
+                                  : (i + (int)threadIdx.x) / words;
+}
+
+DEVICE int word_of(int i, int words)
+{
+    return words % THREADS == 0   ? i % words + (int)threadIdx.x
+           : THREADS % words == 0 ? (int)threadIdx.x % words
+                                  : (i + (int)threadIdx.x) % words;
+}
 
 /* Starts to copy a slice of tile_rows x tile_cols. With copies of 2 bytes it is loaded into `held`,
    and slice_end stores it to shared memory. */
@@ -206,32 +228,34 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
             next += s->pitch * (THREADS / per_row);
         }
     } else {
-        UNROLL for (int i = 0; i < tile_rows * pieces; i += THREADS)
+        const int words = tile_cols / 2;
+        const bool regular = THREADS % words == 0;
+        const u16 *next = s->from + (i64)(s->row0 + row_of(0, words)) * s->pitch + s->col0 +
+                          word_of(0, words) * 2;
+        UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
         {
-            const int n = i + (int)threadIdx.x;
-            const int row = s->row0 + n / pieces;
-            const int col = s->col0 + n % pieces * 8;
-            const u16 *from = s->from + row * s->pitch + col;
-            UNROLL for (int j = 0; j < 4; j++)
-            {
-                const bool here = n < tile_rows * pieces && row < s->rows;
-                const u32 low = here && col + 2 * j < s->cols ? from[2 * j] : 0;
-                const u32 high = here && col + 2 * j + 1 < s->cols ? from[2 * j + 1] : 0;
-                held[i / THREADS][j] = low | high << 16;
-            }
+            const int row = row_of(i, words);
+            const int col = s->col0 + word_of(i, words) * 2;
+            const bool here = row < tile_rows && s->row0 + row < s->rows;
+            const u16 *from = regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col;
+            const u32 low = here && col < s->cols ? from[0] : 0;
+            const u32 high = here && col + 1 < s->cols ? from[1] : 0;
+            held[i / THREADS / 4][i / THREADS % 4] = low | high << 16;
+            next += s->pitch * (THREADS / words);
         }
     }
 }
 
 DEVICE void slice_end(u32 held[][4], u32 to, int tile_rows, int tile_cols, int copy)
 {
-    const int pieces = tile_cols / 8;
+    const int words = tile_cols / 2;
     if (copy == 2) {
-        UNROLL for (int i = 0; i < tile_rows * pieces; i += THREADS)
+        UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
         {
-            const int n = i + (int)threadIdx.x;
-            if (n < tile_rows * pieces) {
-                store_shared(to + piece_at(n / pieces, n % pieces, tile_cols), held[i / THREADS]);
+            const int row = row_of(i, words), word = word_of(i, words);
+            if (row < tile_rows) {
+                store_shared_one(to + piece_at(row, word / 4, tile_cols) + (u32)(word % 4 * 4),
+                                 held[i / THREADS / 4][i / THREADS % 4]);
             }
         }
     }
@@ -284,6 +308,59 @@ DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
 {
     *x = left > 0 ? widen(from[0]) : 0.0f;
     *y = left > 1 ? widen(from[1]) : 0.0f;
+}
+
+/* Stores the tile that lies in shared memory to C, from (m0, n0) on: a thread eight elements at a
+   time if `lines` (a constant), where rows of C begin at multiples of 16 bytes, else two, which
+   begin at a multiple of four bytes. So a warp's stores are whole lines either way. */
+DEVICE void store_tile(bool lines, u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
+{
+    const int width = lines ? 8 : 2;
+    const int per_row = BLOCK_SIZE_N / width, all = BLOCK_SIZE_M * per_row;
+    const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
+    u16 *const corner = c + (i64)m0 * ldc + n0;
+    for (int i = (int)threadIdx.x; i < all; i += 4 * THREADS) {
+        u32 v[4][4], next[4];
+        UNROLL for (int j = 0; j < 4; j++) /* reads first, so that they do not wait for stores */
+        {
+            const int at = i + j * THREADS < all ? i + j * THREADS : 0;
+            const u32 from = tile + (u32)(at / per_row * STAGING_PITCH + at % per_row * width * 2);
+            if (lines) {
+                load_shared(v[j], from);
+            } else {
+                v[j][0] = load_shared_one(from);
+                next[j] = load_shared_one(from + 4);
+            }
+        }
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            const int at = i + j * THREADS, row = at / per_row;
+            int column = at % per_row * width;
+            u16 *to = corner + (i64)row * ldc;
+            if (at >= all || m0 + row >= m || column >= left) {
+                continue;
+            }
+            if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the row's second element */
+                if (column == 0) {
+                    to[0] = (u16)v[j][0];
+                }
+                v[j][0] = v[j][0] >> 16 | next[j] << 16;
+                column++;
+            }
+            if (column + width > left) {
+                UNROLL for (int k = 0; k < width; k++)
+                {
+                    if (column + k < left) {
+                        to[column + k] = (u16)(v[j][k / 2] >> (k % 2 * 16));
+                    }
+                }
+            } else if (lines) {
+                store_line(to + column, v[j]);
+            } else {
+                store_two(to + column, v[j][0]);
+            }
+        }
+    }
 }
 
 DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
@@ -425,23 +502,10 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         }
     }
     block_sync();
-    const bool lines = (((size_t)c | (size_t)ldc * 2) & 15) == 0;
-    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * (BLOCK_SIZE_N / 8); i += THREADS) {
-        const int row = i / (BLOCK_SIZE_N / 8);
-        const int column = i % (BLOCK_SIZE_N / 8) * 8;
-        u16 *to = c + (i64)(m0 + row) * ldc + n0 + column;
-        u32 v[4];
-        load_shared(v, ring + (u32)(row * STAGING_PITCH + column * 2));
-        if (m0 + row < m && lines && n0 + column + 8 <= n) {
-            store_line(to, v);
-        } else if (m0 + row < m) {
-            UNROLL for (int j = 0; j < 8; j++)
-            {
-                if (n0 + column + j < n) {
-                    to[j] = (u16)(v[j / 2] >> (j % 2 * 16));
-                }
-            }
-        }
+    if ((((size_t)c | (size_t)ldc * 2) & 15) == 0) {
+        store_tile(true, ring, c, ldc, m0, n0, m, n);
+    } else {
+        store_tile(false, ring, c, ldc, m0, n0, m, n);
     }
 }
 
