@@ -316,49 +316,40 @@ DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
 DEVICE void store_tile(bool lines, u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
 {
     const int width = lines ? 8 : 2;
-    const int per_row = BLOCK_SIZE_N / width, all = BLOCK_SIZE_M * per_row;
+    const int per_row = BLOCK_SIZE_N / width;
     const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
-    u16 *const corner = c + (i64)m0 * ldc + n0;
-    for (int i = (int)threadIdx.x; i < all; i += 4 * THREADS) {
-        u32 v[4][4], next[4];
-        UNROLL for (int j = 0; j < 4; j++) /* reads first, so that they do not wait for stores */
-        {
-            const int at = i + j * THREADS < all ? i + j * THREADS : 0;
-            const u32 from = tile + (u32)(at / per_row * STAGING_PITCH + at % per_row * width * 2);
-            if (lines) {
-                load_shared(v[j], from);
-            } else {
-                v[j][0] = load_shared_one(from);
-                next[j] = load_shared_one(from + 4);
-            }
+    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * per_row; i += THREADS) {
+        const int row = i / per_row;
+        int column = i % per_row * width;
+        u16 *to = c + (i64)(m0 + row) * ldc + n0;
+        const u32 from = tile + (u32)(row * STAGING_PITCH + column * 2);
+        u32 v[4];
+        if (m0 + row >= m || column >= left) {
+            continue;
         }
-        UNROLL for (int j = 0; j < 4; j++)
-        {
-            const int at = i + j * THREADS, row = at / per_row;
-            int column = at % per_row * width;
-            u16 *to = corner + (i64)row * ldc;
-            if (at >= all || m0 + row >= m || column >= left) {
-                continue;
+        if (lines) {
+            load_shared(v, from);
+        } else {
+            v[0] = load_shared_one(from);
+        }
+        if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the second element of the row */
+            if (column == 0) {
+                to[0] = (u16)v[0];
             }
-            if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the row's second element */
-                if (column == 0) {
-                    to[0] = (u16)v[j][0];
+            v[0] = v[0] >> 16 | load_shared_one(from + 4) << 16;
+            column++;
+        }
+        if (column + width > left) {
+            UNROLL for (int j = 0; j < width; j++)
+            {
+                if (column + j < left) {
+                    to[column + j] = (u16)(v[j / 2] >> (j % 2 * 16));
                 }
-                v[j][0] = v[j][0] >> 16 | next[j] << 16;
-                column++;
             }
-            if (column + width > left) {
-                UNROLL for (int k = 0; k < width; k++)
-                {
-                    if (column + k < left) {
-                        to[column + k] = (u16)(v[j][k / 2] >> (k % 2 * 16));
-                    }
-                }
-            } else if (lines) {
-                store_line(to + column, v[j]);
-            } else {
-                store_two(to + column, v[j][0]);
-            }
+        } else if (lines) {
+            store_line(to + column, v);
+        } else {
+            store_two(to + column, v[0]);
         }
     }
 }
