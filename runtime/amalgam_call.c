@@ -7,6 +7,7 @@ typedef struct one_thread {
     akr_pool *pool;
     akr_plan plan;
     int threads, planned;
+    int inferred; /* the plan's sizes are those that the shapes of tensors told */
 } one_thread;
 
 static pthread_once_t one_once = PTHREAD_ONCE_INIT;
@@ -59,6 +60,7 @@ static akr_status one_plan(one_thread *t, const int64_t *size, akr_error *err)
         memcmp(t->plan.size, size, (size_t)one_open->info.size_count * sizeof *size) != 0) {
         status = akr_query(&t->plan, one_open, size, err);
         t->planned = status == AKR_OK;
+        t->inferred = 0;
     }
     return status;
 }

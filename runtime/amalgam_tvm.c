@@ -190,10 +190,11 @@ static akr_status one_take_workspace(one_call *call, const one_any *value, akr_e
 }
 
 /* Returns whether the arguments are what the thread's plan is for, as they are in every call but
-   the first of a shape: then nothing need be inferred. */
+   the first of a shape: then nothing need be inferred. Where shapes do not tell the sizes, the plan
+   is of a call that named them, and says nothing of this one. */
 static int one_fits(const one_call *call, const one_thread *t)
 {
-    int i, fits = t->planned;
+    int i, fits = t->planned && t->inferred;
     for (i = 0; fits && i < one_open->info.argument_count; i++) {
         const akr_tensor *given = &call->tensor[i];
         fits = (given->rank < 0 || given->rank == one_open->info.argument[i].rank) &&
@@ -243,6 +244,7 @@ static akr_status one_read(one_call *call, one_thread **thread, const one_any *a
     }
     if (status == AKR_OK) {
         status = one_plan(*thread, call->size, err);
+        (*thread)->inferred |= status == AKR_OK && sizes == 0;
     }
     for (i = 0; status == AKR_OK && i < info->argument_count; i++) {
         status = check_tensor(&(*thread)->plan, one_open, i, &call->tensor[i], err);

@@ -10,9 +10,9 @@ def aligned(count):
     return memory[start:start + count * 4].view(numpy.float32)
 
 
-def refused(kind, text, *args):
+def refused(kind, text, *args, call=None):
     try:
-        module.ak_double_f32(*args)
+        (call or module.ak_double_f32)(*args)
     except kind as error:
         assert text in str(error), f"{text!r} is not in {error}"
         return
@@ -33,4 +33,11 @@ refused(ValueError, "overlaps", x, x)
 refused(TypeError, "has dtype f64", x, numpy.zeros(1000))
 refused(TypeError, "must be a tensor", x, None)
 refused(TypeError, "takes 2 tensors", x)
+# Shapes that do not tell the sizes are refused, also after a call that named them.
+product = tvm_ffi.load_module(sys.argv[2])
+refused(ValueError, "cannot be told", x, y, call=product.ak_product_f32)
+y[:] = 0
+product.ak_product_f32(2, 500, x, y)
+assert (y == 2 * x).all()
+refused(ValueError, "cannot be told", x, y, call=product.ak_product_f32)
 print("all calls were as expected")

@@ -21,4 +21,12 @@ kernel=$here/../data/kernels/double
 "$executable" tune "$kernel" --size 1000 --evals 1 --finish-time 0.02 --quiet >tune.txt 2>&1 || { cat tune.txt; exit 1; }
 "$executable" export "$kernel" --size 1000 --format c >export.txt 2>&1 || { cat export.txt; exit 1; }
 gcc -O1 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden double_f32/double_f32.c -o double.so -ldl -lm -pthread || exit 1
-timeout 120 "$venv/bin/python" -B "$here/tvm_ffi.py" ./double.so
+# The same with two sizes, which the shape n*m does not tell.
+cp -r "$kernel" product
+sed -i 's/"shape": \["n"\]/"shape": ["n*m"]/; s/"sizes": \[/&{ "name": "m", "default": 1, "description": "rows" }, /; s/"name": "double"/"name": "product"/
+    s/{ "n": \([0-9]*\) }/{ "n": \1, "m": 1 }/g' product/problem.json
+sed -i 's/call->size\[0\]/call->size[0] * call->size[1]/' product/host.c product/reference.c
+"$executable" tune ./product --size n=500,m=2 --evals 1 --finish-time 0.02 --quiet >tune.txt 2>&1 || { cat tune.txt; exit 1; }
+"$executable" export ./product --size n=500,m=2 --format c >export.txt 2>&1 || { cat export.txt; exit 1; }
+gcc -O1 -shared -fPIC -fvisibility=hidden product_f32/product_f32.c -o product.so -ldl -lm -pthread || exit 1
+timeout 120 "$venv/bin/python" -B "$here/tvm_ffi.py" ./double.so ./product.so
