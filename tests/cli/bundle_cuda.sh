@@ -19,6 +19,9 @@ grep -A 2 '"finish"' one/bundle.json
 sed -i 's/"sm_clock_mhz": 1755.0/"sm_clock_mhz": 1900.0/; s/"ms": 0.8807[0-9]*/"ms": 0.86/' one/bundle.json
 (cd one && sha256sum bundle.json >bundle.sha256)
 autokernel bundle verify one
+sed -i 's/"throttle": "power_cap"/"throttle": "none"/' one/bundle.json
+(cd one && sha256sum bundle.json >bundle.sha256)
+FAKE_CUDA=cool autokernel bundle verify one
 FAKE_CUDA=wrong autokernel bundle verify matmul_bf16.akb --json | grep -o '"status":"[a-z_]*"'
 echo "-- called"
 flags="-O1 -I$root/runtime -I$TESTS/../fakes/include"

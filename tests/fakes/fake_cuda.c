@@ -27,6 +27,7 @@
  *   lost_if:FILE (an illegal address, once the file exists, which is then removed)
  *   full_if:FILE (no memory is left while the file exists)
  *   no_binary (the code is for another architecture)
+ *   cool (nothing holds the clock down; else it is the power limit) no_energy
  *   inexact (some of cuBLASLt's algorithms round partial sums, its first and its fastest five among
  *   them) all_inexact
  *
@@ -1733,6 +1734,7 @@ int nvml_temperature(void *device, int sensor, unsigned *celsius)
 int nvml_throttle(void *device, unsigned long long *bits)
 {
     (void)device;
-    *bits = 4; /* power */
+    const char *all = getenv("FAKE_CUDA");
+    *bits = all != NULL && strstr(all, "cool") != NULL ? 0 : 4; /* power */
     return 0;
 }
