@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is missing, after printing it. Usage: setup.sh build|check|full
 # build: what `make tune` needs; check: also what `make check` needs; full: also what the other builds
-# of CI and its tests in a browser need. Does nothing when all is there.
+# of CI and its tests in a browser and of OpenCL need. Does nothing when all is there.
 set -eu
 packages="gcc libc6-dev make cmake clang libjansson-dev libsqlite3-dev zlib1g-dev libxxhash-dev libcurl4-openssl-dev libopenblas0-pthread libdnnl2"
 [ "${1:-build}" = check ] && packages="$packages libcmocka-dev binutils g++ python3 pkg-config"
-[ "${1:-build}" = full ] && packages="$packages libcmocka-dev binutils g++ python3 pkg-config clang-tidy libclang-rt-dev libblis4-pthread chromium chromium-driver libmicrohttpd12"
+[ "${1:-build}" = full ] && packages="$packages libcmocka-dev binutils g++ python3 pkg-config clang-tidy libclang-rt-dev libblis4-pthread chromium chromium-driver libmicrohttpd12 ocl-icd-libopencl1"
 
 # oneDNN has another name where a later version is packaged (Debian 13, Ubuntu 24.04).
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }

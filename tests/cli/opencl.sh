@@ -1,13 +1,13 @@
 # Runs the whole loop on an OpenCL device; PoCL makes one of the processor. Sizes are tiny: the test checks
-# results and failures, not speed.
+# results and failures, not speed. It takes 10 s of processor time, which PoCL needs to compile: each program, and
+# each again for every size of work-groups.
 device=$(autokernel doctor --json | grep -o '"device":"opencl:[0-9]*"' | head -n 1 | cut -d '"' -f 4)
-[ -n "$device" ] || { echo "there is no OpenCL platform: apt-get install pocl-opencl-icd ocl-icd-libopencl1"; exit 77; }
+[ -n "$device${AK_TEST_OPENCL:-}" ] || { echo "there is no OpenCL platform: apt-get install pocl-opencl-icd ocl-icd-libopencl1"; exit 77; }
 autokernel list softmax --device opencl:0 | grep -E 'on opencl:0|^THREADS '
 local='TILE_M=32,TILE_N=32,TILE_K=8,WPT_M=4,WPT_N=4,VEC=4,LOCAL=1,PAD=1'
-autokernel check matmul --device opencl:0 --size 64 --config "default;$local"
-autokernel check matmul --device opencl:0 --size 64 --set layout=tt,alpha=2,beta=3,pad_c=3 --config "$local" | grep -E '^ok '
+autokernel check matmul --device opencl:0 --size 64 --set layout=tt,alpha=2,beta=3,pad_c=3 --config "$local"
 autokernel check matmul_act --device opencl:0 --size 64 --set activation=gelu_erf,residual=add --config default | grep -E '^ok '
-autokernel tune softmax --device opencl:0 --size 64 --evals 3 --fix ROWS=1:2,THREADS=1:16 --libraries none --quiet --json >run.json && echo tuned
+autokernel tune softmax --device opencl:0 --size 64 --evals 2 --fix ROWS=1:2,THREADS=1:16 --libraries none --quiet --json >run.json && echo tuned
 autokernel history softmax | grep -c ' ok '
 autokernel best softmax --device opencl:0 --json | grep -o '"device":"opencl:0"'
 # What the compiler refuses; a kernel that writes behind its output, that asks for too much, or that crashes.

@@ -184,12 +184,76 @@ int ak_opencl_compile_main(int argc, char **argv)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
+/* Adds a folder, unless it is there or there are too many. */
+static void add_readable(ak_compile_folders *out, const char *folder)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        if (strcmp(out->readable[i], folder) == 0) {
+            return;
+        }
+    }
+    if (out->count < AK_COMPILE_FOLDERS_MAX) {
+        (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "%s", folder);
+    }
+}
+
+/* Adds the place where a library is installed: what is above its "lib", because PoCL also reads
+   share/pocl there, or its folder. One that is named without a folder belongs to the system. */
+static void add_home(ak_compile_folders *out, const char *library)
+{
+    char home[AK_PATH_MAX];
+    if (strchr(library, '/') == NULL || realpath(library, home) == NULL) {
+        return;
+    }
+    *strrchr(home, '/') = 0;
+    for (char *slash = home + strlen(home); slash > home; slash--) {
+        if (strcmp(slash, "/lib") == 0 || strncmp(slash, "/lib/", 5) == 0) {
+            *slash = 0;
+            break;
+        }
+    }
+    if (home[0] != 0) {
+        add_readable(out, home);
+    }
+}
+
+/* Adds what the loader reads to find an ICD whose file is `path`: one line, the library's name. */
+static void add_icd(ak_compile_folders *out, const char *path)
+{
+    char *text = NULL;
+    if (ak_fs_has_suffix(path, ".icd") &&
+        ak_fs_read(&text, NULL, path, AK_PATH_MAX, NULL) == AK_OK) {
+        text[strcspn(text, "\r\n")] = 0;
+        add_home(out, text);
+    }
+    ak_free(text);
+}
+
 ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                             ak_error *err)
 {
-    char cache[AK_PATH_MAX + 32];
+    char cache[AK_PATH_MAX + 32], path[AK_PATH_MAX];
+    char **names = NULL;
+    size_t icds = 0;
+    const char *own = ak_env("OCL_ICD_VENDORS"), *library = ak_env("AUTOKERNEL_LIBOPENCL");
     (void)compilers, (void)count, (void)err;
-    (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "/etc/OpenCL");
+    add_readable(out, "/etc/OpenCL");
+    if (own != NULL) {
+        add_readable(out, own);
+        add_icd(out, own); /* it may name one file */
+    }
+    if (library != NULL) {
+        add_home(out, library);
+    }
+    const char *vendors = own != NULL ? own : "/etc/OpenCL/vendors";
+    if (ak_fs_list(&names, &icds, vendors, NULL) == AK_OK) {
+        for (size_t i = 0; i < icds; i++) {
+            if (ak_fs_join(path, vendors, names[i], NULL) == AK_OK) {
+                add_icd(out, path);
+            }
+        }
+        ak_fs_list_free(names, icds);
+    }
     ak_opencl_pocl_cache(cache, sizeof cache);
     const char *folder = strchr(cache, '=');
     (void)snprintf(out->writable, AK_PATH_MAX, "%s", folder == NULL ? "" : folder + 1);
