@@ -30,6 +30,7 @@ typedef struct device {
 static const device devices[] = {{"cuda:H200", 132, 232448, "--gpu-architecture=sm_90a"},
                                  {"cuda:A100", 108, 166912, "--gpu-architecture=sm_80"}};
 
+#define EXAMPLES AK_TEST_DATA "/../../examples/kernels/"
 static const struct {
     const char *kernel, *implementation, *dtype, *size, *choices;
     bool compile;
@@ -120,6 +121,8 @@ static const struct {
      "layout=tn,bias=add,activation=gelu_erf,residual=add,beta=1", true},
     {"matmul_act", "cuda_sm90", "f16", "M=128,N=12344,K=2048",
      "activation=silu,residual=add,pad_b=8", false},
+    {EXAMPLES "reduction", "cuda", "f32", "rows=100,cols=5000", NULL, true},
+    {EXAMPLES "transpose", "cuda", "f32", "height=1000,width=300", NULL, true},
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
@@ -210,13 +213,15 @@ static int64_t value_of(const ak_space *space, const ak_config *config, const ch
 }
 
 /* What the code of softmax/cuda_rows.cu uses at least: SCRATCH_BYTES, STAY_BYTES, vectors of
-   aligned rows that wait (REST), rows of STAGES. 0 for other kernels. */
+   aligned rows that wait (REST), rows of STAGES. 0 for other kernels, among them the examples,
+   whose shared memory is static. */
 static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
 {
     const ak_space *space = ak_task_space(task);
     const char *kernel = task->problem->name;
     if (strncmp(kernel, "matmul", strlen("matmul")) == 0 ||
-        strncmp(kernel, "attention", strlen("attention")) == 0) {
+        strncmp(kernel, "attention", strlen("attention")) == 0 ||
+        strcmp(kernel, "reduction") == 0 || strcmp(kernel, "transpose") == 0) {
         return 0;
     }
     const int64_t threads = value_of(space, config, "THREADS_PER_ROW", 0);

@@ -1,5 +1,4 @@
-// reduction.cu: sums of the rows of a matrix, a block a row, with a program around it that runs it once.
-//   nvcc -O3 -DTHREADS=256 reduction.cu && ./a.out
+// reduction.cu: sums of the rows of a matrix, a block a row.
 #ifndef THREADS
 #define THREADS 256
 #endif
@@ -34,23 +33,3 @@ extern "C" __global__ void reduction(const float *x, float *sums, int cols)
         sums[blockIdx.x] = parts[0];
     }
 }
-
-#ifndef __CUDACC_RTC__ // NVRTC, with which autokernel compiles, takes device code only
-#include <cstdio>
-#include <cuda_runtime.h>
-#include <vector>
-
-int main()
-{
-    const int rows = 1024, cols = 4096;
-    std::vector<float> x((size_t)rows * cols, 0.5f), sums(rows);
-    float *on_device, *results;
-    cudaMalloc(&on_device, x.size() * sizeof(float));
-    cudaMalloc(&results, rows * sizeof(float));
-    cudaMemcpy(on_device, x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice);
-    reduction<<<rows, THREADS>>>(on_device, results, cols);
-    cudaMemcpy(sums.data(), results, rows * sizeof(float), cudaMemcpyDeviceToHost);
-    std::printf("%g\n", sums[0]);
-    return 0;
-}
-#endif
