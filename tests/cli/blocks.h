@@ -1,5 +1,5 @@
-// blocks.h: runs a CUDA kernel with threads of the processor, a block at a time, for the examples in
-// CUDA. Shared memory is static. Who includes it includes the kernel's file then, and calls run().
+// blocks.h: runs a CUDA kernel with threads of the processor, a block at a time, for the examples.
+// Shared memory is static. Who includes it includes the kernel's file then, and calls run().
 #include <condition_variable>
 #include <cstddef>
 #include <cstdio>
