@@ -160,6 +160,20 @@ typedef struct ak_reference_spec {
     const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
 } ak_reference_spec;
 
+/* What the user compares with besides the libraries ("baselines" in problem.json). It runs on the
+   host. Exactly one of source, library and python is not NULL. */
+#define AK_OWN_MAX 8
+typedef struct ak_own_baseline {
+    const char *name;
+    const char *source;    /* name of a C file of the kernel's folder */
+    const char *library;   /* a shared library, by path or as the system finds it */
+    const char *python;    /* name of a Python file of the kernel's folder */
+    const char *text;      /* the content of the C or Python file */
+    const char *function;  /* NULL: a C file that defines ak_kernel */
+    const json_t *launch;  /* {"Arguments": [...]}; NULL without a function, and for Python */
+    const json_t *options; /* texts for the C compiler; NULL: the usual ones */
+} ak_own_baseline;
+
 /* A file of the kernel as it was read; the name is relative to the kernel's folder. */
 typedef struct ak_kernel_file {
     const char *name, *text;
@@ -185,6 +199,8 @@ struct ak_problem {
     const char *lacks;  /* why a T1 file is a space without a problem; NULL: not tried */
     const char *data;   /* for each data file a line with its name and hash; "" if there is none */
     const char *device_reference; /* text of reference.cu; NULL if there is none */
+    ak_own_baseline own[AK_OWN_MAX];
+    size_t own_count;
     ak_tolerance_spec tolerances[8];
     size_t tolerance_count;
     int64_t (*edge_cases)[AK_SIZES_MAX];

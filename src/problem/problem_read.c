@@ -9,8 +9,9 @@
 #define EDGE_CASE_MAX 256
 
 static const char *const problem_keys[] = {
-    "schema", "name",      "description", "sizes",     "dtypes",  "choices", "arguments", "flops",
-    "bytes",  "reference", "tolerance",   "tune_size", "awkward", "notes",   "sets",      NULL};
+    "schema",    "name",  "description", "sizes",     "dtypes",    "choices",
+    "arguments", "flops", "bytes",       "reference", "tolerance", "tune_size",
+    "awkward",   "notes", "sets",        "baselines", NULL};
 static const char *const size_keys[] = {"name", "default", "description", NULL};
 static const char *const tolerance_keys[] = {"relative", "rms", NULL};
 /* names that expressions may use besides those of the problem */
@@ -355,6 +356,7 @@ ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, con
     AK_TRY(read_work(&problem->bytes, "bytes", r));
     AK_TRY(read_tolerances(r));
     AK_TRY(ak_problem_read_reference(files, r));
+    AK_TRY(ak_problem_read_baselines(r));
 out:
     ak_scope_free(sizes);
     ak_free(r);

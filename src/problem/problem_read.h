@@ -42,6 +42,8 @@ ak_status ak_problem_read_choices(ak_problem_reader *r);
 ak_status ak_problem_read_arguments(ak_problem_reader *r);
 /* Reads "reference", after all other members (reference_read.c). */
 ak_status ak_problem_read_reference(const ak_kernel_files *files, ak_problem_reader *r);
+/* Reads "baselines" (baselines_read.c). */
+ak_status ak_problem_read_baselines(ak_problem_reader *r);
 /* Finds a data file of the kernel and gives its path; its hash becomes part of problem->data. */
 ak_status ak_problem_read_data(const char **out, const char *name, ak_problem_reader *r);
 

@@ -61,4 +61,37 @@ echo 'def reference(' >mine/reference.py
 expect "reference.py:1: SyntaxError" ""
 echo 'raise SystemExit(3)' >mine/reference.py
 expect "reference.py:1: SystemExit: 3" ""
+
+# Functions of Python as baselines: beside the candidates, and right or not.
+cat >mine/base.py <<'P'
+import helper
+import numpy as np
+def in_place(X, Y, Z):
+    np.multiply(X, 2, out=Z)
+    Z += Y
+def returns(X, Y): return helper.twice(X) + Y
+def named(X, Y, n, dtype): return {"Z": 2 * X[:n] + Y if dtype == "f32" else None}
+def wrong(X): return X
+def raises(X): return X / []
+def short(X): return X[:-1]
+def odd(X, W): return X
+def dies(X):
+    import os
+    os._exit(3)
+P
+# baseline TEXT FUNCTION: the comparison says TEXT
+baseline() {
+    sed -i "s#\"reference\": .*#\"reference\": \"reference.c\", \"baselines\": [{\"name\": \"base\", \"python\": \"base.py:$2\"}],#" mine/problem.json
+    "$executable" compare ./mine --size n=64 --time 0.2s >log 2>&1
+    grep -qE -- "$1" log || { echo "base.py:$2: expected: $1"; cat log; bad=1; }
+}
+for name in in_place returns named; do
+    baseline "^base own Python function, NumPy 2.2.6 +[0-9.]+ " $name
+done
+baseline "^base .* failed .*Z\[0\]" wrong
+baseline "^base .* failed +base.py:9: " raises
+baseline "^base .* failed +base.py: Z has the shape \(63,\); it should be \(64,\)" short
+baseline "^autokernel: .*the parameter W of odd is neither" odd
+baseline "^base .* failed +the Python baseline ended: exit code 3" dies
+baseline "^autokernel: .*base.py defines no function nothing" nothing
 exit $bad

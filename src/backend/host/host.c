@@ -78,6 +78,7 @@ struct ak_device {
     pid_t dying[DYING_MAX]; /* children that were killed but not reaped; 0: free */
     ak_ceilings ceilings;
     ak_host_energy energy;
+    ak_fs_owned own; /* where the problem's own baselines lie; not open before the first */
 };
 
 struct ak_runnable {
@@ -583,6 +584,9 @@ static void host_close(ak_device *device)
         if (device->block_fd >= 0) {
             (void)close(device->block_fd);
         }
+        if (device->own.path[0] != 0) {
+            ak_fs_owned_close(&device->own);
+        }
         ak_free(device);
     }
 }
@@ -670,9 +674,25 @@ static void set_text(char *out, size_t bytes, const char *text)
     (void)snprintf(out, bytes, "%s", text == NULL ? "" : text);
 }
 
+/* Prepares a baseline that the problem brings, and tells the runner of it. */
+static ak_status point_at_own(ak_runner_page *page, ak_device *device, const ak_own_baseline *own,
+                              ak_error *err)
+{
+    char artifact[AK_PATH_MAX], library[AK_PATH_MAX];
+    AK_DO(ak_host_own_library(library, device->task->problem, own, err));
+    AK_DO(device->own.path[0] == 0 ? ak_fs_owned_open(&device->own, err) : AK_OK);
+    AK_DO(ak_host_own_prepare(artifact, device->task, own, device->own.path, err));
+    set_text(page->artifact, sizeof page->artifact, artifact);
+    set_text(page->library, sizeof page->library, library);
+    set_text(page->symbol, sizeof page->symbol, own->function);
+    page->own = own->python != NULL ? AK_OWN_PYTHON : AK_OWN_CODE;
+    return AK_OK;
+}
+
 static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *load,
                            ak_outcome *outcome, ak_error *err)
 {
+    const ak_own_baseline *own = ak_host_own_find(device->task->problem, load->baseline);
     ak_runnable *runner = NULL;
     AK_DO(runner_take(&runner, device, err));
     ak_runner_page *page = runner->page;
@@ -685,6 +705,11 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     page->dtype = (int32_t)device->task->dtype;
     page->threads_max = device->threads;
     page->library_threads = device->task->threads;
+    ak_status status = own == NULL ? AK_OK : point_at_own(page, device, own, err);
+    if (status != AK_OK) {
+        runner_free(runner);
+        return status;
+    }
     runner->is_candidate = load->artifact != NULL;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
     bool sent = command(outcome, runner, AK_RUNNER_LOAD);
@@ -715,6 +740,9 @@ static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_
     page->span = (end < block_bytes ? end : block_bytes) - page->first;
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         page->offset[i] = launch->offset[i] - page->first;
+        for (size_t d = 0; d < AK_RANK_MAX; d++) {
+            page->extent[i][d] = launch->shape->extent[i][d];
+        }
     }
 }
 
@@ -842,10 +870,38 @@ static ak_status visit_baseline(visited *v, const char *variant, ak_error *err)
     return AK_OK;
 }
 
+/* Visits a baseline that the problem brings. One that cannot be used is an error, because the user
+   asks for it by name. */
+static ak_status visit_own(ak_device *device, const ak_own_baseline *own, ak_baseline_visitor visit,
+                           void *context, ak_error *err)
+{
+    ak_runnable *runner = NULL;
+    ak_outcome outcome;
+    const char *variant;
+    if (ak_baseline_find(&variant, own->name) != NULL) {
+        return ak_fail(err, AK_INVALID, "%s: the baseline %s has the name of a library",
+                       device->task->problem->where, own->name);
+    }
+    AK_DO(host_load(&runner, device, &(ak_load){.baseline = own->name}, &outcome, err));
+    ak_status status = AK_OK;
+    if (outcome.status == AK_TRIAL_OK) {
+        visit(context, own->name, own->name, runner->version, true, "");
+    } else {
+        status = ak_fail(err, AK_INVALID,
+                         "%s: the baseline %s: %s; --libraries none goes on without baselines",
+                         device->task->problem->where, own->name, outcome.reason);
+    }
+    host_unload(runner);
+    return status;
+}
+
 static ak_status host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                                 void *context, ak_error *err)
 {
     ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < task->problem->own_count; i++) {
+        status = visit_own(device, &task->problem->own[i], visit, context, err);
+    }
     for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
         const ak_baseline_ops *ops = ak_baseline_table[i];
         if (!ak_baseline_applies(ops, task->problem->name, task->dtype)) {

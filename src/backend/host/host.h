@@ -41,6 +41,18 @@ ak_status ak_host_compiler(const char **out, ak_error *err);
    compiler once, and again when its file has changed. Any thread. */
 void ak_host_compiler_version(char *out, size_t bytes, const char *compiler);
 
+/* host_own.c: the baselines that a problem brings ("baselines" of problem.json). own.c runs them.
+ */
+/* Finds the problem's baseline of this name; NULL if there is none. */
+const ak_own_baseline *ak_host_own_find(const ak_problem *problem, const char *name);
+/* Gives what to load: a path with a folder is relative to the kernel's; "" without a library. */
+ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
+                              const ak_own_baseline *own, ak_error *err);
+/* Writes into `folder` what a runner needs, and gives its path: a shared object whose ak_kernel is
+   the baseline or calls it, or a JSON file that says what own_worker.py runs. */
+ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
+                              const ak_own_baseline *own, const char *folder, ak_error *err);
+
 /* host_requires.c */
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "problem/problem.h"
 
+struct ak_runner_page;
 typedef struct ak_baseline ak_baseline; /* a loaded library; each file defines its own */
 
 typedef struct ak_baseline_setup {
@@ -18,6 +19,9 @@ typedef struct ak_baseline_setup {
     const char *choices; /* "bias=add,activation=relu" */
     ak_dtype dtype;
     int library_threads; /* 0: the library decides */
+    /* for own baselines (own.c) */
+    const struct ak_runner_page *page;
+    int block_fd;
 } ak_baseline_setup;
 
 typedef struct ak_baseline_ops {
@@ -42,6 +46,9 @@ typedef struct ak_baseline_ops {
 
 /* The table: baselines.def, in its order; NULL-terminated. */
 extern const ak_baseline_ops *const ak_baseline_table[];
+
+/* Those that a problem brings (own.c): machine code, and Python. They are not in the table. */
+extern const ak_baseline_ops ak_baseline_own, ak_baseline_own_python;
 
 /* Finds "openblas:Haswell" by what precedes the colon; NULL if there is no such baseline. *variant
    is what follows the colon, or "". */

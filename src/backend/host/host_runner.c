@@ -257,14 +257,17 @@ static void load_baseline(runner *r)
     static const char *const all[] = {"/", NULL};
     static const char *const devices[] = {"/dev/null", "/dev/shm", NULL};
     (void)ak_sandbox_files(all, devices);
-    const char *variant;
+    const char *variant = "";
     ak_error err = AK_ERROR_INIT;
-    r->ops = ak_baseline_find(&variant, page->baseline);
+    r->ops = page->own == AK_OWN_CODE     ? &ak_baseline_own
+             : page->own == AK_OWN_PYTHON ? &ak_baseline_own_python
+                                          : ak_baseline_find(&variant, page->baseline);
     if (r->ops == NULL) {
         answer(page, AK_TRIAL_LAUNCH_ERROR, "there is no such baseline");
         return;
     }
-    if (!ak_baseline_applies(r->ops, page->problem, (ak_dtype)page->dtype)) {
+    if (page->own == AK_OWN_NOT &&
+        !ak_baseline_applies(r->ops, page->problem, (ak_dtype)page->dtype)) {
         (void)snprintf(err.text, sizeof err.text, "%s is not used for %s in %s", r->ops->title,
                        page->problem, ak_dtype_text((ak_dtype)page->dtype));
         answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
@@ -274,7 +277,9 @@ static void load_baseline(runner *r)
                                .problem = page->problem,
                                .dtype = (ak_dtype)page->dtype,
                                .choices = page->choices,
-                               .library_threads = page->library_threads};
+                               .library_threads = page->library_threads,
+                               .page = page,
+                               .block_fd = r->block_fd};
     char version[sizeof page->version] = "";
     /* Our own threads, for passes and copies, sleep at once, because the library's threads run on
        the same cores. */
@@ -283,7 +288,8 @@ static void load_baseline(runner *r)
         answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
         return;
     }
-    (void)snprintf(page->title, sizeof page->title, "%s", r->ops->title);
+    (void)snprintf(page->title, sizeof page->title, "%s",
+                   page->own == AK_OWN_NOT ? r->ops->title : page->baseline);
     memcpy(page->version, version, sizeof version);
     answer(page, AK_TRIAL_OK, "");
 }
@@ -291,7 +297,7 @@ static void load_baseline(runner *r)
 static void load(runner *r)
 {
     r->page->title[0] = r->page->version[0] = 0;
-    if (r->page->artifact[0] != 0) {
+    if (r->page->baseline[0] == 0) {
         load_candidate(r);
     } else {
         load_baseline(r);

@@ -22,6 +22,9 @@
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
 enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
 
+/* Whether a baseline is the problem's own (host_own.c). */
+typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_own;
+
 #define AK_RUNNER_TEXT_MAX      512
 #define AK_RUNNER_REASON_MAX    240
 #define AK_RUNNER_WORKSPACE_MAX (UINT64_C(1) << 36)
@@ -29,9 +32,11 @@ enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
 
 typedef struct ak_runner_page {
     /* for LOAD */
-    char artifact[AK_PATH_MAX]; /* "" for a baseline */
-    char symbol[32];            /* "ak_kernel" */
-    char baseline[64];          /* "openblas:Haswell" */
+    char artifact[AK_PATH_MAX]; /* "" for a library of baselines.def */
+    char symbol[64];            /* "ak_kernel"; of an own baseline, the library's function */
+    char baseline[64];          /* "openblas:Haswell"; "" for a candidate */
+    char library[AK_PATH_MAX];  /* of an own baseline; "" if it has none */
+    int32_t own;                /* an ak_runner_own */
     char problem[64];
     char choices[AK_RUNNER_TEXT_MAX]; /* "bias=add,activation=relu" */
     int32_t dtype;                    /* ak_dtype of the task */
@@ -50,6 +55,7 @@ typedef struct ak_runner_page {
     int32_t choice[AK_CHOICES_MAX];
     double number[AK_CHOICES_MAX];
     int64_t pitch[AK_ARGUMENTS_MAX];
+    uint64_t extent[AK_ARGUMENTS_MAX][AK_RANK_MAX];
     uint64_t workspace_bytes;
     int32_t threads;
     uint32_t iterations; /* number of timed iterations */

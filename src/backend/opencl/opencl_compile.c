@@ -116,16 +116,20 @@ static void say(const char *text)
     (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
 }
 
-/* Writes the program's binary; returns false if the ICD gives none. */
-static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
+/* Writes the program's binary; returns false if the ICD gives none, or none that it takes back. */
+static bool keep_binary(const ak_opencl_target *target, void *program, const char *path)
 {
+    const ak_opencl *cl = target->cl;
     size_t bytes = 0;
-    unsigned char *binary = NULL;
+    char *binary = NULL, *log = NULL;
+    void *again = NULL;
     bool good =
         cl->program_info(program, AK_CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) == 0 &&
         bytes > 0 && bytes <= AK_OPENCL_BINARY_MAX && (binary = ak_alloc(bytes, 1)) != NULL &&
         cl->program_info(program, AK_CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == 0 &&
+        build_binary(&again, &log, target, binary, bytes) == 0 &&
         ak_fs_write(path, binary, bytes, NULL) == AK_OK;
+    ak_free(log);
     ak_free(binary);
     return good;
 }
@@ -170,7 +174,7 @@ int ak_opencl_compile_main(int argc, char **argv)
             say("error: clBuildProgram: ");
             say(text);
         }
-        kept = code == 0 && keep_binary(cl, program, argv[ARTIFACT]);
+        kept = code == 0 && keep_binary(&target, program, argv[ARTIFACT]);
     }
     if (code == 0 && !kept && !keep_source(source, argv[OPTIONS], argv[ARTIFACT])) {
         say("error: the program could not be written");

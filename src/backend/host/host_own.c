@@ -1,0 +1,159 @@
+/* host_own.c: prepares the baselines that a problem brings: compiles a C file, or what calls a
+   library's function, and says what a Python function gets. own.c runs them, in a runner. */
+#include "backend/host/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+
+#define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)
+#define COMPILE_MEMORY_MAX ((size_t)4 << 30)
+#define OPTIONS_MAX        40
+
+const ak_own_baseline *ak_host_own_find(const ak_problem *problem, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < problem->own_count; i++) {
+        if (strcmp(problem->own[i].name, name) == 0) {
+            return &problem->own[i];
+        }
+    }
+    return NULL;
+}
+
+/* Gives the absolute path of the kernel's folder; "" if there is none. */
+static void folder_of(char out[AK_PATH_MAX], const ak_problem *problem)
+{
+    char folder[AK_PATH_MAX];
+    const char *slash = strrchr(problem->where, '/');
+    int length = slash == NULL ? 0 : (int)(slash - problem->where);
+    (void)snprintf(folder, sizeof folder, "%.*s", length, problem->where);
+    if (realpath(folder[0] == 0 ? "." : folder, out) == NULL) {
+        out[0] = 0;
+    }
+}
+
+ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
+                              const ak_own_baseline *own, ak_error *err)
+{
+    const char *library = own->library == NULL ? "" : own->library;
+    char folder[AK_PATH_MAX];
+    if (library[0] == '/' || strchr(library, '/') == NULL) {
+        (void)snprintf(out, AK_PATH_MAX, "%s", library);
+        return AK_OK;
+    }
+    folder_of(folder, problem);
+    return ak_fs_join(out, folder, library, err);
+}
+
+/* Prints the source, and the ak_kernel that calls it. A library's function is only declared: the
+   runner loads the library first. */
+static ak_status print_source(ak_buf *out, const ak_problem *problem, const ak_own_baseline *own,
+                              ak_error *err)
+{
+    AK_DO(ak_host_source(out, own->source == NULL ? "" : own->text,
+                         own->source == NULL ? "Launch" : own->source, err));
+    ak_buf_putc(out, '\n');
+    return own->launch == NULL
+               ? AK_OK
+               : ak_host_adapt(out, own->library != NULL ? AK_LANGUAGE_FORTRAN : NULL, own->launch,
+                               own->function, problem, "\"arguments\"", err);
+}
+
+static ak_status compile(const char *artifact, const char *source, const ak_task *task,
+                         const ak_own_baseline *own, const char *folder, ak_error *err)
+{
+    const char *options[OPTIONS_MAX] = {"-std=gnu17", "-O3", "-march=native"};
+    size_t count = own->options == NULL ? 3 : 1;
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    ak_compile_result result = {0};
+    for (size_t i = 0; i < json_array_size(own->options) && count < OPTIONS_MAX; i++) {
+        const char *option = json_string_value(json_array_get(own->options, i));
+        if (!ak_host_rules.allows_option(option)) {
+            return ak_fail(err, AK_INVALID,
+                           "the option \"%.60s\" is not allowed; it may choose how code is "
+                           "generated (docs/formats.md, CompilerOptions)",
+                           option);
+        }
+        options[count++] = option;
+    }
+    ak_status status = AK_OK;
+    AK_TRY(print_source(&text, task->problem, own, err));
+    AK_TRY(ak_buf_status(&text, err));
+    AK_TRY(ak_fs_write(source, text.data, text.length, err));
+    ak_compile_job job = {.source_path = source,
+                          .argv = options,
+                          .argc = count,
+                          .folder = folder,
+                          .artifact = artifact,
+                          .keeps_state = true,
+                          .timeout_ns = COMPILE_TIMEOUT_NS,
+                          .memory_max = COMPILE_MEMORY_MAX};
+    AK_TRY(ak_host_compile(&result, &job, err));
+    if (result.status != AK_TRIAL_OK) {
+        AK_TRY(ak_fail(err, AK_INVALID, "it does not compile: %s", result.reason));
+    }
+out:
+    ak_compile_result_clear(&result);
+    ak_buf_free(&text);
+    return status;
+}
+
+/* Writes the message that opens own_worker.py. */
+static ak_status describe(const char *path, const ak_task *task, const ak_own_baseline *own,
+                          ak_error *err)
+{
+    static const char *const accesses[] = {"in", "out", "inout"}; /* as in ak_access */
+    const ak_problem *problem = task->problem;
+    json_t *arguments = json_array(), *sizes = json_array(), *choices = json_object();
+    char folder[AK_PATH_MAX];
+    folder_of(folder, problem);
+    json_t *message =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "file", own->python, "source",
+                  own->text, "function", own->function, "dtype", ak_dtype_text(task->dtype),
+                  "folder", folder, "arguments", arguments, "sizes", sizes, "choices", choices);
+    bool good = message != NULL;
+    for (size_t i = 0; good && i < problem->argument_count; i++) {
+        good = json_array_append_new(
+                   arguments, json_pack("{s:s, s:s, s:s, s:i}", "name", problem->arguments[i].name,
+                                        "dtype", ak_dtype_text(ak_task_argument_dtype(task, i)),
+                                        "access", accesses[problem->arguments[i].access], "rank",
+                                        (int)problem->arguments[i].rank)) == 0;
+    }
+    for (size_t i = 0; good && i < problem->size_count; i++) {
+        good = json_array_append_new(sizes, json_string(problem->sizes[i].name)) == 0;
+    }
+    for (size_t i = 0; good && i < problem->choice_count; i++) {
+        const ak_choice_spec *choice = &problem->choices[i];
+        good = ak_json_set(choices, choice->name,
+                           choice->kind == AK_CHOICE_TEXT
+                               ? json_string(choice->values[task->choice[i]])
+                               : json_real(task->number[i]));
+    }
+    char *text = NULL;
+    ak_status status = good ? ak_json_text(&text, message, err) : ak_fail_memory(err);
+    status = status == AK_OK ? ak_fs_write(path, text, strlen(text), err) : status;
+    ak_free(text);
+    json_decref(message);
+    return status;
+}
+
+ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
+                              const ak_own_baseline *own, const char *folder, ak_error *err)
+{
+    char name[96], source[AK_PATH_MAX];
+    (void)snprintf(name, sizeof name, "own-%s.%s", own->name, own->python != NULL ? "json" : "so");
+    AK_DO(ak_fs_join(out, folder, name, err));
+    if (ak_fs_is_file(out)) {
+        return AK_OK;
+    }
+    (void)snprintf(name, sizeof name, "own-%s.c", own->name);
+    AK_DO(ak_fs_join(source, folder, name, err));
+    ak_status status = own->python != NULL ? describe(out, task, own, err)
+                                           : compile(out, source, task, own, folder, err);
+    return status == AK_OK
+               ? AK_OK
+               : ak_fail_within(err, "%s: the baseline %s", task->problem->where, own->name);
+}

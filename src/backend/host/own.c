@@ -1,0 +1,161 @@
+/*
+ * own.c: runs the baselines that a problem brings, in a runner. host_own.c prepares them.
+ *
+ * Machine code is called as a candidate is. A Python function runs in a process of its own
+ * (own_worker.py), which maps the arguments and is told by one byte to run; so its time includes
+ * some 20 us of that.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/host/host_baseline.h"
+#include "backend/host/host_runner.h"
+#include "backend/script.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define SCRIPT  "src/backend/host/own_worker.py"
+#define OPEN_NS (60 * AK_SECOND_NS)
+#define RUN_NS  (60 * AK_SECOND_NS)
+
+struct ak_baseline {
+    void (*kernel)(const ak_host_call *call);
+    ak_script script;
+    int block_fd;
+    const ak_runner_page *page;
+};
+
+/* ---- machine code ---------------------------------------------------------------------------- */
+
+static ak_status fail_loading(const char *what, ak_error *err)
+{
+    const char *why = dlerror();
+    return ak_fail(err, AK_INVALID, "%.80s cannot be loaded: %.200s", what,
+                   why == NULL ? "no reason is known" : why);
+}
+
+/* Loads the library so that the artifact finds the function there. */
+static ak_status load_library(const ak_runner_page *page, ak_error *err)
+{
+    void *library = dlopen(page->library, RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL) {
+        return fail_loading(page->library, err);
+    }
+    return dlsym(library, page->symbol) != NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%.160s has no function %s", page->library, page->symbol);
+}
+
+static ak_status own_open(ak_baseline **out, char *version, size_t bytes,
+                          const ak_baseline_setup *setup, ak_error *err)
+{
+    const ak_runner_page *page = setup->page;
+    AK_DO(page->library[0] != 0 ? load_library(page, err) : AK_OK);
+    void *artifact = dlopen(page->artifact, RTLD_NOW | RTLD_LOCAL);
+    if (artifact == NULL) {
+        return fail_loading(page->baseline, err);
+    }
+    void *kernel = dlsym(artifact, "ak_kernel");
+    if (kernel == NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "it defines no ak_kernel: name a \"function\" and its \"arguments\"");
+    }
+    *out = ak_alloc(1, sizeof **out);
+    if (*out == NULL) {
+        return ak_fail_memory(err);
+    }
+    memcpy(&(*out)->kernel, &kernel, sizeof kernel);
+    (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "own library" : "own C file");
+    return AK_OK;
+}
+
+static void own_run(ak_baseline *b, const ak_host_call *call)
+{
+    b->kernel(call);
+}
+
+const ak_baseline_ops ak_baseline_own = {.name = "own", .open = own_open, .run = own_run};
+
+/* ---- Python ---------------------------------------------------------------------------------- */
+
+static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
+                             const ak_baseline_setup *setup, ak_error *err)
+{
+    ak_script_home home;
+    json_t *message = NULL, *reply = NULL;
+    ak_baseline *b = ak_alloc(1, sizeof *b);
+    if (b == NULL) {
+        return ak_fail_memory(err);
+    }
+    b->page = setup->page;
+    b->block_fd = setup->block_fd;
+    const ak_proc_spec spec = {.keep_files = true};
+    ak_status status = ak_script_find(&home, "a Python baseline", err);
+    if (status == AK_OK) {
+        status =
+            ak_script_start(&b->script, home.path[0], SCRIPT, "the Python baseline", &spec, err);
+        ak_script_home_clear(&home);
+    }
+    status = status == AK_OK ? ak_json_read(&message, setup->page->artifact, err) : status;
+    status = status == AK_OK ? ak_script_ask(&reply, &b->script, message, OPEN_NS, err) : status;
+    if (status == AK_OK) {
+        (void)snprintf(version, bytes, "own Python function, NumPy %.16s",
+                       ak_json_text_at(reply, "numpy"));
+        *out = b;
+    } else {
+        ak_free(b);
+    }
+    json_decref(reply);
+    return status;
+}
+
+static json_t *numbers(const uint64_t *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_array_append_new(list, json_integer((json_int_t)values[i]));
+    }
+    return list;
+}
+
+/* Tells where the arguments are, and runs the function once, so that its exceptions have a text. */
+static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_error *err)
+{
+    const ak_runner_page *page = b->page;
+    uint64_t pitch[AK_ARGUMENTS_MAX], size[AK_SIZES_MAX];
+    json_t *reply = NULL, *extents = json_array();
+    for (size_t i = 0; i < page->argument_count; i++) {
+        pitch[i] = (uint64_t)call->pitch[i];
+        (void)json_array_append_new(extents, numbers(page->extent[i], AK_RANK_MAX));
+    }
+    for (size_t i = 0; i < AK_SIZES_MAX; i++) {
+        size[i] = (uint64_t)call->size[i];
+    }
+    json_t *message = json_pack("{s:i, s:I, s:I, s:o, s:o, s:o, s:o}", "fd", b->block_fd, "first",
+                                (json_int_t)page->first, "span", (json_int_t)page->span, "offsets",
+                                numbers(page->offset, page->argument_count), "pitches",
+                                numbers(pitch, page->argument_count), "sizes",
+                                numbers(size, AK_SIZES_MAX), "extents", extents);
+    ak_status status = ak_script_ask(&reply, &b->script, message, RUN_NS, err);
+    json_decref(reply);
+    return status;
+}
+
+/* One line each way; a function that fails now leaves its outputs unwritten, which is a wrong
+   result. */
+static void python_run(ak_baseline *b, const ak_host_call *call)
+{
+    char reply = 0;
+    (void)call;
+    if (write(b->script.proc.to, "\n", 1) != 1) {
+        return;
+    }
+    while (read(b->script.proc.from, &reply, 1) < 0 && (errno == EINTR || errno == EAGAIN)) {
+    }
+}
+
+const ak_baseline_ops ak_baseline_own_python = {
+    .name = "own", .open = python_open, .prepare = python_prepare, .run = python_run};

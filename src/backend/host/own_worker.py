@@ -1,0 +1,126 @@
+"""own_worker.py: runs a Python function as a baseline; own.c starts and tells it.
+
+On descriptor 3 come lines. A JSON object gets a reply on descriptor 4: {"ok": true, ...} or {"ok": false, "error":
+one line}. The first has the function's source and what its parameters may be (host_own.c). The later ones say where
+the arguments lie in the shared memory `fd`: offsets, pitches and extents, and the sizes; the function is called once
+then, unless an argument is read and written. An empty line runs the function, and is answered by an empty line.
+
+The function gets views of the arguments, in their own dtype. It writes into the outputs, or returns them: one array,
+several in the order of the arguments, or a dictionary of them."""
+import sys
+
+sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
+
+import inspect
+import json
+import linecache
+import mmap
+import os
+import traceback
+
+requests, replies = os.fdopen(3, "rb", 0), os.fdopen(4, "wb", 0)
+nowhere = os.open(os.devnull, os.O_RDWR)
+for descriptor in (0, 1, 2):
+    os.dup2(nowhere, descriptor)
+
+
+class Wrong(Exception):
+    pass
+
+
+task = None
+function = None
+parameters = []
+values = {}
+memory = {}
+TYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "i32": "int32"}
+
+
+def open_function(request):
+    global task, function, parameters, np
+    task = request
+    try:
+        import numpy as np
+    except ImportError as error:
+        raise Wrong("a Python baseline needs NumPy, and %s has none that can be imported (%s): set AUTOKERNEL_PYTHON "
+                    "to a Python that has it" % (sys.executable, error))
+    file = task["file"]
+    sys.path.insert(0, task["folder"])
+    for argument in task["arguments"]:
+        if argument["dtype"] not in TYPES:
+            raise Wrong("NumPy has no %s" % argument["dtype"])
+    scope = {"__name__": "baseline", "__file__": os.path.join(task["folder"], file)}
+    linecache.cache[file] = (len(task["source"]), None, task["source"].splitlines(True), file)
+    exec(compile(task["source"], file, "exec"), scope)
+    function = scope.get(task["function"])
+    if not callable(function):
+        raise Wrong("%s defines no function %s" % (file, task["function"]))
+    names = [a["name"] for a in task["arguments"]] + task["sizes"] + list(task["choices"]) + ["dtype"]
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in names:
+            parameters.append(name)
+        elif parameter.default is parameter.empty:
+            raise Wrong("%s: the parameter %s of %s is neither an argument nor a size nor an option of the problem; "
+                        "there are: %s" % (file, name, task["function"], ", ".join(names)))
+    return {"numpy": np.__version__}
+
+
+def place(request):
+    """Makes views of the arguments."""
+    key = (request["first"], request["span"])
+    if key not in memory:
+        memory.clear()
+        memory[key] = mmap.mmap(request["fd"], request["span"], offset=request["first"])
+    values.clear()
+    values.update(task["choices"], dtype=task["dtype"], **dict(zip(task["sizes"], request["sizes"])))
+    for a, offset, pitch, extents in zip(task["arguments"], request["offsets"], request["pitches"],
+                                         request["extents"]):
+        dtype = np.dtype(TYPES[a["dtype"]])
+        shape = extents[:a["rank"]]
+        strides = [dtype.itemsize] * len(shape)
+        for d in range(len(shape) - 2, -1, -1):
+            strides[d] = strides[d + 1] * (pitch if d == len(shape) - 2 else shape[d + 1])
+        values[a["name"]] = np.ndarray(shape, dtype, memory[key], offset, strides)
+    if all(a["access"] != "inout" for a in task["arguments"]):
+        run()
+    return {}
+
+
+def run():
+    result = function(**{name: values[name] for name in parameters})
+    outputs = [a["name"] for a in task["arguments"] if a["access"] != "in"]
+    if result is None:
+        return
+    if not isinstance(result, dict):
+        result = dict(zip(outputs, result if isinstance(result, (tuple, list)) else [result]))
+    for name in outputs:
+        if name not in result:
+            raise Wrong("%s: the result has no %s" % (task["file"], name))
+        if np.shape(result[name]) != values[name].shape:
+            raise Wrong("%s: %s has the shape %s; it should be %s" % (task["file"], name, np.shape(result[name]),
+                                                                      values[name].shape))
+        values[name][...] = result[name]
+
+
+def said(error):
+    """One line for an exception, with the line of the user's file where it happened."""
+    if isinstance(error, Wrong):
+        return str(error)
+    line = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == task["file"]]
+    where = "%s:%d" % (task["file"], getattr(error, "lineno", None) or (line[-1] if line else 1))
+    return " ".join(("%s: %s: %s" % (where, type(error).__name__, error)).split())
+
+
+for request in requests:
+    if request == b"\n":
+        try:
+            run()
+        except Exception:
+            pass  # the outputs are not written then, and the result is wrong
+        replies.write(b"\n")
+        continue
+    try:
+        reply = dict((open_function if task is None else place)(json.loads(request)), ok=True)
+    except Exception as error:
+        reply = {"ok": False, "error": said(error)}
+    replies.write(json.dumps(reply).encode() + b"\n")

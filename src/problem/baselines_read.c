@@ -1,0 +1,116 @@
+/* baselines_read.c: reads "baselines" of problem.json, what the user compares with besides the
+   libraries. The host backend runs them (host_own.c). */
+#include "problem/problem_read.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define OPTIONS_MAX 32
+
+static const char *const keys[] = {"name",      "source",  "library",  "python",
+                                   "arguments", "options", "function", NULL};
+
+/* Reads the file behind "source" or "python" into the baseline. */
+static ak_status read_text(ak_own_baseline *out, const char *name, ak_problem_reader *r)
+{
+    AK_DO(ak_kernel_read(&out->text, r->problem, r->files, name, r->err));
+    out->text += ak_utf8_mark(out->text);
+    return AK_OK;
+}
+
+/* Splits "base.py:function", whose function is "baseline" if none is named. */
+static ak_status read_python(ak_own_baseline *out, ak_problem_reader *r)
+{
+    char file[AK_PATH_MAX];
+    const char *colon = strrchr(out->python, ':');
+    int length = (int)(colon == NULL ? strlen(out->python) : (size_t)(colon - out->python));
+    (void)snprintf(file, sizeof file, "%.*s", length, out->python);
+    if (!ak_fs_has_suffix(file, ".py") || out->function != NULL) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"python\" must be \"FILE.py:FUNCTION\"", r->where);
+    }
+    out->function = colon == NULL ? "baseline" : colon + 1;
+    AK_DO(ak_problem_text(&out->python, r->problem, file, r->err));
+    return read_text(out, file, r);
+}
+
+/* Checks that `list` holds texts only. */
+static ak_status check_options(const json_t *list, ak_problem_reader *r)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (!json_is_string(json_array_get(list, i)) || i >= OPTIONS_MAX) {
+            return ak_fail(r->err, AK_INVALID, "%s: \"options\" must be at most %d texts", r->where,
+                           OPTIONS_MAX);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_one(ak_own_baseline *out, const json_t *json, ak_problem_reader *r)
+{
+    json_t *arguments = NULL, *options = NULL, *launch = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_problem_check_object(json, keys, r));
+    AK_TRY(ak_problem_read_name(&out->name, json, false, r));
+    AK_TRY(ak_json_string_or(&out->source, json, "source", NULL, r->where, r->err));
+    AK_TRY(ak_json_string_or(&out->library, json, "library", NULL, r->where, r->err));
+    AK_TRY(ak_json_string_or(&out->python, json, "python", NULL, r->where, r->err));
+    AK_TRY(ak_json_string_or(&out->function, json, "function", NULL, r->where, r->err));
+    AK_TRY(ak_json_array_or_null(&arguments, json, "arguments", r->where, r->err));
+    AK_TRY(ak_json_array_or_null(&options, json, "options", r->where, r->err));
+    if ((out->source != NULL) + (out->library != NULL) + (out->python != NULL) != 1) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s must have one of \"source\", \"library\" and \"python\"", r->where);
+    }
+    for (size_t i = 0; i < r->problem->own_count; i++) {
+        if (strcmp(r->problem->own[i].name, out->name) == 0) {
+            return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is there twice", r->where,
+                           out->name);
+        }
+    }
+    if ((out->source == NULL && options != NULL) || (out->python != NULL && arguments != NULL)) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is not for this kind of baseline", r->where,
+                       out->python != NULL && arguments != NULL ? "arguments" : "options");
+    }
+    if (out->python != NULL) {
+        return read_python(out, r);
+    }
+    if ((out->function == NULL) != (arguments == NULL) ||
+        (out->library != NULL && out->function == NULL)) {
+        return ak_fail(
+            r->err, AK_INVALID,
+            "%s: \"function\" and \"arguments\" say what is called, and with what%s", r->where,
+            out->library != NULL ? ""
+                                 : "; without both, the source must define ak_kernel (ak_host.h)");
+    }
+    AK_TRY(check_options(options, r));
+    out->options = options;
+    if (arguments != NULL) {
+        launch = json_pack("{s:O}", "Arguments", arguments);
+        AK_TRY(launch == NULL ? ak_fail_memory(r->err) : AK_OK);
+        AK_TRY(ak_problem_keep(r->problem, launch, r->err));
+        out->launch = launch;
+    }
+    if (out->source != NULL) {
+        AK_TRY(read_text(out, out->source, r));
+    }
+out:
+    return status;
+}
+
+ak_status ak_problem_read_baselines(ak_problem_reader *r)
+{
+    json_t *list = NULL;
+    AK_DO(ak_json_array_or_null(&list, r->json, "baselines", r->path, r->err));
+    if (json_array_size(list) > AK_OWN_MAX) {
+        return ak_fail(r->err, AK_LIMIT,
+                       "%s: \"baselines\" has %zu entries; at most %d are possible", r->path,
+                       json_array_size(list), AK_OWN_MAX);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        ak_problem_at(r, "baseline", i + 1);
+        AK_DO(read_one(&r->problem->own[i], json_array_get(list, i), r));
+        r->problem->own_count++;
+    }
+    return AK_OK;
+}

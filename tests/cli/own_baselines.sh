@@ -1,0 +1,81 @@
+# Baselines that problem.json names: a C file, a shared library's function, a Python function; and what is refused.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+autokernel new kernel mine >/dev/null
+cat >mine/naive.c <<'C'
+void scale(const float *x, const float *y, float *z, long n)
+{
+    for (long i = 0; i < n; i++) {
+        z[i] = 2 * x[i] + y[i];
+    }
+}
+C
+cat >library.c <<'C'
+#include <stdlib.h>
+/* It keeps state, and takes a float by value. */
+void library_scale(long n, float a, const float *x, const float *y, float *z)
+{
+    static float *kept;
+    kept = kept == NULL ? malloc(sizeof *kept) : kept;
+    *kept = a;
+    for (long i = 0; i < n; i++) {
+        z[i] = *kept * x[i] + y[i];
+    }
+}
+C
+gcc -O2 -shared -fPIC library.c -o mine/libmine.so
+baselines() { # their JSON: replaces those that are there
+    rm -rf m && cp -r mine m
+    sed -i "s/\"mine\"/\"m\"/; s#\"reference\": *\"reference.c\"#&, \"baselines\": [$1]#" m/problem.json
+}
+# The names, without versions and times; and whether they are right.
+table() { autokernel compare ./m --size 1000 --time 0.2s --libraries "${1:-default}" 2>&1 | sed -n -E 's/ +[0-9.]+ +[0-9.]+ \.\. .*/ measured/; s/(failed|measured) +/\1 /; s/ +-  -.*failed/ failed/; /^autokernel|measured$|failed/p'; }
+all='{"Buffer": "X"}, {"Buffer": "Y"}, {"Buffer": "Z"}'
+naive='{"name": "naive", "source": "naive.c", "function": "scale", "arguments": ['$all', {"Int64": "n"}]}'
+library='{"name": "library", "library": "./libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '$all']}'
+baselines "$naive, $library"
+table
+table library
+table none
+autokernel tune ./m --size 1000 --evals 1 --quiet --json | grep -o '"name":"[a-z]*","version":"own[^"]*"' | sort -u
+echo "-- its own flags, and an ak_kernel"
+cat >own.c <<'C'
+#ifndef FACTOR
+#define FACTOR 3
+#endif
+void ak_kernel(const ak_host_call *call)
+{
+    const float *x = call->arg[0], *y = call->arg[1];
+    float *z = call->arg[2];
+    for (long i = 0; i < call->size[0]; i++) {
+        z[i] = FACTOR * x[i] + y[i];
+    }
+}
+C
+baselines '{"name": "right", "source": "own.c", "options": ["-O1", "-DFACTOR=2"]}, {"name": "wrong", "source": "own.c"}'
+cp own.c m
+table | sed 's/: got.*/.../'
+echo "-- refused"
+refused() { baselines "$1" && table; }
+refused '{"name": "naive"}'
+refused '{"name": "naive", "source": "naive.c", "library": "libmine.so"}'
+refused '{"name": "naive", "sauce": "naive.c"}'
+refused '{"name": "naive", "source": "gone.c"}'
+refused '{"name": "naive", "source": "naive.c", "function": "scale"}'
+refused "${naive/\"scale\"/\"gone\"}" | sed 's#/[^ ]*/own#own#'
+refused "${naive/\"X\"/\"Q\"}"
+refused "${naive/arguments/options\": [\"-fplugin=x\"], \"arguments}"
+refused "${naive/arguments/options\": [5], \"arguments}"
+refused "${naive/\"naive\"/\"openblas\"}"
+refused "$naive, $naive"
+refused "${library/library_scale/gone}" | sed 's#/[^ ]*/m#m#'
+refused "${library/.\/libmine/libgone}"
+refused "${library/\"arguments/\"options\": [], \"arguments}"
+refused '{"name": "x", "python": "base.c"}'
+refused '{"name": "x", "python": "base.py", "arguments": []}'
+refused "$naive, ${naive/\"naive\"/\"b\"}, ${naive/\"naive\"/\"c\"}, ${naive/\"naive\"/\"d\"}, ${naive/\"naive\"/\"e\"}, ${naive/\"naive\"/\"f\"}, ${naive/\"naive\"/\"g\"}, ${naive/\"naive\"/\"h\"}, ${naive/\"naive\"/\"i\"}"
+echo "-- Python, without NumPy at least a reason"
+python3 -m venv --without-pip bare 2>/dev/null
+echo 'def scale(X, Y): return 2 * X + Y' >mine/base.py
+AUTOKERNEL_PYTHON=$PWD/bare/bin/python refused '{"name": "x", "python": "base.py:scale"}' | sed 's#needs NumPy.*#needs NumPy ...#'
+AUTOKERNEL_PYTHON=/nowhere/python refused '{"name": "x", "python": "base.py:scale"}'
