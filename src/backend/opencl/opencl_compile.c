@@ -32,8 +32,8 @@
 #endif
 static const char head[] = "//autokernel-opencl ";
 enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1 };
-/* Arguments of autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE OPTIONS */
-enum { SOURCE = 3, ARTIFACT = 4, DEVICE = 5, OPTIONS = 6, ARGUMENTS = 7 };
+/* Arguments of autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE FACTS OPTIONS */
+enum { SOURCE = 3, ARTIFACT = 4, DEVICE = 5, FACTS = 6, OPTIONS = 7, ARGUMENTS = 8 };
 
 /* ---- building, in either process --------------------------------------------------------------
  */
@@ -116,20 +116,16 @@ static void say(const char *text)
     (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
 }
 
-/* Writes the program's binary; returns false if the ICD gives none, or none that it takes back. */
-static bool keep_binary(const ak_opencl_target *target, void *program, const char *path)
+/* Writes the program's binary; returns false if the ICD gives none. */
+static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
 {
-    const ak_opencl *cl = target->cl;
     size_t bytes = 0;
-    char *binary = NULL, *log = NULL;
-    void *again = NULL;
+    unsigned char *binary = NULL;
     bool good =
         cl->program_info(program, AK_CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) == 0 &&
         bytes > 0 && bytes <= AK_OPENCL_BINARY_MAX && (binary = ak_alloc(bytes, 1)) != NULL &&
         cl->program_info(program, AK_CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == 0 &&
-        build_binary(&again, &log, target, binary, bytes) == 0 &&
         ak_fs_write(path, binary, bytes, NULL) == AK_OK;
-    ak_free(log);
     ak_free(binary);
     return good;
 }
@@ -143,6 +139,25 @@ static bool keep_source(const char *source, const char *options, const char *pat
                 ak_fs_write(path, text.data, text.length, NULL) == AK_OK;
     ak_buf_free(&text);
     return good;
+}
+
+/* Finds the device among those that the child reaches. Their numbers do not tell: where a graphics
+   processor is out of reach, the first may be another one, for which to compile would be wrong. */
+static bool find_device(ak_opencl_place *out, const ak_opencl *cl, const char *device,
+                        const char *facts)
+{
+    ak_opencl_place places[AK_OPENCL_DEVICES_MAX];
+    bool found = false;
+    for (size_t i = 0, count = ak_opencl_devices(places, cl); i < count; i++) {
+        char name[32], known[AK_OPENCL_FACTS_BYTES];
+        (void)snprintf(name, sizeof name, AK_OPENCL_PREFIX "%zu", i);
+        ak_opencl_known_facts(known, cl, places[i].device);
+        if (strcmp(known, facts) == 0 && (!found || strcmp(name, device) == 0)) {
+            *out = places[i];
+            found = true;
+        }
+    }
+    return found;
 }
 
 int ak_opencl_compile_main(int argc, char **argv)
@@ -162,7 +177,7 @@ int ak_opencl_compile_main(int argc, char **argv)
     }
     bool kept = false;
     bool here = ak_opencl_open(&cl, NULL) == AK_OK &&
-                ak_opencl_find(&place, cl, argv[DEVICE], NULL) == AK_OK &&
+                find_device(&place, cl, argv[DEVICE], argv[FACTS]) &&
                 (context = ak_opencl_context(cl, &place, &code)) != NULL;
     if (here) {
         const ak_opencl_target target = {cl, context, place.device};
@@ -174,7 +189,7 @@ int ak_opencl_compile_main(int argc, char **argv)
             say("error: clBuildProgram: ");
             say(text);
         }
-        kept = code == 0 && keep_binary(&target, program, argv[ARTIFACT]);
+        kept = code == 0 && keep_binary(cl, program, argv[ARTIFACT]);
     }
     if (code == 0 && !kept && !keep_source(source, argv[OPTIONS], argv[ARTIFACT])) {
         say("error: the program could not be written");
@@ -264,14 +279,20 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
     return AK_OK;
 }
 
-/* Joins the options, which hold no blanks (opencl_rules.c), and takes the device out. */
-static ak_status join(ak_buf *out, const char **device, const ak_compile_job *job, ak_error *err)
+/* Joins the options, which hold no blanks (opencl_rules.c), and takes out those that say for which
+   device. */
+static ak_status join(ak_buf *out, const char **device, const char **facts,
+                      const ak_compile_job *job, ak_error *err)
 {
     const size_t prefix = sizeof AK_OPENCL_DEVICE_OPTION - 1;
+    const size_t facts_prefix = sizeof AK_OPENCL_FACTS_OPTION - 1;
     *device = AK_OPENCL_PREFIX "0";
+    *facts = "";
     for (size_t i = 0; i < job->argc; i++) {
         if (strncmp(job->argv[i], AK_OPENCL_DEVICE_OPTION, prefix) == 0) {
             *device = job->argv[i] + prefix;
+        } else if (strncmp(job->argv[i], AK_OPENCL_FACTS_OPTION, facts_prefix) == 0) {
+            *facts = job->argv[i] + facts_prefix;
         } else {
             ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", job->argv[i]);
         }
@@ -282,16 +303,17 @@ static ak_status join(ak_buf *out, const char **device, const ak_compile_job *jo
 static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
 {
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
-    const char *device;
+    const char *device, *facts;
     ak_buf options = AK_BUF(OPTIONS_MAX - 1);
     ak_status status = AK_OK;
     AK_TRY(ak_program_find(program, err));
-    AK_TRY(join(&options, &device, job, err));
+    AK_TRY(join(&options, &device, &facts, job, err));
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     ak_opencl_pocl_cache(cache, sizeof cache);
     const char *const variables[] = {"LC_ALL=C", folder, cache[0] == 0 ? NULL : cache, NULL};
-    const char *const argv[] = {program,       "worker", "--opencl-compile", job->source_path,
-                                job->artifact, device,   options.data,       NULL};
+    const char *const argv[] = {
+        program,      "worker", "--opencl-compile", job->source_path, job->artifact, device, facts,
+        options.data, NULL};
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,

@@ -68,6 +68,22 @@ static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place 
     return json_array_append_new(list, object) == 0 && good;
 }
 
+void ak_opencl_known_facts(char out[AK_OPENCL_FACTS_BYTES], const ak_opencl *cl, void *device)
+{
+    uint64_t type = 0, local_bytes = 0;
+    uint32_t units = 0, vector_floats = 0;
+    size_t group = 0;
+    (void)cl->device_info(device, AK_CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    (void)cl->device_info(device, AK_CL_DEVICE_COMPUTE_UNITS, sizeof units, &units, NULL);
+    (void)cl->device_info(device, AK_CL_DEVICE_WORK_GROUP_MAX, sizeof group, &group, NULL);
+    (void)cl->device_info(device, AK_CL_DEVICE_VECTOR_FLOATS, sizeof vector_floats, &vector_floats,
+                          NULL);
+    (void)cl->device_info(device, AK_CL_DEVICE_LOCAL_BYTES, sizeof local_bytes, &local_bytes, NULL);
+    (void)snprintf(out, AK_OPENCL_FACTS_BYTES, "%d:%u:%zu:%u:%llu",
+                   (type & AK_CL_DEVICE_IS_CPU) != 0, units, group, vector_floats,
+                   (unsigned long long)local_bytes);
+}
+
 int ak_opencl_inventory_main(int argc, char **argv)
 {
     const ak_opencl *cl;
