@@ -101,10 +101,9 @@ ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
 ak_status ak_opencl_missing(const char *device, ak_error *err);
 ak_status ak_opencl_facts(ak_scope *out, const char *device, int threads, ak_error *err);
 ak_status ak_opencl_environment(json_t **out, const char *device, ak_error *err);
-/* Prints facts of a device that stay: not the memory of PoCL, which is what is free. The same of
-   a task are "is_cpu:compute_units:work_group_max:vector_floats:local_bytes". */
-#define AK_OPENCL_FACTS_BYTES 96
-void ak_opencl_known_facts(char out[AK_OPENCL_FACTS_BYTES], const ak_opencl *cl, void *device);
+/* Gives a number that tells a device from those of other names, drivers or platforms; the task has
+   it as the fact "identity". */
+int64_t ak_opencl_identity(const ak_opencl *cl, const ak_opencl_place *place);
 /* Adds "opencl": {"opencl:0": "VERSION, driver VERSION", ...}, or {"missing": WHY}. */
 ak_status ak_opencl_describe(json_t *object, ak_error *err);
 /* Runs the child `autokernel worker --opencl-inventory`, which writes one line of JSON. */
@@ -113,16 +112,16 @@ int ak_opencl_inventory_main(int argc, char **argv);
 /* ---- compiling (opencl_compile.c) ------------------------------------------------------------ */
 
 #define AK_OPENCL_BINARY_MAX (64u << 20)
-/* The first two options of a job. They are our own, and say for which device to compile: its name,
-   and facts that tell it from others, as ak_opencl_known_facts prints them. */
-#define AK_OPENCL_DEVICE_OPTION "--device="
-#define AK_OPENCL_FACTS_OPTION  "--facts="
+/* The first two options of a job. They are our own, and say for which device to compile: its name
+   and its identity. */
+#define AK_OPENCL_DEVICE_OPTION   "--device="
+#define AK_OPENCL_IDENTITY_OPTION "--identity="
 
 ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                             ak_error *err);
-/* Runs the child `autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE FACTS OPTIONS`; its log
-   goes to stdout. */
+/* Runs the child `autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE IDENTITY OPTIONS`; its
+   log goes to stdout. */
 int ak_opencl_compile_main(int argc, char **argv);
 /* The device that a program is for. */
 typedef struct ak_opencl_target {

@@ -32,8 +32,8 @@
 #endif
 static const char head[] = "//autokernel-opencl ";
 enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1 };
-/* Arguments of autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE FACTS OPTIONS */
-enum { SOURCE = 3, ARTIFACT = 4, DEVICE = 5, FACTS = 6, OPTIONS = 7, ARGUMENTS = 8 };
+/* Arguments of autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE IDENTITY OPTIONS */
+enum { SOURCE = 3, ARTIFACT = 4, DEVICE = 5, IDENTITY = 6, OPTIONS = 7, ARGUMENTS = 8 };
 
 /* ---- building, in either process --------------------------------------------------------------
  */
@@ -144,15 +144,15 @@ static bool keep_source(const char *source, const char *options, const char *pat
 /* Finds the device among those that the child reaches. Their numbers do not tell: where a graphics
    processor is out of reach, the first may be another one, for which to compile would be wrong. */
 static bool find_device(ak_opencl_place *out, const ak_opencl *cl, const char *device,
-                        const char *facts)
+                        const char *identity)
 {
     ak_opencl_place places[AK_OPENCL_DEVICES_MAX];
     bool found = false;
     for (size_t i = 0, count = ak_opencl_devices(places, cl); i < count; i++) {
-        char name[32], known[AK_OPENCL_FACTS_BYTES];
+        char name[32], known[32];
         (void)snprintf(name, sizeof name, AK_OPENCL_PREFIX "%zu", i);
-        ak_opencl_known_facts(known, cl, places[i].device);
-        if (strcmp(known, facts) == 0 && (!found || strcmp(name, device) == 0)) {
+        (void)snprintf(known, sizeof known, "%lld", (long long)ak_opencl_identity(cl, &places[i]));
+        if (strcmp(known, identity) == 0 && (!found || strcmp(name, device) == 0)) {
             *out = places[i];
             found = true;
         }
@@ -177,7 +177,7 @@ int ak_opencl_compile_main(int argc, char **argv)
     }
     bool kept = false;
     bool here = ak_opencl_open(&cl, NULL) == AK_OK &&
-                find_device(&place, cl, argv[DEVICE], argv[FACTS]) &&
+                find_device(&place, cl, argv[DEVICE], argv[IDENTITY]) &&
                 (context = ak_opencl_context(cl, &place, &code)) != NULL;
     if (here) {
         const ak_opencl_target target = {cl, context, place.device};
@@ -281,18 +281,18 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
 
 /* Joins the options, which hold no blanks (opencl_rules.c), and takes out those that say for which
    device. */
-static ak_status join(ak_buf *out, const char **device, const char **facts,
+static ak_status join(ak_buf *out, const char **device, const char **identity,
                       const ak_compile_job *job, ak_error *err)
 {
     const size_t prefix = sizeof AK_OPENCL_DEVICE_OPTION - 1;
-    const size_t facts_prefix = sizeof AK_OPENCL_FACTS_OPTION - 1;
+    const size_t second = sizeof AK_OPENCL_IDENTITY_OPTION - 1;
     *device = AK_OPENCL_PREFIX "0";
-    *facts = "";
+    *identity = "";
     for (size_t i = 0; i < job->argc; i++) {
         if (strncmp(job->argv[i], AK_OPENCL_DEVICE_OPTION, prefix) == 0) {
             *device = job->argv[i] + prefix;
-        } else if (strncmp(job->argv[i], AK_OPENCL_FACTS_OPTION, facts_prefix) == 0) {
-            *facts = job->argv[i] + facts_prefix;
+        } else if (strncmp(job->argv[i], AK_OPENCL_IDENTITY_OPTION, second) == 0) {
+            *identity = job->argv[i] + second;
         } else {
             ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", job->argv[i]);
         }
@@ -303,17 +303,17 @@ static ak_status join(ak_buf *out, const char **device, const char **facts,
 static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
 {
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
-    const char *device, *facts;
+    const char *device, *identity;
     ak_buf options = AK_BUF(OPTIONS_MAX - 1);
     ak_status status = AK_OK;
     AK_TRY(ak_program_find(program, err));
-    AK_TRY(join(&options, &device, &facts, job, err));
+    AK_TRY(join(&options, &device, &identity, job, err));
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     ak_opencl_pocl_cache(cache, sizeof cache);
     const char *const variables[] = {"LC_ALL=C", folder, cache[0] == 0 ? NULL : cache, NULL};
-    const char *const argv[] = {
-        program,      "worker", "--opencl-compile", job->source_path, job->artifact, device, facts,
-        options.data, NULL};
+    const char *const argv[] = {program,          "worker",      "--opencl-compile",
+                                job->source_path, job->artifact, device,
+                                identity,         options.data,  NULL};
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,

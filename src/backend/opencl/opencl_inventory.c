@@ -11,11 +11,14 @@
 #include "backend/opencl/opencl.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/proc.h"
 #include "base/program.h"
 
 #define NAME_MAX_BYTES 256
-#define WHERE          "OpenCL inventory"
+/* Bits of the hash that are the identity: as many as a double holds exactly. */
+#define IDENTITY_BITS 53
+#define WHERE         "OpenCL inventory"
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -39,6 +42,21 @@ static bool add_text(json_t *object, const char *key, const ak_opencl *cl, void 
     return ak_json_set_text(object, key, known ? text : "unknown");
 }
 
+int64_t ak_opencl_identity(const ak_opencl *cl, const ak_opencl_place *place)
+{
+    char text[4][NAME_MAX_BYTES] = {""};
+    ak_buf all = AK_BUF(4 * NAME_MAX_BYTES + 8);
+    const size_t room = sizeof text[0] - 1;
+    (void)cl->platform_info(place->platform, AK_CL_PLATFORM_NAME, room, text[0], NULL);
+    (void)cl->platform_info(place->platform, AK_CL_PLATFORM_VERSION, room, text[1], NULL);
+    (void)cl->device_info(place->device, AK_CL_DEVICE_NAME, room, text[2], NULL);
+    (void)cl->device_info(place->device, AK_CL_DEVICE_DRIVER, room, text[3], NULL);
+    ak_buf_print(&all, "%s\n%s\n%s\n%s", text[0], text[1], text[2], text[3]);
+    uint64_t hash = ak_hash64(all.data, all.length);
+    ak_buf_free(&all);
+    return (int64_t)(hash >> (64 - IDENTITY_BITS));
+}
+
 static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place *place, size_t i)
 {
     char device[32], platform[NAME_MAX_BYTES] = "", version[NAME_MAX_BYTES] = "";
@@ -56,7 +74,8 @@ static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place 
         ak_json_set_text(object, "version", version) &&
         add_text(object, "name", cl, place->device, AK_CL_DEVICE_NAME) &&
         add_text(object, "driver", cl, place->device, AK_CL_DEVICE_DRIVER) &&
-        ak_json_set(object, "is_cpu", json_integer((type & AK_CL_DEVICE_IS_CPU) != 0 ? 1 : 0));
+        ak_json_set(object, "is_cpu", json_integer((type & AK_CL_DEVICE_IS_CPU) != 0 ? 1 : 0)) &&
+        ak_json_set(object, "identity", json_integer((json_int_t)ak_opencl_identity(cl, place)));
 #define FACT(fact, number, value_type)                                                             \
     {                                                                                              \
         value_type value = 0;                                                                      \
@@ -66,22 +85,6 @@ static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place 
     FACTS(FACT)
 #undef FACT
     return json_array_append_new(list, object) == 0 && good;
-}
-
-void ak_opencl_known_facts(char out[AK_OPENCL_FACTS_BYTES], const ak_opencl *cl, void *device)
-{
-    uint64_t type = 0, local_bytes = 0;
-    uint32_t units = 0, vector_floats = 0;
-    size_t group = 0;
-    (void)cl->device_info(device, AK_CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    (void)cl->device_info(device, AK_CL_DEVICE_COMPUTE_UNITS, sizeof units, &units, NULL);
-    (void)cl->device_info(device, AK_CL_DEVICE_WORK_GROUP_MAX, sizeof group, &group, NULL);
-    (void)cl->device_info(device, AK_CL_DEVICE_VECTOR_FLOATS, sizeof vector_floats, &vector_floats,
-                          NULL);
-    (void)cl->device_info(device, AK_CL_DEVICE_LOCAL_BYTES, sizeof local_bytes, &local_bytes, NULL);
-    (void)snprintf(out, AK_OPENCL_FACTS_BYTES, "%d:%u:%zu:%u:%llu",
-                   (type & AK_CL_DEVICE_IS_CPU) != 0, units, group, vector_floats,
-                   (unsigned long long)local_bytes);
 }
 
 int ak_opencl_inventory_main(int argc, char **argv)

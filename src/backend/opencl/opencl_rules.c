@@ -39,15 +39,11 @@ static ak_status add_device(ak_options *out, const ak_task *task, const ak_confi
                             ak_error *err)
 {
     (void)config;
-    char line[sizeof AK_OPENCL_FACTS_OPTION + AK_OPENCL_FACTS_BYTES];
+    char line[64];
     (void)snprintf(line, sizeof line, AK_OPENCL_DEVICE_OPTION "%.40s", task->device);
     AK_DO(ak_options_add(out, line, err));
-    (void)snprintf(line, sizeof line, AK_OPENCL_FACTS_OPTION "%lld:%lld:%lld:%lld:%lld",
-                   (long long)ak_task_fact(task, "is_cpu"),
-                   (long long)ak_task_fact(task, "compute_units"),
-                   (long long)ak_task_fact(task, "work_group_max"),
-                   (long long)ak_task_fact(task, "vector_floats"),
-                   (long long)ak_task_fact(task, "local_bytes"));
+    (void)snprintf(line, sizeof line, AK_OPENCL_IDENTITY_OPTION "%lld",
+                   (long long)ak_task_fact(task, "identity"));
     return ak_options_add(out, line, err);
 }
 
