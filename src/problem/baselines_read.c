@@ -14,7 +14,9 @@ static const char *const keys[] = {"name",      "source",  "library",  "python",
 /* Reads the file behind "source" or "python" into the baseline. */
 static ak_status read_text(ak_own_baseline *out, const char *name, ak_problem_reader *r)
 {
-    AK_DO(ak_kernel_read(&out->text, r->problem, r->files, name, r->err));
+    if (ak_kernel_read(&out->text, r->problem, r->files, name, r->err) != AK_OK) {
+        return ak_fail_within(r->err, "%s", r->where);
+    }
     out->text += ak_utf8_mark(out->text);
     return AK_OK;
 }

@@ -59,7 +59,9 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     out->kind = python ? "python" : "c";
     out->function = python ? (colon == NULL ? "reference" : colon + 1) : "ak_reference";
     AK_TRY(ak_problem_text(&out->name, problem, file, r->err));
-    AK_TRY(ak_kernel_read(&problem->reference_source, problem, files, file, r->err));
+    if (ak_kernel_read(&problem->reference_source, problem, files, file, r->err) != AK_OK) {
+        return ak_fail_within(r->err, "%s: \"reference\"", r->path);
+    }
     problem->reference_source += ak_utf8_mark(problem->reference_source);
     if (problem->reference_source[0] == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, file);

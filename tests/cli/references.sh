@@ -8,6 +8,11 @@ check
 echo "-- the default configuration"
 refer '"default"'
 check
+echo "-- a file that is not there"
+refer "\"gone.c\""
+check
+refer "\"gone.py\""
+check
 echo "-- another implementation, which is not tuned unless named"
 cp mine/host.json mine/host_plain.json
 cp mine/host.c mine/plain.c
