@@ -142,7 +142,8 @@ static bool keep_source(const char *source, const char *options, const char *pat
 }
 
 /* Finds the device among those that the child reaches. Their numbers do not tell: where a graphics
-   processor is out of reach, the first may be another one, for which to compile would be wrong. */
+   processor is out of reach, the first may be another one, for which to compile would be wrong. A
+   job for no task has no identity. */
 static bool find_device(ak_opencl_place *out, const ak_opencl *cl, const char *device,
                         const char *identity)
 {
@@ -152,7 +153,8 @@ static bool find_device(ak_opencl_place *out, const ak_opencl *cl, const char *d
         char name[32], known[32];
         (void)snprintf(name, sizeof name, AK_OPENCL_PREFIX "%zu", i);
         (void)snprintf(known, sizeof known, "%lld", (long long)ak_opencl_identity(cl, &places[i]));
-        if (strcmp(known, identity) == 0 && (!found || strcmp(name, device) == 0)) {
+        bool numbered = strcmp(name, device) == 0;
+        if (identity[0] == 0 ? numbered : strcmp(known, identity) == 0 && (numbered || !found)) {
             *out = places[i];
             found = true;
         }
