@@ -205,6 +205,30 @@ def call(argv):
     print(f"{median(samples):.7f}")
 
 
+def compare(bench, args):
+    """Measures the ways in turns, and prints the table of one kernel."""
+    begin = time.monotonic()
+    bench.tune()
+    bench.write_inputs()
+    bench.compile()
+    print(f"{bench.name}: ready after {time.monotonic() - begin:.0f} s", file=sys.stderr)
+    times = {way: [] for way in WAYS}
+    while len(times["tuner"]) < args.rounds and time.monotonic() - begin < args.limit:
+        for way in random.sample(WAYS, len(WAYS)):
+            times[way].append(bench.measure(way))
+        if args.details:
+            with open(args.details, "a") as file:
+                print(json.dumps({"kernel": bench.name, "size": bench.size,
+                                  "ms": {way: own[-1] for way, own in times.items()}}), file=file)
+    print(f"{bench.name} {bench.size_text}, {bench.threads} threads, {len(times['tuner'])} rounds, "
+          f"error {bench.error():.2g}; {','.join(f'{k}={v}' for k, v in bench.config.items())}")
+    for way, own in times.items():
+        ratio = [100 * (mine / tuner - 1) for mine, tuner in zip(own, times["tuner"])]
+        low, high = interval(ratio)
+        print(f"  {way:8s}  {median(own):9.5f} ms  {median(ratio):+7.2f} %  ({low:+.2f} .. "
+              f"{high:+.2f})", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--autokernel", default=os.path.join(ROOT, "build/release/autokernel"))
@@ -220,28 +244,13 @@ def main():
     parser.add_argument("--evals", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.5, help="for each way and round (0.5)")
-    parser.add_argument("--details", help="append the times of all rounds to this file, as JSON lines")
+    parser.add_argument("--limit", type=float, default=600,
+                        help="seconds for each kernel, after which no round begins (600)")
+    parser.add_argument("--details", help="append the times of each round to this file, as JSON")
     args = parser.parse_args()
     for name in args.kernels.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(args, name, folder)
-            bench.tune()
-            bench.write_inputs()
-            bench.compile()
-            times = {way: [] for way in WAYS}
-            for _ in range(args.rounds):
-                for way in random.sample(WAYS, len(WAYS)):
-                    times[way].append(bench.measure(way))
-            if args.details:
-                with open(args.details, "a") as file:
-                    print(json.dumps({"kernel": name, "size": bench.size, "times": times}), file=file)
-            print(f"{name} {bench.size_text}, {bench.threads} threads, error {bench.error():.2g}; "
-                  f"{','.join(f'{k}={v}' for k, v in bench.config.items())}")
-            for way in WAYS:
-                ratio = [100 * (own / tuner - 1) for own, tuner in zip(times[way], times["tuner"])]
-                low, high = interval(ratio)
-                print(f"  {way:8s}  {median(times[way]):9.5f} ms  {median(ratio):+7.2f} %  "
-                      f"({low:+.2f} .. {high:+.2f})", flush=True)
+            compare(Bench(args, name, folder), args)
 
 
 if __name__ == "__main__":
