@@ -14,6 +14,7 @@ tar xf matmul_f32.akb -C unpacked
 (cd unpacked && sha256sum -c --quiet bundle.sha256 && echo "the sum is right")
 echo "-- called where there is no autokernel"
 gcc -O1 -I"$root/runtime" "$root/examples/runtime/product.c" "$root/runtime/ak_runtime.c" -ldl -lm -pthread -o product
+for program in product product_gpu; do [ "$(wc -l <"$root/examples/runtime/$program.c")" -lt 40 ] || echo "$program.c has 40 lines or more"; done
 alone() { env -i PATH=/usr/bin:/bin ./product "$@"; echo "exit $?"; }
 alone matmul_f32.akb 48 48 48
 alone unpacked 48 48 48
