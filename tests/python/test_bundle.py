@@ -163,3 +163,17 @@ def test_tuning():
         ak.tune("no such kernel", progress=False)
     del softmax
     gc.collect()
+
+
+def test_an_interrupt_keeps_what_was_found(tmp_path):
+    sent = []
+
+    def interrupt(event):
+        if event["event"] == "trial" and not sent:
+            sent.append(event)
+            os.kill(os.getpid(), signal.SIGINT)  # this process only, as a notebook's kernel may get it
+
+    result = ak.tune("softmax", size="rows=8,cols=64", evals=40, libraries="none",
+                     archive=tmp_path / "archive.db", progress=interrupt)
+    assert result.data["stopped_by"] == "cancelled" and result.best["ms"] > 0
+    assert len(result.trials) < 40
