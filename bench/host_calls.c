@@ -3,9 +3,10 @@
  * does: batches of a millisecond or more, each after a call that is not counted, on two sets of
  * arguments in turns.
  *
- *     host_calls BUNDLE SECONDS PIN OUTPUT SIZE,.. ARGUMENT..
+ *     host_calls BUNDLE SECONDS pinned|free|huge OUTPUT SIZE,.. ARGUMENT..
  *
- * PIN is 1 if each thread stays on a processor of its own, as in the tuner. An ARGUMENT is a file
+ * pinned: each thread stays on a processor of its own, as in the tuner; free: it does not; huge: it
+ * does, and large arrays ask for huge pages, as NumPy's do. An ARGUMENT is a file
  * with the contents, a number of bytes (it is written, and goes to the file OUTPUT in the end), or -
  * (it is not used). Prints the median time of a call in milliseconds.
  */
@@ -18,15 +19,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define SETS     2
 #define MAX      16
 #define BATCH_NS 1000000
 #define SAMPLES  100000
+#define HUGE     ((size_t)2 << 20)
 
 static int64_t size[MAX];
 static void *arg[SETS][MAX], *workspace;
+static int huge;
 static size_t workspace_bytes;
 
 #ifdef RUN
@@ -104,31 +108,41 @@ static void pin(void)
     }
 }
 
-static void *read_file(const char *path, size_t *bytes)
+static void *place(size_t bytes)
+{
+    void *at = aligned_alloc(64, bytes + 64 - bytes % 64);
+    uintptr_t page = ((uintptr_t)at + 4095) / 4096 * 4096;
+    if (huge && bytes >= 2 * HUGE)
+        madvise((void *)page, bytes - 4096, MADV_HUGEPAGE);
+    return at;
+}
+
+static void *read_file(const char *path)
 {
     FILE *f = fopen(path, "rb");
     if (f == NULL)
         return NULL;
     fseek(f, 0, SEEK_END);
-    *bytes = (size_t)ftell(f);
+    size_t bytes = (size_t)ftell(f);
     rewind(f);
-    void *at = aligned_alloc(64, *bytes + 64 - *bytes % 64);
-    size_t got = fread(at, 1, *bytes, f);
+    void *at = place(bytes);
+    size_t got = fread(at, 1, bytes, f);
     fclose(f);
-    return got == *bytes ? at : NULL;
+    return got == bytes ? at : NULL;
 }
 
 int main(int argc, char **argv)
 {
     static double sample[SAMPLES];
     const char *output = NULL;
-    size_t bytes = 0, output_bytes = 0;
+    size_t output_bytes = 0;
     int count = 0, output_at = 0, bad = argc < 7 || argc > 6 + MAX;
     for (char *s = bad ? NULL : strtok(argv[5], ","); s != NULL; s = strtok(NULL, ","))
         size[count++] = atoll(s);
     if (bad || prepare(argv[1]))
-        return fprintf(stderr, "host_calls BUNDLE SECONDS PIN OUTPUT SIZE,.. ARGUMENT..\n"), 2;
+        return fprintf(stderr, "host_calls BUNDLE SECONDS MODE OUTPUT SIZE,.. ARGUMENT..\n"), 2;
     workspace = aligned_alloc(64, workspace_bytes + 64 - workspace_bytes % 64);
+    huge = strcmp(argv[3], "huge") == 0;
     for (int set = 0; set < SETS; set++) {
         for (int i = 0; i + 6 < argc; i++) {
             const char *a = argv[6 + i];
@@ -136,16 +150,16 @@ int main(int argc, char **argv)
                 output = argv[4];
                 output_bytes = (size_t)atoll(a);
                 output_at = i;
-                arg[set][i] = aligned_alloc(64, output_bytes + 64 - output_bytes % 64);
+                arg[set][i] = place(output_bytes);
                 memset(arg[set][i], 0xff, output_bytes);
-            } else if (strcmp(a, "-") != 0 && (arg[set][i] = read_file(a, &bytes)) == NULL) {
+            } else if (strcmp(a, "-") != 0 && (arg[set][i] = read_file(a)) == NULL) {
                 return fprintf(stderr, "%s cannot be read\n", a), 2;
             }
         }
     }
     if (run(arg[0]))
         return fprintf(stderr, "the call failed\n"), 1;
-    if (atoi(argv[3]))
+    if (strcmp(argv[3], "free") != 0)
         pin();
     int64_t end = now_ns() + (int64_t)(atof(argv[2]) * 1e9), calls = 1;
     int samples = 0;

@@ -7,9 +7,10 @@
 Tunes each with a few evaluations, exports a bundle and a C file, and then measures in turns, each in a
 new process: `tuner` (`bundle verify`, which times the code as the finish of a search does), `C` (a
 program with the runtime and the bundle), `C again` (the same program a second time: the difference is
-noise), `amalgam` (the C file), `Python` (`ak.load`, NumPy arrays by `ak.aligned_empty`), and two that
+noise), `amalgam` (the C file), `Python` (`ak.load`, NumPy arrays by `ak.aligned_empty`), and three that
 tell why a program may differ: `C, free` (threads on no processor of their own, as in a program that
-does nothing about it) and `NumPy's` (arrays that NumPy has made, which are copied if misaligned).
+does nothing about it), `C, huge` (arrays of 4 MB and more in huge pages, where NumPy's are) and
+`NumPy's` (arrays that NumPy has made, which are copied if misaligned).
 Prints for each way the median over the rounds, and by how much it was slower than the tuner in the
 same round: the median, and in brackets its 95 % interval. The program runs without autokernel in PATH.
 All results are compared with a reference in double precision, and with each other, bit by bit.
@@ -31,7 +32,7 @@ import numpy as np
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KERNELS = {"matmul": ("matmul", "M={0},N={0},K={0}"), "softmax": ("softmax", "rows={0},cols={0}"),
            "stencil": (os.path.join(ROOT, "examples/kernels/stencil"), "height={0},width={0}")}
-WAYS = ("tuner", "C", "C again", "amalgam", "Python", "C, free", "NumPy's")
+WAYS = ("tuner", "C", "C again", "amalgam", "Python", "C, free", "C, huge", "NumPy's")
 
 
 def run(*argv, env=None):
@@ -84,6 +85,8 @@ class Bench:
         self.bundle = os.path.join(folder, f"{name}_f32.akb")
         #: a program's environment: no autokernel in PATH, and nothing else to help it
         self.bare = {"PATH": "/usr/bin:/bin"}
+        if "NUMPY_MADVISE_HUGEPAGE" in os.environ:
+            self.bare["NUMPY_MADVISE_HUGEPAGE"] = os.environ["NUMPY_MADVISE_HUGEPAGE"]
 
     def tune(self):
         threads = ["--threads", str(self.args.threads)] if self.args.threads else []
@@ -138,7 +141,8 @@ class Bench:
             assert shown["status"] == "ok", shown
             return shown["ms"]
         output = os.path.join(self.folder, f"{self.name}.{WAYS.index(way)}")
-        words = [self.bundle, str(self.args.seconds), "0" if way == "C, free" else "1", output,
+        mode = "free" if way == "C, free" else "huge" if way == "C, huge" else "pinned"
+        words = [self.bundle, str(self.args.seconds), mode, output,
                  ",".join(map(str, self.size)), *self.words]
         if way in ("Python", "NumPy's"):
             env = dict(self.bare, OPENBLAS_NUM_THREADS="1", PYTHONPATH=self.args.package,
@@ -166,7 +170,7 @@ def call(argv):
     """The Python program: `way` and the words of host_calls.c."""
     import autokernel as ak
 
-    way, path, seconds, pin, output, size, *words = argv
+    way, path, seconds, _, output, size, *words = argv
     size = [int(n) for n in size.split(",")]
     bundle = ak.load(path)
     make = np.empty if way == "NumPy's" else ak.aligned_empty
@@ -184,10 +188,9 @@ def call(argv):
                 array[...] = np.fromfile(word, np.float32).reshape(shape)
                 arrays[-1].append(array)
     bundle(*arrays[0], out=outs[0])
-    if pin == "1":
-        for task, cpu in zip(sorted(map(int, os.listdir("/proc/self/task"))),
-                             sorted(os.sched_getaffinity(0))):
-            os.sched_setaffinity(task, {cpu})
+    for task, cpu in zip(sorted(map(int, os.listdir("/proc/self/task"))),
+                         sorted(os.sched_getaffinity(0))):
+        os.sched_setaffinity(task, {cpu})
     samples, calls, end, batch = [], 1, time.perf_counter() + float(seconds), 0
     while time.perf_counter() < end:
         x, y = arrays[batch % 2], outs[batch % 2]
@@ -237,9 +240,9 @@ def main():
     parser.add_argument("--package", default=os.path.join(ROOT, "python"),
                         help="where the Python package is (default: of this tree)")
     parser.add_argument("--kernels", default="matmul,softmax,stencil")
-    parser.add_argument("--matmul", type=int, default=1024, help="rows and columns (1024)")
-    parser.add_argument("--softmax", type=int, default=4096)
-    parser.add_argument("--stencil", type=int, default=2048)
+    parser.add_argument("--matmul", type=int, default=192, help="rows and columns (192)")
+    parser.add_argument("--softmax", type=int, default=384)
+    parser.add_argument("--stencil", type=int, default=384)
     parser.add_argument("--threads", type=int, default=0, help="of the tuner (all)")
     parser.add_argument("--evals", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=12)
