@@ -199,6 +199,7 @@ def call(argv):
         for _ in range(calls):
             bundle(*x, out=y)
         ns = time.perf_counter_ns() - begin
+        time.sleep(ns / 1e9)
         if ns < 1000000 and batch < 40:
             calls *= 2
         else:
@@ -240,9 +241,9 @@ def main():
     parser.add_argument("--package", default=os.path.join(ROOT, "python"),
                         help="where the Python package is (default: of this tree)")
     parser.add_argument("--kernels", default="matmul,softmax,stencil")
-    parser.add_argument("--matmul", type=int, default=192, help="rows and columns (192)")
-    parser.add_argument("--softmax", type=int, default=384)
-    parser.add_argument("--stencil", type=int, default=384)
+    parser.add_argument("--matmul", type=int, default=256, help="rows and columns (256)")
+    parser.add_argument("--softmax", type=int, default=1024)
+    parser.add_argument("--stencil", type=int, default=1024)
     parser.add_argument("--threads", type=int, default=0, help="of the tuner (all)")
     parser.add_argument("--evals", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=12)
