@@ -1,58 +1,176 @@
 /* amalgam_test.c: the part of the test of `export --format c` that follows the reference: it makes
-   inputs and the structure that the reference is called with. It is included in that test and is
-   not compiled by itself. */
+   inputs, and compares what the function has written with what the reference has. It is included in
+   that test and is not compiled by itself. */
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t seed = 1;
-static __attribute__((unused)) double uniform(void) /* 0..1; SplitMix64 */
+typedef enum test_dtype {
+    TEST_F16,
+    TEST_BF16,
+    TEST_F32,
+    TEST_F64,
+    TEST_I32,
+    TEST_E4M3,
+    TEST_E5M2
+} test_dtype;
+
+/* An array of the function: `count` elements in rows of `row`, which are `pitch` elements apart. */
+typedef struct test_array {
+    test_dtype dtype;
+    int is_read, is_written;
+    char kind; /* how it is filled: the first letter of the fill in problem.json, 'k' for cuts */
+    double a, b;
+    long count, row, pitch, bytes;
+} test_array;
+
+/* For each dtype the bits of the fraction, and the bias of the exponent. */
+static const struct {
+    int bits, fraction, bias;
+} test_small[] = {{16, 10, 15}, {16, 7, 127}, {0, 0, 0}, {0, 0, 0},
+                  {0, 0, 0},    {8, 3, 7},    {8, 2, 15}};
+
+static __attribute__((unused)) double test_widen(unsigned bits, test_dtype dtype)
 {
-    uint64_t x = seed += UINT64_C(0x9e3779b97f4a7c15);
+    int fraction = test_small[dtype].fraction, top = test_small[dtype].bits - 1;
+    int exponent = (int)((bits & ((1u << top) - 1)) >> fraction);
+    double x = (double)(bits & ((1u << fraction) - 1));
+    int special =
+        dtype == TEST_E4M3 ? (bits & 0x7f) == 0x7f : exponent == (1 << (top - fraction)) - 1;
+    x = exponent == 0 ? x : x + (double)(1u << fraction);
+    x = ldexp(x, (exponent == 0 ? 1 : exponent) - test_small[dtype].bias - fraction);
+    x = special ? (double)NAN : x; /* infinity is as wrong */
+    return (bits >> top & 1) != 0 ? -x : x;
+}
+
+static __attribute__((unused)) unsigned test_narrow(double x, test_dtype dtype)
+{
+    int fraction = test_small[dtype].fraction, bias = test_small[dtype].bias, exponent;
+    (void)frexp(x, &exponent); /* |x| is below 2^exponent */
+    exponent = x == 0 || exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    unsigned units = (unsigned)rint(ldexp(fabs(x), fraction - exponent)) - (1u << fraction);
+    unsigned bits = ((unsigned)(exponent + bias) << fraction) + units;
+    return bits | (x < 0 ? 1u << (test_small[dtype].bits - 1) : 0);
+}
+
+static __attribute__((unused)) double test_get(const void *at, test_dtype dtype, long i)
+{
+    return dtype == TEST_F32              ? (double)((const float *)at)[i]
+           : dtype == TEST_F64            ? ((const double *)at)[i]
+           : dtype == TEST_I32            ? ((const int32_t *)at)[i]
+           : test_small[dtype].bits == 16 ? test_widen(((const uint16_t *)at)[i], dtype)
+                                          : test_widen(((const uint8_t *)at)[i], dtype);
+}
+
+static __attribute__((unused)) void test_put(void *at, test_dtype dtype, long i, double x)
+{
+    if (dtype == TEST_F32)
+        ((float *)at)[i] = (float)x;
+    else if (dtype == TEST_F64)
+        ((double *)at)[i] = x;
+    else if (dtype == TEST_I32)
+        ((int32_t *)at)[i] = (int32_t)rint(x);
+    else if (test_small[dtype].bits == 16)
+        ((uint16_t *)at)[i] = (uint16_t)test_narrow(x, dtype);
+    else
+        ((uint8_t *)at)[i] = (uint8_t)test_narrow(x, dtype);
+}
+
+static uint64_t test_seed = 1;
+static __attribute__((unused)) double test_uniform(void) /* 0..1; SplitMix64 */
+{
+    uint64_t x = test_seed += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
-static __attribute__((unused)) double fill(char kind, double a, double b, long i, long n)
+
+/* Element i of an array, as docs/formats.md describes the fills of problem.json. */
+static __attribute__((unused)) double test_fill(const test_array *array, long i)
 {
-    double sum = 0;
-    if (kind == 'c')
+    double a = array->a, wide = array->b - a, n = (double)array->count, at = (double)i, sum = 0;
+    switch (array->kind) {
+    case 'c': /* constant */
         return a;
-    if (kind == 's')
-        return n < 2 ? b : a + (b - a) * (double)i / (double)(n - 1);
-    if (kind == 'u')
-        return a + (b - a) * uniform();
-    for (int k = 0; k < 12; k++)
-        sum += uniform();
-    return a + b * (sum - 6);
+    case 's': /* spread: at equal distances */
+        return n < 2 ? array->b : a + wide * at / (n - 1);
+    case 'k': /* cuts: ascending, the last is b */
+        return a + wide * (at + 1) * (at + 1) / (n * n);
+    case 'o': /* offsets: from a to b, at distances that grow evenly from 0 */
+        return at + 1 < n ? a + wide * at * (at - 1) / ((n - 1) * (n > 2 ? n - 2 : 1)) : array->b;
+    case 'u': /* uniform; whole numbers have both ends */
+        return array->dtype == TEST_I32 ? floor(a + (wide + 1) * test_uniform())
+                                        : a + wide * test_uniform();
+    default: /* normal, nearly */
+        for (int k = 0; k < 12; k++)
+            sum += test_uniform();
+        return a + array->b * (sum - 6);
+    }
 }
+
+/* Makes the arrays of the function and those of the reference, which are double and whose rows
+   adjoin. What is only written holds NaN. */
+static __attribute__((unused)) void test_make(void **arg, double **right, int64_t *rows,
+                                              const test_array *arrays, int count)
+{
+    for (int k = 0; k < count; k++) {
+        const test_array *array = &arrays[k];
+        arg[k] = aligned_alloc(64, (size_t)(array->bytes + 127) / 64 * 64);
+        right[k] = (double *)calloc((size_t)array->count, sizeof(double));
+        rows[k] = array->row;
+        memset(arg[k], 0xff, (size_t)array->bytes);
+        for (long i = 0; array->is_read && i < array->count; i++) {
+            long at = i / array->row * array->pitch + i % array->row;
+            test_put(arg[k], array->dtype, at, test_fill(array, i));
+            right[k][i] = test_get(arg[k], array->dtype, at);
+        }
+    }
+}
+
+/* Returns how many elements differ from the reference by more than the tolerance. */
+static __attribute__((unused)) long test_compare(void *const *arg, double *const *right,
+                                                 const test_array *arrays, int count,
+                                                 double relative, double rms)
+{
+    long wrong = 0;
+    for (int k = 0; k < count; k++) {
+        const test_array *array = &arrays[k];
+        double square = 0;
+        for (long i = 0; i < array->count; i++)
+            square += right[k][i] * right[k][i];
+        square = sqrt(square / (double)array->count);
+        for (long i = 0; array->is_written && i < array->count; i++) {
+            double got =
+                test_get(arg[k], array->dtype, i / array->row * array->pitch + i % array->row);
+            wrong += !(fabs(got - right[k][i]) <= relative * fabs(right[k][i]) + rms * square);
+        }
+    }
+    return wrong;
+}
+
 static __attribute__((unused)) void
-alone(void *pool, int n, void (*task)(void *context, int thread, int n), void *context)
+test_alone(void *pool, int n, void (*task)(void *context, int thread, int n), void *context)
 {
     (void)pool, (void)n;
     task(context, 0, 1);
 }
-static __attribute__((unused)) void no_barrier(void *pool)
+static __attribute__((unused)) void test_no_barrier(void *pool)
 {
     (void)pool;
 }
-static __attribute__((unused)) double *doubles(long n)
-{
-    return (double *)malloc((size_t)n * sizeof(double));
-}
-static __attribute__((unused)) int refused(const char *name, const char *why)
+static __attribute__((unused)) int test_refused(const char *name, const char *why)
 {
     fprintf(stderr, "%s: %s\n", name, why);
     return 1;
 }
-static __attribute__((unused)) int opened(const char *name)
+static __attribute__((unused)) int test_opened(const char *name)
 {
     printf("%s: opens here; what it computes was not compared\n", name);
     return 0;
 }
-static __attribute__((unused)) int ended(const char *name, long wrong)
+static __attribute__((unused)) int test_ended(const char *name, long wrong)
 {
     printf("%s: %ld elements are wrong\n", name, wrong);
     return wrong > 0;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Builds the wheel of the Python package: a zip file of python/autokernel, the executable and the
-shared runtime, by nothing but the standard library. Equal inputs give equal bytes.
+"""Builds the wheel of the Python package: a zip file of python/autokernel, the executable, the shared
+runtime, its sources, the manual page and completions, by nothing but the standard library. Equal inputs
+give equal bytes.
 
 Usage: wheel.py EXECUTABLE RUNTIME.so FOLDER      prints the path of the wheel
 """
@@ -27,6 +28,18 @@ def glibc_of(*files):
     return "%d_%d" % max(found)
 
 
+def shared(executable):
+    """Returns what is installed below share/, as `make install` does."""
+    places = {"man": "man/man1/autokernel.1", "bash": "bash-completion/completions/autokernel",
+              "zsh": "zsh/site-functions/_autokernel",
+              "fish": "fish/vendor_completions.d/autokernel.fish"}
+    files = {place: subprocess.run([executable, "help", "--format", what], capture_output=True,
+                                   check=True).stdout for what, place in places.items()}
+    for name in ("ak_runtime.h", "ak_runtime.c"):
+        files[f"autokernel/runtime/{name}"] = (ROOT / "runtime" / name).read_bytes()
+    return files
+
+
 def main():
     executable, runtime, folder = sys.argv[1:4]
     version = re.search(r'__version__ = "(.*)"',
@@ -38,6 +51,8 @@ def main():
     files["autokernel/py.typed"] = (b"", 0o644)
     files["autokernel/libautokernel_runtime.so"] = (Path(runtime).read_bytes(), 0o755)
     files["autokernel/bin/autokernel"] = (Path(executable).read_bytes(), 0o755)
+    files |= {f"autokernel-{version}.data/data/share/{place}": (data, 0o644)
+              for place, data in shared(executable).items()}
     # pip writes the script of an entry point, which also works where the path of Python has a blank.
     files[f"{info}/entry_points.txt"] = (
         b"[console_scripts]\nautokernel = autokernel._command:main\n", 0o644)

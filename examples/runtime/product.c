@@ -1,29 +1,20 @@
 /* product.c: C = A*B with a bundle, and a look at whether it is right.
- *
- *     autokernel tune matmul --size 256 && autokernel export matmul --size 256 --format bundle
- *     cc product.c ak_runtime.c -ldl -lm -pthread -o product
- *     ./product matmul_f32.akb 256 256 256
+ *     cc product.c ak_runtime.c -ldl -lm -pthread -o product && ./product matmul_f32.akb 64 64 64
  */
-#include "ak_runtime.h"
-
 #include <stdio.h>
 #include <stdlib.h>
-
-int main(int argc, char **argv)
-{
+#include "ak_runtime.h"
+static int failed(const akr_error *err) { return fprintf(stderr, "%s\n", err->text), 1; }
+int main(int argc, char **argv) {
     akr_bundle *bundle;
     akr_pool *pool;
     akr_plan plan;
     akr_error err;
-    if (argc != 5 || akr_open(&bundle, argv[1], 0, &err) != AKR_OK) {
-        return fprintf(stderr, "%s\n", argc == 5 ? err.text : "product BUNDLE M N K"), 1;
-    }
-    int64_t size[3];
-    for (int i = 0; i < 3; i++) size[i] = strtoll(argv[2 + i], NULL, 10);
-    if (akr_query(&plan, bundle, size, &err) != AKR_OK ||
-        akr_pool_open(&pool, plan.threads, &err) != AKR_OK) {
-        return fprintf(stderr, "%s\n", err.text), 1;
-    }
+    if (argc != 5) return fprintf(stderr, "product BUNDLE M N K\n"), 1;
+    int64_t size[] = {atoll(argv[2]), atoll(argv[3]), atoll(argv[4])}, wrong = 0;
+    if (akr_open(&bundle, argv[1], 0, &err) != AKR_OK) return failed(&err);
+    if (akr_query(&plan, bundle, size, &err) != AKR_OK) return failed(&err);
+    if (akr_pool_open(&pool, plan.threads, &err) != AKR_OK) return failed(&err);
     float *a = aligned_alloc(64, plan.bytes[0] + 64), *b = aligned_alloc(64, plan.bytes[1] + 64);
     float *c = aligned_alloc(64, plan.bytes[2] + 64);
     void *workspace = aligned_alloc(64, plan.workspace_bytes + 64);
@@ -31,11 +22,10 @@ int main(int argc, char **argv)
     for (int64_t i = 0; i < size[2] * size[1]; i++) b[i] = (float)(i % 5 - 2);
     void *arg[] = {a, b, c, NULL}; /* the last is what beta is the factor of: unused */
     if (akr_run(bundle, &plan, arg, workspace, plan.workspace_bytes, pool, &err) != AKR_OK) {
-        return fprintf(stderr, "%s\n", err.text), 1;
+        return failed(&err);
     }
-    int64_t wrong = 0; /* sums of small whole numbers are exact */
     for (int64_t i = 0; i < size[0] * size[1]; i++) {
-        float sum = 0;
+        float sum = 0; /* of small whole numbers: exact */
         for (int64_t k = 0; k < size[2]; k++) {
             sum += a[i / size[1] * size[2] + k] * b[k * size[1] + i % size[1]];
         }
@@ -45,6 +35,5 @@ int main(int argc, char **argv)
            plan.measured ? "a measured size" : "another size", (long long)wrong,
            (long long)(size[0] * size[1]));
     akr_pool_close(pool);
-    akr_close(bundle);
-    return wrong > 0;
+    return akr_close(bundle), wrong > 0;
 }

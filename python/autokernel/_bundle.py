@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import warnings
 import weakref
 from typing import Any, NamedTuple, Optional, Sequence, Union
 
@@ -15,6 +16,9 @@ import numpy as np
 from . import _runtime as rt
 from ._gpu import GpuCaller, make_context
 from ._host import ShortWay, address, aligned_empty, numpy_dtype
+
+#: who copies more than this because of its alignment is told
+_TOLD_BYTES = 1 << 20
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -276,6 +280,11 @@ class Bundle:
     def _aligned(self, i: int, array: np.ndarray) -> np.ndarray:
         if address(array) % self._alignment[i] == 0 or not array.flags.c_contiguous:
             return array  # the runtime refuses it, with the reason, if it is not contiguous
+        if array.nbytes >= _TOLD_BYTES:
+            warnings.warn(f"{self.arguments[i].name}: {array.nbytes >> 20} MiB are copied in each call "
+                          f"of {self.name}, because the array is not aligned to "
+                          f"{self._alignment[i]} bytes; ak.aligned_empty makes arrays that are",
+                          stacklevel=3)
         copy = aligned_empty(array.shape, array.dtype, self._alignment[i])
         copy[...] = array
         return copy

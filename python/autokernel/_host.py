@@ -76,13 +76,18 @@ class Call:
         self.kept = (plan, parts, workspace, pool)
         self.at = ctypes.addressof(parts)
 
-    def copy(self, i: int, array: np.ndarray, alignment: int) -> int:
-        """Copies an array to a place of this call that is aligned; returns its address."""
+    def place(self, i: int, array: np.ndarray, alignment: int) -> tuple[np.ndarray, int]:
+        """Returns memory of this call that is aligned, for an array that is not."""
         place = self.copies[i]
         if place is None:
             place = self.copies[i] = _placed_empty(array.shape, array.dtype, alignment)
-        place[0][...] = array
-        return place[1]
+        return place
+
+    def copy(self, i: int, array: np.ndarray, alignment: int) -> int:
+        """Copies an array to a place of this call that is aligned; returns its address."""
+        place, at = self.place(i, array, alignment)
+        place[...] = array
+        return at
 
 
 class _Own(threading.local):
@@ -136,14 +141,14 @@ class ShortWay:
             return None
         if call is None:
             return None
-        pointers = call.pointers
+        pointers, back = call.pointers, None
         if out is None:
             out, at = _placed_empty(call.shapes[one], self.dtype, self.alignment)
         elif type(out) is np.ndarray and out.dtype is self.dtype and \
                 out.shape == call.shapes[one] and out.flags.c_contiguous and out.flags.writeable:
             at = address(out)
             if at % self.alignment != 0:
-                return None
+                back, at = call.place(one, out, self.alignment)
         else:
             return None
         pointers[one] = at
@@ -152,7 +157,11 @@ class ShortWay:
                 return None
             at = address(x)
             pointers[i] = at if at & mask == 0 else call.copy(i, x, mask + 1)
-        return out if self.run(call.at) == rt.OK else None
+        if self.run(call.at) != rt.OK:
+            return None
+        if back is not None:
+            out[...] = back
+        return out
 
     def remember(self, arrays: Sequence[Any], plan: rt.Plan, workspace: np.ndarray,
                  pool: Any) -> None:

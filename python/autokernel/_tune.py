@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ from ._command import PathLike, TuneError, complaint, executable, run, text
 from ._frame import frame_of
 
 Progress = Callable[[dict[str, Any]], None]
+_prctl = ctypes.CDLL(None).prctl
 
 
 @dataclass(repr=False)
@@ -103,6 +106,12 @@ def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress
             over.wait(0.1)
 
 
+def _end_with_parent() -> None:
+    """Runs in the child, which is in a session of its own, so that a Ctrl-C of the terminal reaches it
+    only once, from here: a second one would end it without a result."""
+    _prctl(1, signal.SIGINT, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
 def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = None,
          dtype: Optional[str] = None, options: Union[None, str, Mapping[str, Any]] = None,
          device: Optional[str] = None, strategy: Optional[str] = None,
@@ -128,7 +137,8 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
         path = os.path.join(folder, "events")
         Path(path).touch()
         child = subprocess.Popen(command + ["--events", path], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
+                                 stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                 preexec_fn=_end_with_parent)
         over = threading.Event()
         follower = threading.Thread(target=_follow, args=(path, trials, show, over))
         follower.start()
@@ -138,7 +148,7 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
                     output, grumble = child.communicate()
                     break
                 except KeyboardInterrupt:
-                    continue  # the child got the signal too, and ends with a result
+                    child.send_signal(signal.SIGINT)  # it ends with a result
         finally:
             over.set()
             follower.join()

@@ -322,16 +322,41 @@ out:
 /* ---- the test ---------------------------------------------------------------------------------
  */
 
-/* Prints the test of the first measured size: arrays, a call, the reference, the comparison. It is
-   long because it prints one function of C, line by line. */
+/* Prints what the test knows of an array: a test_array of runtime/amalgam_test.c. */
+static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int i)
+{
+    static const char *const dtypes[] = {
+        [AKR_F16] = "F16", [AKR_BF16] = "BF16", [AKR_F32] = "F32",  [AKR_F64] = "F64",
+        [AKR_I32] = "I32", [AKR_E4M3] = "E4M3", [AKR_E5M2] = "E5M2"};
+    const akr_argument *a = &w->info->argument[i];
+    const json_t *fill =
+        json_object_get(json_array_get(json_object_get(w->file, "arguments"), (size_t)i), "fill");
+    const char *kind = ak_json_text_at(fill, "kind");
+    const int64_t row = a->rank > 0 ? plan->extent[i][a->rank - 1] : 1;
+    int64_t count = 1;
+    for (int d = 0; d < a->rank; d++) {
+        count *= plan->extent[i][d];
+    }
+    ak_buf_print(out, "        {TEST_%s, %d, %d, '%c', ", dtypes[a->dtype], a->access != AKR_OUT,
+                 a->access != AKR_IN, strcmp(kind, "cuts") == 0 ? 'k' : kind[0]);
+    ak_buf_real(out, ak_json_number_at(fill, "a"));
+    ak_buf_puts(out, ", ");
+    ak_buf_real(out, ak_json_number_at(fill, "b"));
+    ak_buf_print(out, ", %lld, %lld, %lld, %zu}, /* %s */\n", (long long)count, (long long)row,
+                 (long long)plan->pitch[i], plan->bytes[i], a->name);
+}
+
+/* Prints the test of the first measured size: arrays, a call, the reference, the comparison. */
 static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
 {
     const akr_info *info = w->info;
-    const json_t *arguments = json_object_get(w->file, "arguments");
     const json_t *measured = json_array_get(json_object_get(w->file, "measured"), 0);
     const json_t *options = json_object_get(w->file, "option_values");
-    ak_buf_puts(out, "int main(void)\n{\n    size_t bytes = 0;\n    long wrong = 0;\n"
-                     "    int64_t size[] = {");
+    ak_buf_puts(out, "\nint main(void)\n{\n    static const test_array arrays[] = {\n");
+    for (int i = 0; i < info->argument_count; i++) {
+        print_array(out, w, plan, i);
+    }
+    ak_buf_puts(out, "    };\n    size_t bytes = 0;\n    int64_t size[] = {");
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, "%s%lld", i == 0 ? "" : ", ", (long long)plan->size[i]);
     }
@@ -347,35 +372,11 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
         ak_buf_real(out, json_is_number(value) ? json_number_value(value) : 0);
         ak_buf_puts(out, ", ");
     }
-    ak_buf_puts(out, "0};\n    int64_t rows[16] = {0};\n    double *right[16] = {NULL};\n"
-                     "    void *arg[16] = {NULL};\n    long count[16] = {0};\n");
-    for (int i = 0; i < info->argument_count; i++) {
-        const akr_argument *a = &info->argument[i];
-        const json_t *f = json_object_get(json_array_get(arguments, (size_t)i), "fill");
-        int64_t row = a->rank > 0 ? plan->extent[i][a->rank - 1] : 1, all = 1;
-        const char *type = type_of(a->dtype), *kind = ak_json_text_at(f, "kind");
-        for (int d = 0; d < a->rank; d++) {
-            all *= plan->extent[i][d];
-        }
-        ak_buf_print(out,
-                     "    count[%d] = %lld;\n    rows[%d] = %lld;\n"
-                     "    arg[%d] = aligned_alloc(64, %zu);\n"
-                     "    right[%d] = doubles(%lld);\n"
-                     "    memset(arg[%d], 0xff, %zu);\n"
-                     "    for (long i = 0; i < count[%d]; i++) {\n"
-                     "        %s x = (%s)fill('%c', ",
-                     i, (long long)all, i, (long long)row, i, (plan->bytes[i] + 127) / 64 * 64, i,
-                     (long long)all, i, plan->bytes[i], i, type, type,
-                     kind[0] == 0 ? 'c' : kind[0]);
-        ak_buf_real(out, ak_json_number_at(f, "a"));
-        ak_buf_puts(out, ", ");
-        ak_buf_real(out, ak_json_number_at(f, "b"));
-        ak_buf_print(out,
-                     ", i, count[%d]);\n        right[%d][i] = x;\n"
-                     "        ((%s *)arg[%d])[i / %lld * %lld + i %% %lld] = x;\n    }\n",
-                     i, i, type, i, (long long)row, (long long)plan->pitch[i], (long long)row);
-    }
-    ak_buf_print(out, "    int status = ak_%s_workspace(&bytes", info->name);
+    ak_buf_print(out,
+                 "0};\n    int64_t rows[16] = {0};\n    double *right[16] = {NULL};\n"
+                 "    void *arg[16] = {NULL};\n    test_make(arg, right, rows, arrays, %d);\n"
+                 "    int status = ak_%s_workspace(&bytes",
+                 info->argument_count, info->name);
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, ", size[%d]", i);
     }
@@ -389,42 +390,26 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
     for (int i = 0; i < info->argument_count; i++) {
         ak_buf_print(out, ", arg[%d]", i);
     }
-    ak_buf_print(
-        out,
-        ", workspace, bytes);\n    if (status != 0) {\n"
-        "        return refused(\"%s\", ak_%s_text(status));\n"
-        "    }\n    ak_host_call call = {size, choice, number, (void *const *)right, rows, "
-        "NULL, 1, alone, no_barrier, NULL};\n    ak_reference(&call);\n",
-        info->name, info->name);
-    for (int i = 0; i < info->argument_count; i++) {
-        const akr_argument *a = &info->argument[i];
-        int64_t row = a->rank > 0 ? plan->extent[i][a->rank - 1] : 1;
-        if (a->access == AKR_IN) {
-            continue;
-        }
-        ak_buf_print(out,
-                     "    {\n        double rms = 0;\n"
-                     "        for (long i = 0; i < count[%d]; i++) rms += right[%d][i] * "
-                     "right[%d][i];\n        rms = sqrt(rms / (double)count[%d]);\n"
-                     "        for (long i = 0; i < count[%d]; i++) {\n"
-                     "            double got = ((%s *)arg[%d])[i / %lld * %lld + i %% %lld];\n"
-                     "            wrong += !(fabs(got - right[%d][i]) <= ",
-                     i, i, i, i, i, type_of(a->dtype), i, (long long)row, (long long)plan->pitch[i],
-                     (long long)row, i);
-        ak_buf_real(out, ak_json_number_at(measured, "relative"));
-        ak_buf_print(out, " * fabs(right[%d][i]) + ", i);
-        ak_buf_real(out, ak_json_number_at(measured, "rms"));
-        ak_buf_puts(out, " * rms);\n        }\n    }\n");
-    }
-    ak_buf_print(out, "    return ended(\"%s\", wrong);\n}\n", info->name);
+    ak_buf_print(out,
+                 ", workspace, bytes);\n    if (status != 0) {\n"
+                 "        return test_refused(\"%s\", ak_%s_text(status));\n    }\n"
+                 "    ak_host_call call = {size, choice, number, (void *const *)right, rows, NULL, "
+                 "1, test_alone, test_no_barrier, NULL};\n    ak_reference(&call);\n"
+                 "    return test_ended(\"%s\", test_compare(arg, right, arrays, %d, ",
+                 info->name, info->name, info->name, info->argument_count);
+    ak_buf_real(out, ak_json_number_at(measured, "relative"));
+    ak_buf_puts(out, ", ");
+    ak_buf_real(out, ak_json_number_at(measured, "rms"));
+    ak_buf_puts(out, "));\n}\n");
 }
 
-/* Returns whether an argument has an 8-bit or 16-bit type. C has no arithmetic for these, so a test
-   would have to convert their bits first. */
-static bool has_small_types(const akr_info *info)
+/* Returns whether an argument is filled from a file, which a bundle does not have. */
+static bool needs_files(const json_t *file)
 {
-    for (int i = 0; i < info->argument_count; i++) {
-        if (akr_dtype_bytes(info->argument[i].dtype) <= 2) {
+    const json_t *arguments = json_object_get(file, "arguments");
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const json_t *fill = json_object_get(json_array_get(arguments, i), "fill");
+        if (strcmp(ak_json_text_at(fill, "kind"), "file") == 0) {
             return true;
         }
     }
@@ -440,11 +425,11 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
     ak_buf_print(out,
                  "/* test_%s.c: one call against the reference of the kernel.\n"
                  " *     cc -O1 test_%s.c %s.c -ldl -lm -pthread -o test && ./test */\n"
-                 "#define _GNU_SOURCE\n#include \"%s.h\"\n\n",
+                 "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include \"%s.h\"\n\n",
                  info->name, info->name, info->name, info->name);
     (void)snprintf(name, sizeof name, "source/%.63s/reference.c", info->kernel);
     const ak_pack_file *reference = ak_pack_find(w->pack, name);
-    if (reference == NULL || ak_bundle_is_for_gpu(w->info->backend) || has_small_types(info) ||
+    if (reference == NULL || ak_bundle_is_for_gpu(w->info->backend) || needs_files(w->file) ||
         akr_query(&plan, w->bundle, akr_measured_size(w->bundle, 0), NULL) != AKR_OK) {
         AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
         ak_buf_print(out,
@@ -455,8 +440,8 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
             ak_buf_print(out, ", %lld", (long long)akr_measured_size(w->bundle, 0)[i]);
         }
         ak_buf_print(out,
-                     ");\n    return status != 0 ? refused(\"%s\", ak_%s_text(status)) : "
-                     "opened(\"%s\");\n}\n",
+                     ");\n    return status != 0 ? test_refused(\"%s\", ak_%s_text(status)) : "
+                     "test_opened(\"%s\");\n}\n",
                      info->name, info->name, info->name);
         return ak_buf_status(out, err);
     }

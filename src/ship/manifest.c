@@ -114,8 +114,9 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
         ak_json_set(object, "extents", json_incref(texts)) &&
         ak_json_set(object, "pitch", pitch == NULL ? json_null() : json_incref(pitch)) &&
         ak_json_set(object, "alignment",
-                    json_integer(at->task->implementation->launch == NULL ? HOST_ALIGNMENT
-                                                                          : GPU_ALIGNMENT)) &&
+                    json_integer(ak_bundle_is_for_gpu(at->task->implementation->backend)
+                                     ? GPU_ALIGNMENT
+                                     : HOST_ALIGNMENT)) &&
         ak_json_set(object, "unused", json_boolean(unused)) &&
         ak_json_set(object, "fill",
                     json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",

@@ -261,7 +261,8 @@ static bool held_down(const char *throttle)
 /* Times the code in the way in which one of the bundle's times was measured, and gives that time: a
    finish or, if the bundle does not say that there was one, the search. Under a power limit the
    clock depends on what else runs, which in a finish were other candidates: then the time of the
-   search is the one that can be repeated, too. */
+   search is the one that can be repeated, too. The time of a table is that of a comparison with all
+   that the table was chosen from, which cannot be repeated either. */
 static ak_status time_it(ak_trial *out, then_and_now *as, ak_session *session,
                          const ak_config *config, const json_t *measured, ak_error *err)
 {
@@ -271,8 +272,8 @@ static ak_status time_it(ak_trial *out, then_and_now *as, ak_session *session,
     double searched = ak_json_number_at(search, "ms");
     *as = (then_and_now){.ms = ak_json_number_at(measured, "ms"),
                          .clock = ak_json_number_at(conditions, "sm_clock_mhz")};
-    as->searched = searched > 0 &&
-                   (!json_is_object(finish) || held_down(ak_json_text_at(conditions, "throttle")));
+    as->searched = !json_is_object(finish) ||
+                   (searched > 0 && held_down(ak_json_text_at(conditions, "throttle")));
     if (!as->searched) {
         AK_DO(time_as_finish(out, session, config, finish, err));
         as->searched = searched > 0 && out->status == AK_TRIAL_OK && held_down(out->throttle);
@@ -281,8 +282,10 @@ static ak_status time_it(ak_trial *out, then_and_now *as, ak_session *session,
         return AK_OK;
     }
     const ak_job job = {.kind = AK_JOB_TRIAL, .config = *config};
-    as->ms = searched;
-    as->clock = ak_json_number_at(search, "sm_clock_mhz");
+    if (searched > 0) {
+        as->ms = searched;
+        as->clock = ak_json_number_at(search, "sm_clock_mhz");
+    }
     return run_trial(out, session, &job, err);
 }
 

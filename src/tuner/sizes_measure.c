@@ -188,14 +188,33 @@ static void find_winner(const ak_sizes_result *result, size_t size, const ak_tas
     one->value = ak_task_objective_value(task, one->cost);
 }
 
-/* Archives the time of a size's winner unless it is the configuration that the size's own run found
-   best. Such a winner may come from another size and have no trial at this one. */
-static ak_status keep_winner(const ak_many *m, size_t size, const ak_session *session,
-                             ak_error *err)
+/* Measures a configuration as a search does. */
+static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_config *config,
+                                   ak_error *err)
+{
+    ak_result result = {0};
+    const ak_job job = {
+        .kind = AK_JOB_TRIAL, .id = session->next_job++, .config = *config, .specialised = true};
+    AK_DO(ak_pool_submit(session->pool, &job, err));
+    ak_status status = ak_session_wait(&result, session, job.id, 1, err);
+    if (status == AK_OK) {
+        *out = result.trial;
+        result.trial = (ak_trial){0};
+    }
+    ak_result_clear(&result);
+    return status;
+}
+
+/* Archives a size's winner unless it is the configuration that the size's own run found best. Such
+   a winner may come from another size and have no trial at this one. If it does not work by itself,
+   its time is that of the comparison. */
+static ak_status keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     const ak_size_result *one = &m->result->sizes[size];
     const ak_tune_result *tuned = &m->tuned[size];
     ak_config config;
+    ak_trial trial = {0};
+    ak_status status = AK_OK;
     if (m->archive == NULL || !one->measured) {
         return AK_OK;
     }
@@ -203,14 +222,17 @@ static ak_status keep_winner(const ak_many *m, size_t size, const ak_session *se
     if (tuned->found && strcmp(text, tuned->best.config) == 0) {
         return AK_OK;
     }
-    ak_trial trial = {.status = AK_TRIAL_OK, .median_ms = one->ms};
-    if (m->tasks[size]->objective != NULL) {
-        trial.cost = trial.cost_low = trial.cost_high = one->cost;
+    AK_TRY(ak_config_parse(&config, m->tasks[size]->space, text, err));
+    AK_TRY(measure_as_search(&trial, session, &config, err));
+    if (trial.status != AK_TRIAL_OK) {
+        ak_trial_clear(&trial);
+        trial = (ak_trial){.status = AK_TRIAL_OK, .median_ms = one->ms};
+        if (m->tasks[size]->objective != NULL) {
+            trial.cost = trial.cost_low = trial.cost_high = one->cost;
+        }
     }
     trial.strategy = ak_strdup("sizes");
-    ak_status status = trial.strategy == NULL ? ak_fail_memory(err) : AK_OK;
-    AK_TRY(status);
-    AK_TRY(ak_config_parse(&config, m->tasks[size]->space, text, err));
+    AK_TRY(trial.strategy == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_session_complete_trial(&trial, session, &config, NULL, err));
     AK_TRY(ak_archive_add_trial(m->archive, &trial, err));
 out:

@@ -88,3 +88,14 @@ sed -i 's/"name": "X"/"name": "while_array"/; s/"name": "Y"/"name": "while"/; s/
 autokernel tune ./clash --sizes '100;200' --evals 2 --dispatch 1 --quiet >/dev/null 2>&1
 autokernel export ./clash --table --format c >/dev/null
 grep -o '\*while[a-z_]*' clash_f32/clash_f32.h | sort -u && gcc -Wall -Werror -c clash_f32/clash_f32.c -o clash.o && echo "it compiles"
+# The test fills arrays as the problem says, those of offsets and of small types too, and finds what is wrong.
+try() {
+    autokernel tune "$@" --device host --evals 1 --libraries none --quiet >/dev/null 2>&1
+    autokernel export "$@" --device host --format c --output one/ >/dev/null
+    (cd one && gcc -std=gnu99 -Wall -Wextra -pedantic -Werror test_*_*.c $(ls -- *_*.c | grep -v ^test_) -ldl -lm -pthread -o test && env -i ./test)
+}
+try matmul_grouped --set inputs=e4m3 --size groups=3,M=8,N=8,K=8
+sed -i 's/right\[k\]\[i\] = /&(array->dtype == TEST_I32 ? 1 : 2) * /' one/test_matmul_grouped_bf16.c
+(cd one && gcc test_*_*.c matmul_*.c -ldl -lm -pthread -o test && env -i ./test | grep -o '[0-9]* elements' | sed 's/^[1-9].*/some/')
+rm -r one
+try attention --set sequences=packed --size batch=3,heads=1,kv_heads=1,queries=9,keys=12,head_dim=8

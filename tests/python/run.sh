@@ -33,4 +33,14 @@ for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|PYTHON)'); do
 done
 export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
 "$venv/bin/autokernel" list --json >/dev/null || exit 1
+"$venv/bin/autokernel" doctor >doctor && grep -q "^host" doctor || { echo "doctor:"; cat doctor; exit 1; }
+# What pip installs beside the package: the manual page, completions, and the runtime's sources.
+share=$venv/share
+cmp "$share/man/man1/autokernel.1" <("$executable" help --format man) || exit 1
+words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(autokernel tune --eva); COMP_CWORD=2
+                 _autokernel; echo \${COMPREPLY[*]}")
+[ "$words" = --evals ] || { echo "bash completes tune --eva as: $words"; exit 1; }
+cmp "$share/zsh/site-functions/_autokernel" <("$executable" help --format zsh) || exit 1
+cmp "$share/fish/vendor_completions.d/autokernel.fish" <("$executable" help --format fish) || exit 1
+gcc -fsyntax-only -I"$share/autokernel/runtime" "$share/autokernel/runtime/ak_runtime.c" || exit 1
 "$venv/bin/python" -B -m pytest -q -p no:cacheprovider test_*.py

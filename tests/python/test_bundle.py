@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -49,7 +50,21 @@ def test_misaligned_arrays_are_copied(product):
     out = np.zeros(48 * 48 + 1, np.float32)[1:].reshape(48, 48)
     product(a, a, out=out)
     np.testing.assert_allclose(out, a @ a, rtol=1e-4)
+    out[...] = np.nan
+    assert product(a, a, out=out) is out  # the short way, now that the shapes are known
+    np.testing.assert_allclose(out, a @ a, rtol=1e-4)
+    assert all(product._short.own.calls[(48, 48), (48, 48)].copies[i] for i in (0, 1, 2))
     assert ak.aligned_empty((3, 5), np.float64).ctypes.data % 64 == 0
+
+
+def test_who_copies_much_is_told(product):
+    a = np.zeros(1024 * 260 + 1, np.float32)[1:].reshape(1024, 260)
+    b = ak.aligned_empty((260, 8), np.float32)
+    with pytest.warns(UserWarning, match="A: 1 MiB are copied .* not aligned to 64 bytes"):
+        product(a, b)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        product(a[:8], b)
 
 
 def test_the_short_way(product):
@@ -66,7 +81,7 @@ def test_the_short_way(product):
     shifted[...] = a
     for same in (frozen, shifted, np.asfortranarray(a).copy(order="C")):
         np.testing.assert_array_equal(product(same, b), first)
-    out = np.zeros(9 * 31 + 1, np.float32)[1:].reshape(9, 31)  # misaligned, so the long way
+    out = np.zeros(9 * 31 + 1, np.float32)[1:].reshape(9, 31)  # misaligned
     assert product(a, b, out=out) is out
     np.testing.assert_array_equal(out, first)
     with pytest.raises(ak.BundleError, match="dtype"):
@@ -163,3 +178,17 @@ def test_tuning():
         ak.tune("no such kernel", progress=False)
     del softmax
     gc.collect()
+
+
+def test_an_interrupt_keeps_what_was_found(tmp_path):
+    sent = []
+
+    def interrupt(event):
+        if event["event"] == "trial" and not sent:
+            sent.append(event)
+            os.kill(os.getpid(), signal.SIGINT)  # this process only, as a notebook's kernel may get it
+
+    result = ak.tune("softmax", size="rows=8,cols=64", evals=40, libraries="none",
+                     archive=tmp_path / "archive.db", progress=interrupt)
+    assert result.data["stopped_by"] == "cancelled" and result.best["ms"] > 0
+    assert len(result.trials) < 40
