@@ -57,7 +57,9 @@ class Dashboard(unittest.TestCase):
         self.archive = os.path.join(self.folder.name, "runs.db")
         self.port = free_port()
         self.environment = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C",
-                            "TMPDIR": self.folder.name, "AUTOKERNEL_ARCHIVE": self.archive}
+                            "TMPDIR": self.folder.name, "AUTOKERNEL_ARCHIVE": self.archive,
+                            # as cli/run.sh: nothing here looks at exact times
+                            "AUTOKERNEL_CEILING_MIB": "8", "AUTOKERNEL_SAMPLES": "7", "AUTOKERNEL_FINISH_TIME": "0.02"}
         self.server = None
         self.db = None
 

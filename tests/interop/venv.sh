@@ -23,7 +23,7 @@ in_venv() {
 import_in_venv() { env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -c "$1"; }
 
 # Measures no longer than cli/run.sh does: what is tested here needs neither exact times nor ceilings.
-brief() { export AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7; }
+brief() { export AUTOKERNEL_FINISH_TIME=0.02 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7; }
 
 make_venv() {
     mkdir -p "$1"
