@@ -369,6 +369,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
     batch = batch < protocol->batch_min_ns   ? protocol->batch_min_ns
             : batch > protocol->batch_max_ns ? protocol->batch_max_ns
                                              : batch;
+    batch = ak_evaluator_batch_ns(batch);
     const bool weigh = ak_objective_weighs(e->task->objective);
     batch = weigh && batch < e->weighing_ns ? e->weighing_ns : batch;
     ak_status status = AK_OK;

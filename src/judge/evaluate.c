@@ -24,9 +24,11 @@
 /* ak_evaluate_limit explains these. */
 #define HUNG_TIMES    200.0
 #define HUNG_LEAST_NS (2 * AK_SECOND_NS)
-/* Lowers how many samples a trial has at most. Tests that look at other things set it: on a machine
-   that does other work, too, no interval is narrow enough before the last sample. */
+/* Lowers how many samples a trial has at most, and makes all batches this much shorter. Tests that
+   look at other things set it: on a machine that does other work, too, no interval is narrow enough
+   before the last sample, and most of the processor time of a short run would go into batches. */
 #define SAMPLES_VARIABLE "AUTOKERNEL_SAMPLES"
+#define SHORTER          10
 #define PLACES_ALIGN  4096
 /* A task that exceeds one of these has a single set of inputs, because a second set costs a second
    reference (a second or two of a processor) and a second block of memory. */
@@ -351,16 +353,28 @@ static void leave_out(ak_timer *timer, const bool *disturbed)
     timer->sample_count = clean;
 }
 
-/* Begins a session with the plan, which the variable may shorten. */
-static void begin_timer(ak_timer *timer, const ak_timer_plan *plan)
+/* Returns the value of the variable, or 0 if it is unset or out of range. */
+static size_t fewer_samples(void)
 {
     const char *text = ak_env(SAMPLES_VARIABLE);
     int64_t most;
+    return text != NULL && ak_text_int(&most, text) && most >= 1 && most <= AK_TIMER_SAMPLES_MAX
+               ? (size_t)most
+               : 0;
+}
+
+int64_t ak_evaluator_batch_ns(int64_t usual_ns)
+{
+    return fewer_samples() == 0 ? usual_ns : usual_ns / SHORTER;
+}
+
+/* Begins a session with the plan, which the variable may shorten. */
+static void begin_timer(ak_timer *timer, const ak_timer_plan *plan)
+{
     ak_timer_plan shorter = *plan;
-    if (shorter.samples_max == 0 && text != NULL && ak_text_int(&most, text) && most >= 1 &&
-        most <= AK_TIMER_SAMPLES_MAX) {
-        shorter.samples_max = (size_t)most;
-    }
+    shorter.samples_max = plan->samples_max == 0 ? fewer_samples() : plan->samples_max;
+    shorter.batch_ns =
+        plan->batch_ns == 0 ? ak_evaluator_batch_ns(AK_TIMER_BATCH_NS) : plan->batch_ns;
     ak_timer_begin(timer, &shorter);
 }
 

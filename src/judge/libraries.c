@@ -11,7 +11,7 @@
 #include "judge/loaded.h"
 
 /* Each version of a library is timed for this long to find the fastest. */
-#define VARIANT_SECONDS     0.15
+#define VARIANT_NS          (150 * AK_MS_NS)
 #define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
 
 typedef struct listing {
@@ -128,7 +128,8 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
     for (size_t i = 0; i < count; i++) {
         candidates[i].baseline = list->items[first + i].name;
     }
-    ak_comparison_plan plan = {.seconds = VARIANT_SECONDS * (double)count,
+    ak_comparison_plan plan = {.seconds = (double)ak_evaluator_batch_ns(VARIANT_NS) / 1e9 *
+                                          (double)count,
                                .protocol = &ak_protocols[AK_PROTOCOL_INTERLEAVED]};
     ak_comparison_course course;
     const ak_comparison_request request = {candidates, count, &plan, BASELINE_TIMEOUT_NS};

@@ -8,7 +8,6 @@ enum { SIZING, WARMING, SAMPLING, ENDED };
 /* Number of samples that suffice to judge a candidate: the median of 3 survives one outlier. */
 enum { SAMPLES_FEW = 3 };
 
-#define BATCH_NS    INT64_C(1000000)
 #define BUDGET_NS   INT64_C(300000000)
 #define PRECISION   0.01
 #define SAMPLES_MIN 7
@@ -21,7 +20,7 @@ void ak_timer_begin(ak_timer *timer, const ak_timer_plan *plan)
     if (plan != NULL) {
         *p = *plan;
     }
-    p->batch_ns = p->batch_ns > 0 ? p->batch_ns : BATCH_NS;
+    p->batch_ns = p->batch_ns > 0 ? p->batch_ns : AK_TIMER_BATCH_NS;
     p->budget_ns = p->budget_ns > 0 ? p->budget_ns : BUDGET_NS;
     p->precision = p->precision > 0.0 ? p->precision : PRECISION;
     p->samples_min = p->samples_min > 0 ? p->samples_min : SAMPLES_MIN;

@@ -22,12 +22,13 @@
 
 #include "measure/stats.h"
 
+#define AK_TIMER_BATCH_NS       INT64_C(1000000)
 #define AK_TIMER_SAMPLES_MAX    256
 #define AK_TIMER_WARM_UP        5
 #define AK_TIMER_ITERATIONS_MAX (1u << 24) /* even an empty kernel lasts 1 ms with so many */
 
 typedef struct ak_timer_plan {
-    int64_t batch_ns;                /* shortest batch; 0: 1 ms */
+    int64_t batch_ns;                /* shortest batch; 0: AK_TIMER_BATCH_NS */
     int64_t budget_ns;               /* for the whole session; 0: 300 ms */
     double precision;                /* half the width of the interval over the median; 0: 0.01 */
     size_t samples_min, samples_max; /* 0: 7, 64 */

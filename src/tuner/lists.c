@@ -14,7 +14,7 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
                              ak_list_visitor visit, void *context, ak_error *err)
 {
     json_t *probe = NULL;
-    AK_DO(ak_pool_probe(&probe, err));
+    AK_DO(ak_pool_probe(&probe, false, err));
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(probe, key), i, entry)
@@ -81,7 +81,7 @@ ak_status ak_doctor(char **out_json, ak_error *err)
 {
     ak_status status = AK_OK;
     json_t *probe = NULL, *llm = NULL;
-    AK_TRY(ak_pool_probe(&probe, err));
+    AK_TRY(ak_pool_probe(&probe, true, err));
     llm = ak_llm_doctor();
     bool good = llm != NULL && json_object_update(probe, llm) == 0 &&
                 ak_json_set_text(probe, "autokernel", AK_VERSION);

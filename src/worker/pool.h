@@ -169,7 +169,8 @@ json_t *ak_pool_workers(const ak_pool *pool);
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err);
 /* Returns devices, versions and so on for `autokernel doctor`, as JSON. A child process collects
-   them, because libraries are loaded only in children. */
-ak_status ak_pool_probe(json_t **out, ak_error *err);
+   them, because libraries are loaded only in children. The ceilings, which take the most time, are
+   measured only if wanted. */
+ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err);
 
 #endif

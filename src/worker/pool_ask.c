@@ -108,7 +108,7 @@ ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool
     return AK_OK;
 }
 
-ak_status ak_pool_probe(json_t **out, ak_error *err)
+ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err)
 {
     char program[AK_PATH_MAX];
     ak_proc proc = {0};
@@ -120,7 +120,7 @@ ak_status ak_pool_probe(json_t **out, ak_error *err)
     ak_line_reader_init(&reader);
     ak_status status = AK_OK;
     AK_TRY(ak_proc_start(&proc, &spec, err));
-    request = json_pack("{s:s, s:i}", "op", "probe", "id", 1);
+    request = json_pack("{s:s, s:i, s:b}", "op", "probe", "id", 1, "ceilings", (int)ceilings);
     AK_TRY(request == NULL ? ak_fail_memory(err) : ak_wire_send(proc.to, request, err));
     struct pollfd ready = {.fd = proc.from, .events = POLLIN};
     if (poll(&ready, 1, PROBE_SECONDS * 1000) == 0) {

@@ -7,7 +7,7 @@
 typedef struct collector {
     const ak_backend_ops *backend;
     json_t *list;
-    bool good;
+    bool ceilings, good;
 } collector;
 
 static bool add_facts(json_t *object, const ak_backend_ops *backend, const char *device)
@@ -42,7 +42,8 @@ static void add_device(void *context, const char *device, const char *descriptio
     json_t *object = json_object();
     c->good = c->good && object != NULL && ak_json_set_text(object, "device", device) &&
               ak_json_set_text(object, "description", description) &&
-              add_facts(object, c->backend, device) && add_ceilings(object, c->backend, device);
+              add_facts(object, c->backend, device) &&
+              (!c->ceilings || add_ceilings(object, c->backend, device));
     c->good = json_array_append_new(c->list, object) == 0 && c->good;
 }
 
@@ -70,13 +71,14 @@ static bool add_layers(json_t *object)
     return ak_json_set(object, "confinement", list) && good;
 }
 
-ak_status ak_probe(json_t **out, ak_error *err)
+ak_status ak_probe(json_t **out, bool ceilings, ak_error *err)
 {
     json_t *object = json_object(), *devices = json_array();
     bool good = object != NULL && devices != NULL;
     ak_status status = AK_OK;
     for (size_t i = 0; good && status == AK_OK && ak_backends[i] != NULL; i++) {
-        collector c = {.backend = ak_backends[i], .list = devices, .good = true};
+        collector c = {
+            .backend = ak_backends[i], .list = devices, .ceilings = ceilings, .good = true};
         status = ak_backends[i]->probe(add_device, &c, err);
         good = c.good;
         if (good && status == AK_OK && ak_backends[i]->describe != NULL) {

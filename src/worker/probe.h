@@ -6,7 +6,7 @@
 #include "base/json.h"
 
 /* Returns {"devices": [...], "compilers": [...], "libraries": [...], "landlock": 4, "seccomp":
-   true}; docs/protocol.md describes it. */
-ak_status ak_probe(json_t **out, ak_error *err);
+   true}; docs/protocol.md describes it. Measures the ceilings of the devices only if `ceilings`. */
+ak_status ak_probe(json_t **out, bool ceilings, ak_error *err);
 
 #endif

@@ -398,8 +398,10 @@ static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_er
 
 static ak_status probe(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
-    (void)w, (void)request;
-    return ak_probe(out, err);
+    bool ceilings = false;
+    (void)w;
+    AK_DO(ak_json_bool_or(&ceilings, request, "ceilings", false, WHERE, err));
+    return ak_probe(out, ceilings, err);
 }
 
 /* Does nothing: the time that the answer takes is that of a message there and back. */

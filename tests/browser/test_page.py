@@ -57,7 +57,8 @@ class Pages(unittest.TestCase):
         place = self.folder.name
         environment = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C", "TMPDIR": place,
                        "XDG_CACHE_HOME": os.path.join(place, "cache"),
-                       "AUTOKERNEL_ARCHIVE": os.path.join(place, archive)}
+                       "AUTOKERNEL_ARCHIVE": os.path.join(place, archive), "AUTOKERNEL_CEILING_MIB": "8",
+                       "AUTOKERNEL_SAMPLES": "7", "AUTOKERNEL_FINISH_TIME": "0.02"} # as cli/run.sh
         done = subprocess.run([EXECUTABLE, *words], capture_output=True, text=True,
                               env=environment, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -112,7 +112,7 @@ run_one() {
         export AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_WORKER=$executable
         # What these tests look at needs neither exact times nor the exact ceilings of this machine, and
         # one thread does as well as two, which wait for each other. Tests of threads name their number.
-        export AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
+        export AUTOKERNEL_FINISH_TIME=0.02 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
         export PATH=$scratch/bin:$PATH TESTS=$here
         cd "$scratch/work" && timeout -k 10 1100 bash -u "$here/$name.sh"
     ) >"$scratch/out" 2>&1 </dev/null

@@ -5,7 +5,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 executable=$(realpath "$1")
 . "$here/venv.sh"
-make_venv "$2" "import anyio, jsonschema, mcp" mcp==2.3.0
+shared_venv "$2" "import anyio, jsonschema, mcp" mcp==2.3.0
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

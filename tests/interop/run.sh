@@ -6,7 +6,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 executable=$(realpath "$1")
 . "$here/venv.sh"
-make_venv "$2" "import kernel_tuner, kernel_tuner.observers, kernel_tuner.searchspace" kernel_tuner==1.5.0
+shared_venv "$2" "import kernel_tuner, kernel_tuner.observers, kernel_tuner.searchspace" kernel_tuner==1.5.0
 command -v gcc >/dev/null || skip "no gcc for the C backend of Kernel Tuner"
 
 scratch=$(mktemp -d)

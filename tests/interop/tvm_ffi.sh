@@ -5,7 +5,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 executable=$(realpath "$1")
 . "$here/venv.sh"
-make_venv "$2" "import numpy, tvm_ffi" apache-tvm-ffi==0.1.15.post2 numpy
+shared_venv "$2" "import numpy, tvm_ffi" apache-tvm-ffi==0.1.15.post2 numpy
 command -v gcc >/dev/null || skip "no gcc"
 
 scratch=$(mktemp -d)

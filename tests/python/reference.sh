@@ -4,7 +4,7 @@
 set -u
 executable=$(realpath "$1")
 . "$(dirname "$0")/../interop/venv.sh"
-make_venv "$2" "import numpy.testing, pytest" numpy==2.2.6 pytest # as run.sh
+shared_venv "$2" "import numpy.testing, pytest" numpy==2.2.6 pytest # as run.sh
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1

@@ -12,7 +12,7 @@ folder=$(cd "$3" && pwd)
 
 command -v gcc >/dev/null || skip "no gcc"
 command -v objdump >/dev/null || skip "no objdump"
-make_venv "$folder" "import numpy.testing, pytest" numpy==2.2.6 pytest
+shared_venv "$folder" "import numpy.testing, pytest" numpy==2.2.6 pytest
 # Only what makes frames wants pandas; its tests skip themselves without.
 if ! "$venv/bin/python" -c "import pandas" 2>/dev/null; then
     in_venv install --quiet --retries 0 --timeout 20 --no-compile pandas >"$folder/pandas.log" 2>&1 &&
@@ -31,7 +31,7 @@ cd "$scratch" || exit 1
 for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|PYTHON)'); do
     unset "$variable"
 done
-export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.05 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
+export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.02 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
 "$venv/bin/autokernel" list --json >/dev/null || exit 1
 "$venv/bin/autokernel" doctor >doctor && grep -q "^host" doctor || { echo "doctor:"; cat doctor; exit 1; }
 # What pip installs beside the package: the manual page, completions, and the runtime's sources.
@@ -43,4 +43,4 @@ words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(
 cmp "$share/zsh/site-functions/_autokernel" <("$executable" help --format zsh) || exit 1
 cmp "$share/fish/vendor_completions.d/autokernel.fish" <("$executable" help --format fish) || exit 1
 gcc -fsyntax-only -I"$share/autokernel/runtime" "$share/autokernel/runtime/ak_runtime.c" || exit 1
-"$venv/bin/python" -B -m pytest -q -p no:cacheprovider test_*.py
+PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 "$venv/bin/python" -B -m pytest -q -p no:cacheprovider test_*.py

@@ -716,7 +716,7 @@ static void test_unwritable(void **state)
 /* Far more allocations than anything here makes: a loop that gets there never succeeds. */
 #define NTH_MAX 100000
 
-static void test_allocation_failures(void **state)
+static void test_no_memory(void **state)
 {
     static const char *const formats[] = {"csv", "json", "kernels", "kernel-tuner", "t4", "best"};
     fixture *f = fixture_of(state);
@@ -795,7 +795,7 @@ int main(void)
         WITH_ARCHIVE(test_best_read_refusals),
         WITH_ARCHIVE(test_standard_output),
         WITH_ARCHIVE(test_unwritable),
-        WITH_ARCHIVE(test_allocation_failures),
+        WITH_ARCHIVE(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

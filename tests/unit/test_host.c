@@ -290,6 +290,85 @@ static void a_compiler_may_fail_in_any_way(void **state)
     ak_compile_result_clear(&result);
 }
 
+/* How often the compiler ran. It may write only beside the artifact. */
+static size_t runs(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    char path[AK_PATH_MAX];
+    assert_int_equal(ak_fs_join(path, fixture_folder, "runs", NULL), AK_OK);
+    assert_int_equal(ak_fs_read(&text, &length, path, 1000, NULL), AK_OK);
+    ak_free(text);
+    return length;
+}
+
+/* Compiles, with the compiler or from the cache; the artifact's hash. */
+static void compile_well(char hash[AK_HASH_BYTES], const char *compiler)
+{
+    ak_fs_remove(artifact);
+    ak_compile_result result = compile_with(compiler, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_OK);
+    assert_string_equal(result.log, "look: a note\n");
+    assert_true(result.compile_ns > 0);
+    assert_true(ak_fs_is_file(artifact));
+    (void)snprintf(hash, AK_HASH_BYTES, "%s", result.artifact_hash);
+    ak_compile_result_clear(&result);
+}
+
+static void what_was_compiled_is_kept(void **state)
+{
+    (void)state;
+    static const char *const body = "#!/bin/sh\n%s"
+                                    "[ $# = 1 ] && exec gcc --version\n"
+                                    "echo look: a note\nprintf x >>\"$TMPDIR/runs\"\n"
+                                    "exec gcc \"$@\"\n";
+    char path[AK_PATH_MAX], cache[AK_PATH_MAX], text[300], first[AK_HASH_BYTES],
+        again[AK_HASH_BYTES];
+    char *before = ak_strdup(getenv("XDG_CACHE_HOME"));
+    assert_int_equal(ak_fs_join(cache, fixture_folder, "cache", NULL), AK_OK);
+    (void)setenv("XDG_CACHE_HOME", cache, 1);
+    (void)snprintf(text, sizeof text, body, "");
+    write_compiler(path, text);
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 1;\n}\n");
+    compile_well(first, path);
+    assert_int_equal(runs(), 1);
+    compile_well(again, path);
+    assert_int_equal(runs(), 1);
+    assert_string_equal(first, again);
+
+    /* Other code, another compiler of this name and other headers are compiled. */
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 2;\n}\n");
+    compile_well(again, path);
+    assert_int_equal(runs(), 2);
+    assert_string_not_equal(first, again);
+    (void)snprintf(text, sizeof text, body, "# another\n");
+    write_compiler(path, text);
+    compile_well(again, path);
+    assert_int_equal(runs(), 3);
+    (void)setenv("CPATH", "/usr/include", 1);
+    compile_well(again, path);
+    (void)unsetenv("CPATH");
+    assert_int_equal(runs(), 4);
+    compile_well(again, path);
+    assert_int_equal(runs(), 4);
+
+    /* What failed, and where nothing can be kept. */
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    nonsense;\n}\n");
+    for (size_t n = 5; n <= 6; n++) {
+        ak_compile_result result = compile_with(path, 60 * AK_SECOND_NS);
+        assert_int_equal(result.status, AK_TRIAL_COMPILE_ERROR);
+        assert_int_equal(runs(), n);
+        ak_compile_result_clear(&result);
+    }
+    (void)setenv("XDG_CACHE_HOME", "/dev/null", 1);
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 2;\n}\n");
+    compile_well(again, path);
+    compile_well(again, path);
+    assert_int_equal(runs(), 8);
+    (void)(before == NULL ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", before, 1));
+    ak_free(before);
+}
+
 static void a_missing_compiler_is_said(void **state)
 {
     (void)state;
@@ -590,6 +669,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_pass_has_the_right_formulas),
         cmocka_unit_test(baselines_are_found_by_name),
         cmocka_unit_test(a_compiler_may_fail_in_any_way),
+        cmocka_unit_test(what_was_compiled_is_kept),
         cmocka_unit_test(a_missing_compiler_is_said),
         cmocka_unit_test(a_compiler_without_a_version_is_not_available),
         cmocka_unit_test(equal_code_has_equal_hashes),

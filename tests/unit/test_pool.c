@@ -639,23 +639,26 @@ static void compiling_needs_no_device(void **state)
 static void the_machine_is_described(void **state)
 {
     (void)state;
-    json_t *probe = NULL;
-    ak_error err = AK_ERROR_INIT;
-    if (ak_pool_probe(&probe, &err) != AK_OK) {
-        fail_msg("%s", err.text);
+    for (int ceilings = 0; ceilings < 2; ceilings++) {
+        json_t *probe = NULL;
+        ak_error err = AK_ERROR_INIT;
+        if (ak_pool_probe(&probe, ceilings != 0, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        size_t i;
+        const json_t *device = NULL, *one;
+        json_array_foreach(json_object_get(probe, "devices"), i, one)
+        {
+            bool host = strcmp(json_string_value(json_object_get(one, "device")), "host") == 0;
+            device = host ? one : device;
+        }
+        assert_non_null(device);
+        assert_true(json_integer_value(json_object_get(device, "cpu_threads")) >= 1);
+        assert_int_equal(json_object_get(device, "ceilings") != NULL, ceilings);
+        assert_true(json_array_size(json_object_get(probe, "compilers")) >= 1);
+        assert_true(json_array_size(json_object_get(probe, "libraries")) >= 4);
+        json_decref(probe);
     }
-    size_t i;
-    const json_t *device = NULL, *one;
-    json_array_foreach(json_object_get(probe, "devices"), i, one)
-    {
-        bool host = strcmp(json_string_value(json_object_get(one, "device")), "host") == 0;
-        device = host ? one : device;
-    }
-    assert_non_null(device);
-    assert_true(json_integer_value(json_object_get(device, "cpu_threads")) >= 1);
-    assert_true(json_array_size(json_object_get(probe, "compilers")) >= 1);
-    assert_true(json_array_size(json_object_get(probe, "libraries")) >= 4);
-    json_decref(probe);
 }
 
 static void a_missing_worker_is_said(void **state)
@@ -665,7 +668,7 @@ static void a_missing_worker_is_said(void **state)
     (void)setenv("AUTOKERNEL_WORKER", "/nowhere/autokernel", 1);
     json_t *probe = NULL;
     ak_error err = AK_ERROR_INIT;
-    assert_int_equal(ak_pool_probe(&probe, &err), AK_NOT_FOUND);
+    assert_int_equal(ak_pool_probe(&probe, false, &err), AK_NOT_FOUND);
     assert_non_null(strstr(err.text, "/nowhere/autokernel"));
     (void)setenv("AUTOKERNEL_WORKER", kept, 1);
     ak_free(kept);

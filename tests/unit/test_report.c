@@ -914,7 +914,7 @@ static void test_wild_figures(void **state)
     }
 }
 
-static void test_allocation_failures(void **state)
+static void test_no_memory(void **state)
 {
     fixture *f = fixture_of(state);
     fill(f->archive);
@@ -964,7 +964,7 @@ int main(void)
         WITH_ARCHIVE(test_other_tasks),
         WITH_ARCHIVE(test_odd_records),
         WITH_ARCHIVE(test_wild_figures),
-        WITH_ARCHIVE(test_allocation_failures),
+        WITH_ARCHIVE(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

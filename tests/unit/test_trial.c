@@ -271,7 +271,7 @@ static void test_utf8(void **state)
     ak_free(clean);
 }
 
-static void test_allocation_failures(void **state)
+static void test_no_memory(void **state)
 {
     (void)state;
     double samples[3];
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(test_real),
         cmocka_unit_test(test_timestamp),
         cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
  * because starting a program that loads it takes a fifth as long as compiling. A process with
  * threads cannot be copied; there the child is a new program.
  *
- * Earlier compilations are taken from $XDG_CACHE_HOME/autokernel/cuda. The key is source, options
- * and version of NVRTC (the architecture is an option); the files are HASH.cubin and HASH.log, each
- * written to a temporary name and renamed. A folder that has become full is emptied.
+ * Earlier compilations are taken from the cache (compile_cache.h). The key is source, options and
+ * version of NVRTC (the architecture is an option).
  *
  * If the implementation says so (`Spills`), this file rejects code that spills registers or in
  * which ptxas serialised tensor instructions (notes C7508 to C7517 in the log): it runs several
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "backend/compile.h"
+#include "backend/compile_cache.h"
 #include "backend/cuda/cuda.h"
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
@@ -26,10 +26,7 @@
 #include "base/hash.h"
 #include "base/program.h"
 
-#define LOG_MAX   (64u << 10)
-#define CUBIN_MAX (64u << 20)
-/* The cache has 256 folders of at most this many files each: at most some hundred MB together. */
-#define CACHE_FOLDER_MAX 128
+#define LOG_MAX (64u << 10)
 /* The child is this program, and a sanitizer's address space is larger than any limit. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMORY_LIMIT(bytes) ((size_t)0 * (bytes))
@@ -174,84 +171,23 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-static ak_status cache_root(char out[AK_PATH_MAX], ak_error *err)
+static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
+                            const ak_cuda_nvrtc *nvrtc, ak_error *err)
 {
-    char cache[AK_PATH_MAX];
-    AK_DO(ak_fs_cache_folder(cache, err));
-    return ak_fs_join(out, cache, "cuda", err);
-}
-
-typedef struct cache_place {
-    bool usable;
-    char folder[AK_PATH_MAX], cubin[AK_PATH_MAX], log[AK_PATH_MAX];
-} cache_place;
-
-static ak_status cache_find(cache_place *out, const ak_compile_job *job, const ak_cuda_nvrtc *nvrtc,
-                            ak_error *err)
-{
-    char root[AK_PATH_MAX], hash[AK_HASH_BYTES], name[64], *source = NULL;
+    char *source = NULL;
     int version[2] = {0, 0};
     size_t length = 0;
-    out->usable = false;
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err));
     ak_hasher *hasher = ak_hasher_new();
-    if (hasher == NULL) {
-        ak_free(source);
-        return ak_fail_memory(err);
-    }
     (void)nvrtc->version(&version[0], &version[1]);
     ak_hasher_add(hasher, version, sizeof version);
     ak_hasher_add(hasher, source, length);
     for (size_t i = 0; i < job->argc; i++) {
         ak_hasher_add_text(hasher, job->argv[i]);
     }
-    ak_hasher_end(hash, hasher);
     ak_free(source);
-    (void)snprintf(name, sizeof name, "%.2s", hash);
-    if (cache_root(root, NULL) == AK_OK && ak_fs_join(out->folder, root, name, NULL) == AK_OK) {
-        (void)snprintf(name, sizeof name, "%s.cubin", hash + 2);
-        out->usable = ak_fs_join(out->cubin, out->folder, name, NULL) == AK_OK;
-        (void)snprintf(name, sizeof name, "%s.log", hash + 2);
-        out->usable = ak_fs_join(out->log, out->folder, name, NULL) == AK_OK && out->usable;
-    }
+    ak_compile_cache_find(out, "cuda", hasher);
     return AK_OK;
-}
-
-/* Takes a compilation from the cache; returns false if it is not there. The log is written last, so
-   a cubin with a log is complete. */
-static bool cache_take(char **log, const cache_place *place, const char *artifact)
-{
-    char *cubin = NULL;
-    size_t length = 0;
-    bool found = place->usable && ak_fs_read(log, NULL, place->log, LOG_MAX, NULL) == AK_OK &&
-                 ak_fs_read(&cubin, &length, place->cubin, CUBIN_MAX, NULL) == AK_OK &&
-                 ak_fs_write(artifact, cubin, length, NULL) == AK_OK;
-    ak_free(cubin);
-    if (!found) {
-        ak_free(*log);
-        *log = NULL;
-    }
-    return found;
-}
-
-static void cache_keep(const cache_place *place, const char *artifact, const char *log)
-{
-    char *cubin = NULL, **names = NULL;
-    size_t length = 0, count = 0;
-    if (!place->usable || ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, NULL) != AK_OK) {
-        return;
-    }
-    if (ak_fs_list(&names, &count, place->folder, NULL) == AK_OK) {
-        ak_fs_list_free(names, count);
-        if (count >= CACHE_FOLDER_MAX) {
-            ak_fs_remove(place->folder);
-        }
-    }
-    if (ak_fs_mkdirs(place->folder, NULL) == AK_OK &&
-        ak_fs_write(place->cubin, cubin, length, NULL) == AK_OK) {
-        (void)ak_fs_write(place->log, log, strlen(log), NULL);
-    }
-    ak_free(cubin);
 }
 
 static bool is_worker; /* a compile worker has a single thread and NVRTC loaded */
@@ -278,9 +214,7 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
         out->count++;
         is_worker = true;
     }
-    if (cache_root(out->writable, NULL) != AK_OK || ak_fs_mkdirs(out->writable, NULL) != AK_OK) {
-        out->writable[0] = 0;
-    }
+    ak_compile_cache_open(out->writable, "cuda");
     return AK_OK;
 }
 
@@ -325,21 +259,21 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (job->compiler != NULL && strcmp(job->compiler, AK_TRITON) == 0) {
         return ak_triton_compile(out, job, err);
     }
-    cache_place *place = ak_alloc(1, sizeof *place);
+    ak_compile_cache *place = ak_alloc(1, sizeof *place);
     ak_compile_result result = {0};
     ak_proc_result run = {0};
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     AK_TRY(place == NULL ? ak_fail_memory(err) : ak_cuda_nvrtc_open(&nvrtc, err));
     AK_TRY(cache_find(place, job, nvrtc, err));
-    if (!cache_take(&result.log, place, job->artifact)) {
+    if (!ak_compile_cache_take(&result.log, place, job->artifact)) {
         AK_TRY(run_nvrtc(&run, job, err));
         if (run.exit_code == EXIT_NO_NVRTC) {
             AK_TRY(ak_fail(err, AK_UNAVAILABLE, "%.300s", run.output));
         }
         AK_TRY(ak_compile_judge(&result, &run, job, "NVRTC", err));
         if (result.status == AK_TRIAL_OK) {
-            cache_keep(place, job->artifact, result.log == NULL ? "" : result.log);
+            ak_compile_cache_keep(place, job->artifact, result.log);
         }
     }
     if (result.status == AK_TRIAL_OK) {

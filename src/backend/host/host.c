@@ -959,6 +959,7 @@ const ak_backend_ops ak_host_ops = {
     .describe = ak_host_describe,
     .source = ak_host_source,
     .compile = ak_host_compile,
+    .folders = ak_host_folders,
     .artifact_suffix = ".so",
     .requires = ak_host_requires,
     .sanitize = ak_host_sanitize,

@@ -3,6 +3,7 @@
 #define AK_BACKEND_HOST_HOST_H
 
 #include "backend/backend.h"
+#include "base/hash.h"
 
 extern const ak_backend_ops ak_host_ops;
 extern const ak_backend_rules ak_host_rules;
@@ -20,6 +21,8 @@ ak_status ak_host_describe(json_t *object, ak_error *err);
 int ak_host_cpus(void); /* CPUs that this process may use */
 /* Returns the size of the data cache of level 1, 2 or 3; a modest size if the cache is unknown. */
 int64_t ak_host_cache_bytes(int level);
+/* Adds what -march=native depends on; returns false if the system does not tell. */
+bool ak_host_hash_processor(ak_hasher *hasher);
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err);
 ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error *err);
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err);
@@ -34,6 +37,8 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
 bool ak_host_available(void *context, const char *compiler);
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
+ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
+                          ak_error *err);
 /* Gives the compiler for a space that names none: the first of cc, gcc and clang that is
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);

@@ -3,13 +3,19 @@
  * clang. The compiler always runs as a child with limits on time and memory that reads only
  * what is installed and can reach no other process (sandbox.h). Its temporary files go where the
  * artifact goes; its output is bounded and cleaned before anybody sees it.
+ *
+ * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
+ * source, this processor and what else the compiler reads are the same. Fortran is not kept: its
+ * compiler is a second one.
  */
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/compile.h"
+#include "backend/compile_cache.h"
 #include "backend/host/host.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
@@ -308,17 +314,65 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return status;
 }
 
+/* Finds the place of a compilation in the cache. The compiler reads installed headers, too: with
+   another C library they may be others. */
+static ak_status cache_find(ak_compile_cache *out, const char *const *argv, const parts *p,
+                            const ak_compile_job *job, ak_error *err)
+{
+    static const char *const variables[] = {"PATH",          "CPATH",           "C_INCLUDE_PATH",
+                                            "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"};
+    char path[AK_PATH_MAX], version[VERSION_BYTES], *source = NULL;
+    struct stat file;
+    size_t length = 0;
+    out->usable = false;
+    if (p->fortran || !ak_fs_which(path, argv[0]) || stat(path, &file) != 0) {
+        return AK_OK;
+    }
+    const int64_t identity[] = {(int64_t)file.st_dev, (int64_t)file.st_ino, (int64_t)file.st_size,
+                                (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
+    AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
+    ak_host_compiler_version(version, sizeof version, argv[0]);
+    ak_hasher *hasher = ak_hasher_new();
+    ak_hasher_add(hasher, source, length);
+    ak_hasher_add_text(hasher, path);
+    ak_hasher_add(hasher, identity, sizeof identity);
+    ak_hasher_add_text(hasher, version);
+    ak_hasher_add_text(hasher, gnu_get_libc_version());
+    bool known = ak_host_hash_processor(hasher);
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        ak_hasher_add_text(hasher, ak_env(variables[i]));
+    }
+    for (size_t i = 1; argv[i] != NULL; i++) {
+        bool varies =
+            argv[i] == job->artifact || argv[i] == job->source_path || argv[i] == p->prefix;
+        ak_hasher_add_text(hasher, varies ? "" : argv[i]);
+    }
+    ak_free(source);
+    ak_compile_cache_find(out, "host", hasher);
+    out->usable = out->usable && known;
+    return AK_OK;
+}
+
+ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
+                          ak_error *err)
+{
+    (void)compilers, (void)count, (void)err;
+    ak_compile_cache_open(out->writable, "host");
+    return AK_OK;
+}
+
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const char *compiler = job->compiler;
     const char **argv = NULL;
+    ak_compile_cache *place = ak_alloc(1, sizeof *place);
     ak_compile_result result = {0};
     parts p = {.fortran = false};
+    int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
-    if (compiler == NULL) {
-        AK_DO(ak_host_compiler(&compiler, err));
-    }
-    AK_DO(split(&p, job, err));
+    AK_TRY(place == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK);
+    AK_TRY(split(&p, job, err));
     if (p.fortran && lacks_fortran(&result, compiler)) {
         goto out;
     }
@@ -327,7 +381,15 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     }
     argv = command_of(compiler, &p, job);
     AK_TRY(argv == NULL ? ak_fail_memory(err) : AK_OK);
-    AK_TRY(run_compiler(&result, argv, job, err));
+    AK_TRY(cache_find(place, argv, &p, job, err));
+    if (ak_compile_cache_take(&result.log, place, job->artifact)) {
+        result.compile_ns = ak_clock_ns() - begin;
+    } else {
+        AK_TRY(run_compiler(&result, argv, job, err));
+        if (result.status == AK_TRIAL_OK) {
+            ak_compile_cache_keep(place, job->artifact, result.log);
+        }
+    }
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, ak_host_elf_hash, err));
     }
@@ -340,6 +402,7 @@ out:
         (void)unlink(p.fortran_file);
     }
     ak_free(argv);
+    ak_free(place);
     status = status == AK_OK ? ak_compile_end(&result, err) : status;
     if (status != AK_OK) {
         ak_compile_result_clear(&result);

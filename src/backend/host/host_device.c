@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "backend/compile.h"
 #include "backend/host/host.h"
 #include "backend/host/host_tiles.h"
 #include "base/alloc.h"
@@ -54,6 +55,26 @@ static bool cpuinfo(char *out, size_t bytes, const char *key)
     }
     ak_free(text);
     return found;
+}
+
+bool ak_host_hash_processor(ak_hasher *hasher)
+{
+    static const char *const varies[] = {"processor", "cpu MHz",  "physical id",
+                                         "core id",   "apicid",   "initial apicid",
+                                         "bogomips",  "BogoMIPS", NULL};
+    char *text = NULL;
+    if (ak_fs_read(&text, NULL, "/proc/cpuinfo", CPUINFO_MAX, NULL) != AK_OK) {
+        return false;
+    }
+    for (const char *line = text; *line != 0 && *line != '\n';) {
+        size_t length = strcspn(line, "\n");
+        if (!ak_compile_listed(varies, line)) {
+            ak_hasher_add(hasher, line, length);
+        }
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
+    ak_free(text);
+    return true;
 }
 
 static void cpu_name(char *out, size_t bytes)
