@@ -131,6 +131,7 @@ def measure(case, libraries, args, archive):
     command += ["--set", choices] if choices else []
     command += ["--protocol", args.protocol] if args.protocol else []
     command += ["--evals", str(args.tune), "--quiet"] if args.tune else []
+    command += ["--finish-time", str(args.finish)] if args.tune and args.finish else []
     command += ["--fix", args.fix] if args.fix else []
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -233,6 +234,7 @@ def main():
     ap.add_argument("--print", action="store_true")
     ap.add_argument("--tune", type=int, default=12, help="evaluations a shape; 0: only compare")
     ap.add_argument("--time", type=float, default=5, help="seconds a shape")
+    ap.add_argument("--finish", type=float, default=0, help="seconds for each candidate and library of the finish; 0: as tune does")
     ap.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other shape is begun")
     ap.add_argument("--first", type=int, default=None, help="only the first so many shapes of each set")
     ap.add_argument("--skip", type=int, default=0, help="not the first so many shapes of each set")
