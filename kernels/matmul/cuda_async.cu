@@ -35,9 +35,6 @@ typedef long long i64;
 #ifndef HAS_RESIDUAL
 #define HAS_RESIDUAL 0
 #endif
-#ifndef LAUNCH_EARLY
-#define LAUNCH_EARLY 0
-#endif
 
 /* ---- instructions ---- */
 
@@ -87,18 +84,6 @@ DEVICE void copy_commit(void)
 DEVICE void block_sync(void)
 {
     __syncthreads();
-}
-
-/* Let the next kernel begin, and wait until what the one before has written can be seen (compute
-   capability 9.0 and higher, by the launch attribute). */
-DEVICE void launch_next(void)
-{
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
-DEVICE void launch_wait(void)
-{
-    asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 DEVICE void store_shared_one(u32 to, u32 v)

@@ -15,10 +15,12 @@
  * 16-byte pieces of a row are permuted by XOR with the row's number, so that the eight rows that
  * ldmatrix reads at once are in different banks. Elements beyond the matrix are zeros.
  *
- * Rows of odd length begin anywhere. Of these (COPY_A or COPY_B 2) all lines of 16 bytes that a row
- * touches are copied as they are; when they have arrived, the warp that copied a row moves it to
- * its place in a slice, of which there are two. C is staged in shared memory at the places in lines
- * that it has in memory, so that whole lines are stored, and single elements at their ends only.
+ * Rows of odd length begin anywhere. Their elements pass through registers one by one, and pairs of
+ * C are stored, which is the quickest way to the end of a short product. With LINES, all lines of 16
+ * bytes that a row touches are copied as they are; when they have arrived, the warp that copied a
+ * row moves it to its place in a slice, of which there are two. C is then staged in shared memory
+ * where it lies in lines of memory, so that whole lines are stored, and words and single elements at
+ * their ends only. These are fewer instructions.
  *
  * Parameters (macros):
  *   BLOCK_SIZE_M, _N, _K  tile of C; depth of a slot (16, 32, 64)
@@ -27,9 +29,10 @@
  *   GROUP_SIZE_M          tiles are visited in groups of that many rows, for the level 2 cache
  *   SPLIT_K               blocks that share a tile, each with a part of K; the last to finish adds
  *                         the parts in order, so the result does not depend on which block that is
- *   COPY_A, COPY_B        16, 8 or 4: bytes copied at a time, of which addresses and leading
- *                         dimensions must be multiples. 2: whole lines, for rows that begin anywhere
- *   LAUNCH_EARLY          1: the kernel may begin while the one before it still runs
+ *   COPY_A, COPY_B        bytes copied at a time: 16, 8, 4 or 2. Addresses and leading dimensions
+ *                         must be multiples of it. 2 goes through registers, as cp.async cannot do
+ *                         it, or with LINES by whole lines
+ *   LINES                 1: see above
  *   BLOCKS_PER_SM         promised to the compiler
  *   A_LAYOUT, B_LAYOUT    0: K is the contiguous direction (A row-major, B column-major);
  *                         1: M or N is
@@ -45,6 +48,9 @@
  */
 typedef unsigned short u16;
 
+#ifndef LINES
+#define LINES 0
+#endif
 #define THREADS (32 * num_warps)
 #define WARPS_M (num_warps / WARPS_N)
 #define WARP_M  (BLOCK_SIZE_M / WARPS_M) /* the tile of a warp */
@@ -60,15 +66,20 @@ typedef unsigned short u16;
 #define B_COLS      (B_LAYOUT ? BLOCK_SIZE_N : BLOCK_SIZE_K)
 #define A_BYTES     (BLOCK_SIZE_M * BLOCK_SIZE_K * 2)
 #define B_BYTES     (BLOCK_SIZE_N * BLOCK_SIZE_K * 2)
+#define A_HELD      ((A_BYTES / 16 + THREADS - 1) / THREADS) /* 16-byte pieces of a thread */
+#define B_HELD      ((B_BYTES / 16 + THREADS - 1) / THREADS)
+
+#define A_LINES     (LINES && COPY_A == 2) /* whole lines are copied */
+#define B_LINES     (LINES && COPY_B == 2)
 
 /* A slot of the ring: slices, or lines of rows that begin anywhere; behind the ring two slices of
    what is moved. */
 #define LINES_PITCH(cols) ((cols) * 2 + 16)
-#define A_SLOT            (COPY_A == 2 ? A_ROWS * LINES_PITCH(A_COLS) : A_BYTES)
-#define B_SLOT            (COPY_B == 2 ? B_ROWS * LINES_PITCH(B_COLS) : B_BYTES)
+#define A_SLOT            (A_LINES ? A_ROWS * LINES_PITCH(A_COLS) : A_BYTES)
+#define B_SLOT            (B_LINES ? B_ROWS * LINES_PITCH(B_COLS) : B_BYTES)
 #define SLOT_BYTES        (A_SLOT + B_SLOT)
-#define A_MOVED           (COPY_A == 2 ? A_BYTES : 0)
-#define MOVED_BYTES       (A_MOVED + (COPY_B == 2 ? B_BYTES : 0))
+#define A_MOVED           (A_LINES ? A_BYTES : 0)
+#define MOVED_BYTES       (A_MOVED + (B_LINES ? B_BYTES : 0))
 #define RING_BYTES        (num_stages * SLOT_BYTES + 2 * MOVED_BYTES)
 
 /* The tile of C before it is stored. The padding puts rows in different banks, and a row whose first
@@ -160,6 +171,11 @@ DEVICE void store_line(void *to, const u32 v[4])
                  : "memory");
 }
 
+DEVICE void store_two(void *to, u32 v)
+{
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
+}
+
 DEVICE void warp_sync(void)
 {
     __syncwarp();
@@ -193,32 +209,85 @@ typedef struct slice {
     int row0, rows, col0, cols;
 } slice;
 
-/* Starts to copy a slice of tile_rows x tile_cols, `copy` bytes (4 or more, a constant) at a time. */
-DEVICE void copy_pieces(u32 to, const slice *s, int tile_rows, int tile_cols, int copy)
+/* Return which row, and which word in it, a thread copies, of a slice with so many words of two
+   elements in a row. Threads beside each other copy words beside each other. `i`, a multiple of
+   THREADS, and `words` are constants: so is what can be. */
+DEVICE int row_of(int i, int words)
+{
+    return words % THREADS == 0   ? i / words
+           : THREADS % words == 0 ? i / words + (int)threadIdx.x / words
+                                  : (i + (int)threadIdx.x) / words;
+}
+
+DEVICE int word_of(int i, int words)
+{
+    return words % THREADS == 0   ? i % words + (int)threadIdx.x
+           : THREADS % words == 0 ? (int)threadIdx.x % words
+                                  : (i + (int)threadIdx.x) % words;
+}
+
+/* Starts to copy a slice of tile_rows x tile_cols by pieces of it. With copies of 2 bytes it is
+   loaded into `held`, and slice_end stores it to shared memory. */
+DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, int tile_cols,
+                        int copy)
 {
     const int per_piece = 16 / copy;
     const int width = copy / 2; /* elements of a copy */
-    /* A thread's copies are usually in one column, so the address is computed once. */
-    const int per_row = tile_cols / 8 * per_piece;
-    const bool regular = THREADS % per_row == 0;
-    const u16 *next = s->from + (i64)(s->row0 + (int)threadIdx.x / per_row) * s->pitch + s->col0 +
-                      (int)threadIdx.x % per_row * width;
-    UNROLL for (int i = 0; i < tile_rows * per_row; i += THREADS)
-    {
-        const int n = i + (int)threadIdx.x;
-        const int row = regular ? (int)threadIdx.x / per_row + i / per_row : n / per_row;
-        const int part = regular ? (int)threadIdx.x % per_row : n % per_row;
-        const int left = s->cols - (s->col0 + part * width);
-        const int most = left < 0 ? 0 : left > width ? width : left;
-        const int bytes = s->row0 + row < s->rows ? most * 2 : 0;
-        const u16 *from =
-            regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + s->col0 + part * width;
-        if (tile_rows * per_row % THREADS == 0 || n < tile_rows * per_row) {
-            copy_async(to + piece_at(row, part / per_piece, tile_cols) +
-                           (u32)(part % per_piece * copy),
-                       bytes > 0 ? from : s->from, copy, bytes);
+    const int pieces = tile_cols / 8;
+    if (copy > 2) {
+        /* A thread's copies are usually in one column, so the address is computed once. */
+        const int per_row = pieces * per_piece;
+        const bool regular = THREADS % per_row == 0;
+        const u16 *next = s->from + (i64)(s->row0 + (int)threadIdx.x / per_row) * s->pitch +
+                          s->col0 + (int)threadIdx.x % per_row * width;
+        UNROLL for (int i = 0; i < tile_rows * per_row; i += THREADS)
+        {
+            const int n = i + (int)threadIdx.x;
+            const int row = regular ? (int)threadIdx.x / per_row + i / per_row : n / per_row;
+            const int part = regular ? (int)threadIdx.x % per_row : n % per_row;
+            const int left = s->cols - (s->col0 + part * width);
+            const int most = left < 0 ? 0 : left > width ? width : left;
+            const int bytes = s->row0 + row < s->rows ? most * 2 : 0;
+            const u16 *from =
+                regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + s->col0 + part * width;
+            if (tile_rows * per_row % THREADS == 0 || n < tile_rows * per_row) {
+                copy_async(to + piece_at(row, part / per_piece, tile_cols) +
+                               (u32)(part % per_piece * copy),
+                           bytes > 0 ? from : s->from, copy, bytes);
+            }
+            next += (i64)s->pitch * (THREADS / per_row);
         }
-        next += (i64)s->pitch * (THREADS / per_row);
+    } else {
+        const int words = tile_cols / 2;
+        const bool regular = THREADS % words == 0;
+        const u16 *next = s->from + (i64)(s->row0 + row_of(0, words)) * s->pitch + s->col0 +
+                          word_of(0, words) * 2;
+        UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
+        {
+            const int row = row_of(i, words);
+            const int col = s->col0 + word_of(i, words) * 2;
+            const bool here = row < tile_rows && s->row0 + row < s->rows;
+            const u16 *from = regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + col;
+            const u32 low = here && col < s->cols ? from[0] : 0;
+            const u32 high = here && col + 1 < s->cols ? from[1] : 0;
+            held[i / THREADS / 4][i / THREADS % 4] = low | high << 16;
+            next += (i64)s->pitch * (THREADS / words);
+        }
+    }
+}
+
+DEVICE void slice_end(u32 held[][4], u32 to, int tile_rows, int tile_cols, int copy)
+{
+    const int words = tile_cols / 2;
+    if (copy == 2) {
+        UNROLL for (int i = 0; i < tile_rows * words; i += THREADS)
+        {
+            const int row = row_of(i, words), word = word_of(i, words);
+            if (row < tile_rows) {
+                store_shared_one(to + piece_at(row, word / 4, tile_cols) + (u32)(word % 4 * 4),
+                                 held[i / THREADS / 4][i / THREADS % 4]);
+            }
+        }
     }
 }
 
@@ -278,17 +347,28 @@ DEVICE void move_lines(u32 to, u32 lines, const slice *s, int tile_rows, int til
     }
 }
 
-DEVICE void copy_slices(u32 slot, const slice *a, const slice *b)
+/* Begin and end to copy slices of A and B. */
+DEVICE void begin_slices(u32 held_a[][4], u32 held_b[][4], u32 slot, const slice *a, const slice *b)
 {
-    if (COPY_A == 2) {
+    if (A_LINES) {
         copy_lines(slot, a, A_ROWS, A_COLS);
     } else {
-        copy_pieces(slot, a, A_ROWS, A_COLS, COPY_A);
+        slice_begin(held_a, slot, a, A_ROWS, A_COLS, COPY_A);
     }
-    if (COPY_B == 2) {
+    if (B_LINES) {
         copy_lines(slot + A_SLOT, b, B_ROWS, B_COLS);
     } else {
-        copy_pieces(slot + A_SLOT, b, B_ROWS, B_COLS, COPY_B);
+        slice_begin(held_b, slot + A_SLOT, b, B_ROWS, B_COLS, COPY_B);
+    }
+}
+
+DEVICE void end_slices(u32 held_a[][4], u32 held_b[][4], u32 slot)
+{
+    if (!A_LINES) {
+        slice_end(held_a, slot, A_ROWS, A_COLS, COPY_A);
+    }
+    if (!B_LINES) {
+        slice_end(held_b, slot + A_SLOT, B_ROWS, B_COLS, COPY_B);
     }
 }
 
@@ -349,6 +429,50 @@ DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
     *y = left > 1 ? widen(from[1]) : 0.0f;
 }
 
+/* Stores the tile that lies in shared memory to C, from (m0, n0) on: a thread eight elements at a
+   time if `lines` (a constant), where rows of C begin at multiples of 16 bytes, else two, which
+   begin at a multiple of four bytes. So a warp's stores are whole lines either way. */
+DEVICE void store_tile(bool lines, u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
+{
+    const int width = lines ? 8 : 2;
+    const int per_row = BLOCK_SIZE_N / width;
+    const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
+    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * per_row; i += THREADS) {
+        const int row = i / per_row;
+        int column = i % per_row * width;
+        u16 *to = c + (i64)(m0 + row) * ldc + n0;
+        const u32 from = tile + (u32)(row * STAGING_PITCH + column * 2);
+        u32 v[4];
+        if (m0 + row >= m || column >= left) {
+            continue;
+        }
+        if (lines) {
+            load_shared(v, from);
+        } else {
+            v[0] = load_shared_one(from);
+        }
+        if (!lines && ((size_t)to & 3) != 0) { /* pairs begin at the second element of the row */
+            if (column == 0) {
+                to[0] = (u16)v[0];
+            }
+            v[0] = v[0] >> 16 | load_shared_one(from + 4) << 16;
+            column++;
+        }
+        if (column + width > left) {
+            UNROLL for (int j = 0; j < width; j++)
+            {
+                if (column + j < left) {
+                    to[column + j] = (u16)(v[j / 2] >> (j % 2 * 16));
+                }
+            }
+        } else if (lines) {
+            store_line(to + column, v);
+        } else {
+            store_two(to + column, v[0]);
+        }
+    }
+}
+
 /* The tile of C is staged so that a row begins where it does in a line of memory, if bytes are
    counted in fours: `before` & 12 bytes from the row's begin on. */
 
@@ -368,7 +492,7 @@ DEVICE u16 staged_half(u32 row, int at, int before)
 
 /* Stores the staged tile to C, from (m0, n0) on: whole lines, then what lies in a row's first line
    and in its last, where these are not whole. */
-DEVICE void store_tile(u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
+DEVICE void store_lines(u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
 {
     const u32 lines = BLOCK_SIZE_N / 8;
     const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
@@ -429,18 +553,15 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
                           int lda, int ldb, int ldc, float alpha, float beta)
 {
     const u32 ring = shared_base();
-    const int lane = (int)(threadIdx.x % 32);
-    const int warp = (int)(threadIdx.x / 32);
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
     const int warp_m = warp / WARPS_N * WARP_M;
     const int warp_n = warp % WARPS_N * WARP_N;
-#if LAUNCH_EARLY
-    launch_next();
-    launch_wait();
-#endif
 
     const place p = place_of_block(m, n, k);
     const int m0 = p.m0, n0 = p.n0, count = p.count;
     float acc[MMAS_M][MMAS_N][4];
+    u32 held_a[A_HELD][4], held_b[B_HELD][4];
     fragments f[2];
     slice sa, sb, moved_a, moved_b;
     sa.from = a;
@@ -468,7 +589,8 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     moved_b = sb;
     for (int i = 0; i < num_stages - 1; i++) {
         if (i < count) {
-            copy_slices(ring + (u32)i * SLOT_BYTES, &sa, &sb);
+            begin_slices(held_a, held_b, ring + (u32)i * SLOT_BYTES, &sa, &sb);
+            end_slices(held_a, held_b, ring + (u32)i * SLOT_BYTES);
             next_slice(&sa, A_LAYOUT);
             next_slice(&sb, B_LAYOUT);
         }
@@ -478,17 +600,18 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     u32 moved = ring + num_stages * SLOT_BYTES;
     /* heart: begin */
     for (int i = 0; i < count; i++) {
+        const bool more = i + num_stages - 1 < count;
         u32 a_at = slot, b_at = slot + A_SLOT;
         COPY_WAIT(num_stages - 2);
         if (MOVED_BYTES > 0) {
             warp_sync(); /* the other lanes' copies are there, too */
         }
-        if (COPY_A == 2) {
+        if (A_LINES) {
             a_at = moved;
             move_lines(a_at, slot, &moved_a, A_ROWS, A_COLS);
             next_slice(&moved_a, A_LAYOUT);
         }
-        if (COPY_B == 2) {
+        if (B_LINES) {
             b_at = moved + A_MOVED;
             move_lines(b_at, slot + A_SLOT, &moved_b, B_ROWS, B_COLS);
             next_slice(&moved_b, B_LAYOUT);
@@ -496,8 +619,8 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         moved = moved == ring + num_stages * SLOT_BYTES ? moved + MOVED_BYTES : moved - MOVED_BYTES;
         block_sync(); /* slice i is there for all, and all have read the slot that is filled next */
         load_fragments(&f[0], a_at, b_at, 0, warp_m, warp_n, lane);
-        if (i + num_stages - 1 < count) {
-            copy_slices(free, &sa, &sb);
+        if (more) {
+            begin_slices(held_a, held_b, free, &sa, &sb);
             next_slice(&sa, A_LAYOUT);
             next_slice(&sb, B_LAYOUT);
         }
@@ -508,6 +631,9 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
                 load_fragments(&f[(step + 1) % 2], a_at, b_at, step + 1, warp_m, warp_n, lane);
             }
             multiply(acc, &f[step % 2]);
+        }
+        if (more) {
+            end_slices(held_a, held_b, free);
         }
         free = slot;
         slot = slot + SLOT_BYTES == ring + num_stages * SLOT_BYTES ? ring : slot + SLOT_BYTES;
@@ -564,12 +690,18 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
             x += more_x;
             y += more_y;
 #endif
-            const u32 before = in_line(c, m0 + row, ldc, n0) & 12;
+            const u32 before = LINES ? in_line(c, m0 + row, ldc, n0) & 12 : 0;
             store_shared_one(ring + (u32)(row * STAGING_PITCH + column * 2) + before, pack(x, y));
         }
     }
     block_sync();
-    store_tile(ring, c, ldc, m0, n0, m, n);
+    if (LINES) {
+        store_lines(ring, c, ldc, m0, n0, m, n);
+    } else if ((((size_t)c | (size_t)ldc * 2) & 15) == 0) {
+        store_tile(true, ring, c, ldc, m0, n0, m, n);
+    } else {
+        store_tile(false, ring, c, ldc, m0, n0, m, n);
+    }
 }
 
 #if !(defined SIZE_M && defined OWN_SIZE_ONLY)

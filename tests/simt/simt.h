@@ -1043,4 +1043,9 @@ static inline void store_line(void *to, const uint32_t v[4])
     simt_vector(to, v, 16, to);
 }
 
+static inline void store_two(void *to, uint32_t v)
+{
+    simt_vector(to, &v, 4, to);
+}
+
 #endif
