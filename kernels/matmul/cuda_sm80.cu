@@ -557,6 +557,10 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     const int warp = (int)threadIdx.x / 32;
     const int warp_m = warp / WARPS_N * WARP_M;
     const int warp_n = warp % WARPS_N * WARP_N;
+#if LAUNCH_EARLY
+    launch_next();
+    launch_wait();
+#endif
 
     const place p = place_of_block(m, n, k);
     const int m0 = p.m0, n0 = p.n0, count = p.count;

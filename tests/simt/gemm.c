@@ -105,6 +105,7 @@ static int run(int m, int n, int k, int more)
     q.ldb = pitch_of(B_LAYOUT ? n : k, COPY_B, more);
     q.ldc = n + more;
     simt.random = (uint64_t)(m * 7919 + n * 31 + k);
+    simt.early = LAUNCH_EARLY;
     q.a = matrix(A_LAYOUT ? k : m, A_LAYOUT ? m : k, q.lda, COPY_A);
     q.b = matrix(B_LAYOUT ? k : n, B_LAYOUT ? n : k, q.ldb, COPY_B);
     /* What is not used is not there: reading it would end the test. */
