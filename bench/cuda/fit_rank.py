@@ -275,4 +275,5 @@ def main():
     if args.write:
         write(p, configs, args.kernels.split(","))
 
-main()
+if __name__ == "__main__":
+    main()

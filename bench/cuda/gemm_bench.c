@@ -250,7 +250,7 @@ static int own_columns(const int *v)
 static int shared_bytes(const int *v)
 {
     int columns = v[SW] ? v[BM] : v[BN];
-    int piece = v[SW] ? own_columns(v) * 128 : 64 * v[EC] * 2;
+    int piece = v[SW] ? (own_columns(v) + 15) / 16 * 16 * 128 : 64 * v[EC] * 2;
     int bytes = v[ST] * stage_bytes(v) + v[NC] * v[EB] * piece;
     bytes += has_bias && !v[SW] ? v[NC] * columns * 4 : 0;
     return (bytes + 15) / 16 * 16 + 16 * v[ST] + 48;
@@ -261,7 +261,7 @@ static const char *illegal(const int *v)
     int groups = v[PP] ? 1 : v[NC];
     int rows = v[SW] ? v[BN] : v[BM], columns = v[SW] ? v[BM] : v[BN];
     int acc = rows / groups / 64 * columns / 2;
-    if (rows % (64 * groups) || columns % 16 || columns > 256) {
+    if (rows % (64 * groups) || columns % (v[SW] ? 8 : 16) || columns > 256) {
         return "tile";
     }
     if (v[PP] && (v[NC] != 2 || v[CK] > 1)) {
@@ -279,7 +279,8 @@ static const char *illegal(const int *v)
     if (v[NC] == 1 ? acc > 192 : v[NC] == 2 ? acc > 208 : acc > 96) {
         return "registers";
     }
-    if (v[BM] % (8 * v[CN]) || v[BN] % (8 * v[CM]) || (v[FL] && v[ST] < 3) ||
+    if (v[BM] % 8 || (v[BM] % (8 * v[CN]) && (a_t || v[BM] < 16 * v[CN])) || v[BN] % (8 * v[CM]) ||
+        (v[FL] && v[ST] < 3) ||
         (a_t && (v[BM] + 63) / 64 % v[CN] && v[BK] % (8 * v[CN])) ||
         (b_t && (v[BN] + 63) / 64 % v[CM] && v[BK] % (8 * v[CM]))) {
         return "slices";
@@ -538,7 +539,7 @@ static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int si
         pitch = pitch_of(pitch);
     }
     if (!t) {
-        encode(map, p, K, size, pitch, 64, block / sharers, promotion);
+        encode(map, p, K, size, pitch, 64, (block / 8 + sharers - 1) / sharers * 8, promotion);
     } else {
         int blocks = (block + 63) / 64;
         encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers,

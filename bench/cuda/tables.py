@@ -114,6 +114,10 @@ SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)
 SETS["random-second"] = ([("matmul", s, "", None) for s in random_products(SECOND_SEED)], "default")
 SETS["random-third"] = ([("matmul", s, "", None) for s in random_products(THIRD_SEED)], "default")
 SETS["random-fourth"] = ([("matmul", s, "", None) for s in random_products(FOURTH_SEED)], "default")
+# Those below 0.97 of lt_best in a table or a sweep of before (docs/kernel-log.md, steps 50 to 60)
+SETS["random-losses"] = ([("matmul", s, "", None) for s in mnk([
+    (1529, 2405, 25), (6368, 40, 6344), (200, 12632, 1512), (488, 5592, 6544), (1512, 392, 3776), (4968, 904, 3704),
+    (736, 4696, 12712), (4680, 552, 1936), (11368, 88, 856), (128, 7264, 24), (911, 1111, 93), (7080, 14768, 14952), (10840, 15864, 8712)])], "default")
 SETS["random-few"] = ([("matmul", s, "", None) for s in random_few_rows(RANDOM_SEED)], "default")
 SETS["random-few-second"] = ([("matmul", s, "", None) for s in random_few_rows(SECOND_SEED)], "default")
 
@@ -131,6 +135,7 @@ def measure(case, libraries, args, archive):
     command += ["--set", choices] if choices else []
     command += ["--protocol", args.protocol] if args.protocol else []
     command += ["--evals", str(args.tune), "--quiet"] if args.tune else []
+    command += ["--finish-time", str(args.finish)] if args.tune and args.finish else []
     command += ["--fix", args.fix] if args.fix else []
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -233,6 +238,7 @@ def main():
     ap.add_argument("--print", action="store_true")
     ap.add_argument("--tune", type=int, default=12, help="evaluations a shape; 0: only compare")
     ap.add_argument("--time", type=float, default=5, help="seconds a shape")
+    ap.add_argument("--finish", type=float, default=0, help="seconds for each candidate and library of the finish; 0: as tune does")
     ap.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other shape is begun")
     ap.add_argument("--first", type=int, default=None, help="only the first so many shapes of each set")
     ap.add_argument("--skip", type=int, default=0, help="not the first so many shapes of each set")

@@ -11,6 +11,7 @@
  *   HAS_BETA              1: beta * C_in is added before the bias; C_in has the layout of C and may
  *                         be C
  *   HAS_RESIDUAL          1: the residual, with the layout of C, is added after EPILOGUE
+ *   LAUNCH_EARLY          1: the kernel begins while the one before it still runs
  *
  * Workspace for SPLIT_K > 1: a counter for each tile, rounded up together to 128 bytes, zero
  * between launches; then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each tile.
@@ -34,6 +35,9 @@ typedef long long i64;
 #endif
 #ifndef HAS_RESIDUAL
 #define HAS_RESIDUAL 0
+#endif
+#ifndef LAUNCH_EARLY
+#define LAUNCH_EARLY 0
 #endif
 
 /* ---- instructions ---- */
@@ -85,6 +89,20 @@ DEVICE void block_sync(void)
 {
     __syncthreads();
 }
+
+#if LAUNCH_EARLY
+/* Let the next kernel begin, and wait until what the one before has written can be seen (compute
+   capability 9.0 and higher, by the launch attribute). */
+DEVICE void launch_next(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+DEVICE void launch_wait(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+#endif
 
 DEVICE void store_shared_one(u32 to, u32 v)
 {

@@ -155,6 +155,15 @@
 #define A_BYTES     ((A_LAYOUT ? A_BLOCKS * 64 : BLOCK_SIZE_M) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
+/* Rows that each of the blocks that share a tile with K contiguous loads of it, in groups of 8 (the
+   swizzle). Where the groups cannot be divided evenly the last shares overlap: some bytes arrive
+   twice, and are the same. */
+#define SHARE_ROWS(size, sharers) (((size) / 8 + (sharers) - 1) / (sharers) * 8)
+#define SHARE_BYTES(layout, size, sharers, all)                                                    \
+    ((layout) ? (all) : SHARE_ROWS(size, sharers) * (sharers) * BLOCK_SIZE_K * ELEMENT_BYTES)
+#define LOADED_BYTES /* that arrive in a slot */                                                   \
+    (SHARE_BYTES(A_LAYOUT, BLOCK_SIZE_M, CLUSTER_N, A_BYTES) +                                     \
+     SHARE_BYTES(B_LAYOUT, BLOCK_SIZE_N, CLUSTER_M, B_BYTES))
 #define LINE        (128 / ELEMENT_BYTES) /* elements of a line of the swizzle */
 /* Products of terms that are computed: those of terms i of A and j of B with i + j < TERMS. Term i
    is about 2^-9i of the element, so that the others are as small as what the terms leave out. */
@@ -178,9 +187,10 @@
 #define EARLY_END (PLANE > 1 && CLUSTER_K == 1)
 /* Bytes that one consumer of a block along K sends to another block. */
 #define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
-/* One piece of C on its way to memory: 64 rows x EPILOGUE_COLUMNS or, swapped, OWN_N rows x 64. */
+/* One piece of C on its way to memory: 64 rows x EPILOGUE_COLUMNS or, swapped, OWN_N rows x 64; of an
+   odd number of groups of 8 columns one more is staged, but not stored. */
 #define PITCH       (RESULT_BYTES * (SWAP_AB ? 64 : EPILOGUE_COLUMNS))
-#define PIECE_BYTES (PITCH * (SWAP_AB ? OWN_N : 64))
+#define PIECE_BYTES (PITCH * (SWAP_AB ? (OWN_N + 15) / 16 * 16 : 64))
 #define PIECES                                                                                     \
     (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* pieces of one wgmma's                              \
                                                 accumulator */
@@ -192,7 +202,8 @@
 #define OFFSET_BARS  ((OFFSET_BIAS + BIAS_BYTES + 15) / 16 * 16)
 
 static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
-static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
+static_assert(MMA_N % (SWAP_AB && RESULT_BYTES > 1 ? 8 : 16) == 0 && MMA_N <= 256,
+              "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
 static_assert(ELEMENT_BYTES == 2 || (A_LAYOUT == 0 && B_LAYOUT == 0), "K is contiguous");
 static_assert(SCALES != 3 || PROMOTE == 128, "scales of 128 elements");
@@ -395,8 +406,11 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
     if (layout == 0) {
         count = BLOCK_SIZE_K / LINE;
         x = k;
-        y = start + share * (size / sharers);
-        to += (u32)(share * (size / sharers) * 128);
+        const int rows = SHARE_ROWS(size, sharers);
+        const bool inside = rows * sharers == size || share * rows < size - rows;
+        const int first = inside ? share * rows : size - rows;
+        y = start + first;
+        to += (u32)(first * 128);
         step = (u32)(size * 128);
     } else if (blocks % sharers == 0) {
         count = blocks / sharers;
@@ -1213,7 +1227,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, add
             named_sync(BARRIER_OWN + consumer, 128);
         }
 #pragma unroll
-        for (int j = 0; j < COLUMNS / 16; j++) {
+        for (int j = 0; j < (COLUMNS + 15) / 16; j++) {
             const int first = piece * COLUMNS + j * 16;
             float x[8];
 #if HAS_BETA || HAS_RESIDUAL
@@ -1240,7 +1254,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, add
 #endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
-                x[i] = acc[first / 2 + i];
+                x[i] = first / 2 + i < OWN_N / 2 ? acc[first / 2 + i] : 0;
 #if HAS_ALPHA
                 x[i] *= s.alpha;
 #elif SCALES == 2
@@ -1582,7 +1596,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                         together = true;
                     }
                     barrier_wait(empty + 8 * r.slot, r.parity);
-                    barrier_expect(bar, STAGE_BYTES);
+                    barrier_expect(bar, LOADED_BYTES);
                     if (together) {
                         load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k, CLUSTER_N,
                                      cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));

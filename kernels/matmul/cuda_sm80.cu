@@ -15,6 +15,13 @@
  * 16-byte pieces of a row are permuted by XOR with the row's number, so that the eight rows that
  * ldmatrix reads at once are in different banks. Elements beyond the matrix are zeros.
  *
+ * Rows of odd length begin anywhere. Their elements pass through registers one by one, and pairs of
+ * C are stored, which is the quickest way to the end of a short product. With LINES, all lines of 16
+ * bytes that a row touches are copied as they are; when they have arrived, the warp that copied a
+ * row moves it to its place in a slice, of which there are two. C is then staged in shared memory
+ * where it lies in lines of memory, so that whole lines are stored, and words and single elements at
+ * their ends only. These are fewer instructions.
+ *
  * Parameters (macros):
  *   BLOCK_SIZE_M, _N, _K  tile of C; depth of a slot (16, 32, 64)
  *   num_warps, WARPS_N    warps of a block, and how many of them are side by side along N
@@ -23,7 +30,9 @@
  *   SPLIT_K               blocks that share a tile, each with a part of K; the last to finish adds
  *                         the parts in order, so the result does not depend on which block that is
  *   COPY_A, COPY_B        bytes copied at a time: 16, 8, 4 or 2. Addresses and leading dimensions
- *                         must be multiples of it. 2 goes through registers: cp.async cannot do it
+ *                         must be multiples of it. 2 goes through registers, as cp.async cannot do
+ *                         it, or with LINES by whole lines
+ *   LINES                 1: see above
  *   BLOCKS_PER_SM         promised to the compiler
  *   A_LAYOUT, B_LAYOUT    0: K is the contiguous direction (A row-major, B column-major);
  *                         1: M or N is
@@ -31,14 +40,17 @@
  *                         this size
  *   OWN_SIZE_ONLY         if defined with these, the specialised entry is the only one
  *
- * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES. cuda_async.cu,
- * whose text comes first, has the instructions of copies, the epilogue's macros and the workspace.
+ * Dynamic shared memory: the larger of RING_BYTES and STAGING_BYTES. cuda_async.cu, whose text comes
+ * first, has the instructions of copies, the epilogue's macros and the workspace.
  *
  * tests/simt/simt.h defines SIMT and every function of the next section, and runs the rest on a
  * CPU.
  */
 typedef unsigned short u16;
 
+#ifndef LINES
+#define LINES 0
+#endif
 #define THREADS (32 * num_warps)
 #define WARPS_M (num_warps / WARPS_N)
 #define WARP_M  (BLOCK_SIZE_M / WARPS_M) /* the tile of a warp */
@@ -54,11 +66,24 @@ typedef unsigned short u16;
 #define B_COLS      (B_LAYOUT ? BLOCK_SIZE_N : BLOCK_SIZE_K)
 #define A_BYTES     (BLOCK_SIZE_M * BLOCK_SIZE_K * 2)
 #define B_BYTES     (BLOCK_SIZE_N * BLOCK_SIZE_K * 2)
-#define STAGE_BYTES (A_BYTES + B_BYTES)
 #define A_HELD      ((A_BYTES / 16 + THREADS - 1) / THREADS) /* 16-byte pieces of a thread */
 #define B_HELD      ((B_BYTES / 16 + THREADS - 1) / THREADS)
 
-/* The tile of C before it is stored; the padding puts rows in different banks. */
+#define A_LINES     (LINES && COPY_A == 2) /* whole lines are copied */
+#define B_LINES     (LINES && COPY_B == 2)
+
+/* A slot of the ring: slices, or lines of rows that begin anywhere; behind the ring two slices of
+   what is moved. */
+#define LINES_PITCH(cols) ((cols) * 2 + 16)
+#define A_SLOT            (A_LINES ? A_ROWS * LINES_PITCH(A_COLS) : A_BYTES)
+#define B_SLOT            (B_LINES ? B_ROWS * LINES_PITCH(B_COLS) : B_BYTES)
+#define SLOT_BYTES        (A_SLOT + B_SLOT)
+#define A_MOVED           (A_LINES ? A_BYTES : 0)
+#define MOVED_BYTES       (A_MOVED + (B_LINES ? B_BYTES : 0))
+#define RING_BYTES        (num_stages * SLOT_BYTES + 2 * MOVED_BYTES)
+
+/* The tile of C before it is stored. The padding puts rows in different banks, and a row whose first
+   element is not the first of a line takes some of it. */
 #define STAGING_PITCH (BLOCK_SIZE_N * 2 + 16)
 #define STAGING_BYTES (BLOCK_SIZE_M * STAGING_PITCH)
 
@@ -151,6 +176,11 @@ DEVICE void store_two(void *to, u32 v)
     asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
 }
 
+DEVICE void warp_sync(void)
+{
+    __syncwarp();
+}
+
 #endif
 
 /* ---- slices ---- */
@@ -175,7 +205,7 @@ DEVICE u32 piece_at(int row, int piece, int cols)
 /* The source of a slice: element (row0, col0) of a matrix of rows x cols. */
 typedef struct slice {
     const u16 *from;
-    i64 pitch;
+    int pitch;
     int row0, rows, col0, cols;
 } slice;
 
@@ -196,8 +226,8 @@ DEVICE int word_of(int i, int words)
                                   : (i + (int)threadIdx.x) % words;
 }
 
-/* Starts to copy a slice of tile_rows x tile_cols. With copies of 2 bytes it is loaded into `held`,
-   and slice_end stores it to shared memory. */
+/* Starts to copy a slice of tile_rows x tile_cols by pieces of it. With copies of 2 bytes it is
+   loaded into `held`, and slice_end stores it to shared memory. */
 DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, int tile_cols,
                         int copy)
 {
@@ -225,7 +255,7 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
                                (u32)(part % per_piece * copy),
                            bytes > 0 ? from : s->from, copy, bytes);
             }
-            next += s->pitch * (THREADS / per_row);
+            next += (i64)s->pitch * (THREADS / per_row);
         }
     } else {
         const int words = tile_cols / 2;
@@ -241,7 +271,7 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
             const u32 low = here && col < s->cols ? from[0] : 0;
             const u32 high = here && col + 1 < s->cols ? from[1] : 0;
             held[i / THREADS / 4][i / THREADS % 4] = low | high << 16;
-            next += s->pitch * (THREADS / words);
+            next += (i64)s->pitch * (THREADS / words);
         }
     }
 }
@@ -261,6 +291,94 @@ DEVICE void slice_end(u32 held[][4], u32 to, int tile_rows, int tile_cols, int c
     }
 }
 
+/* Returns how many bytes of memory lie between the begin of a line and that of a row of a slice. */
+DEVICE u32 in_line(const u16 *from, int row, int pitch, int col)
+{
+    return ((u32)(size_t)from + 2 * ((u32)row * (u32)pitch + (u32)col)) & 15;
+}
+
+/* Starts to copy the lines in which the rows of a slice lie; what is beyond a row's end is zeros. A
+   warp copies every num_warps-th row. */
+DEVICE void copy_lines(u32 to, const slice *s, int tile_rows, int tile_cols)
+{
+    const u32 lines = (u32)tile_cols / 8 + 1; /* of a row, at most */
+    const int of_warp = (tile_rows + num_warps - 1) / num_warps * (int)lines;
+    const int left = s->cols - s->col0 < tile_cols ? s->cols - s->col0 : tile_cols;
+    const int most = left > 0 ? left * 2 : -16;
+    UNROLL for (int i = 0; i < of_warp; i += 32)
+    {
+        const u32 n = (u32)i + threadIdx.x % 32;
+        const int row = (int)(n / lines * num_warps + threadIdx.x / 32), line = (int)(n % lines);
+        const u16 *begin = s->from + (i64)(s->row0 + row) * s->pitch + s->col0;
+        const int before = (int)((size_t)begin & 15);
+        int bytes = before + most - line * 16;
+        bytes = s->row0 + row >= s->rows || bytes < 0 ? 0 : bytes < 16 ? bytes : 16;
+        if (row < tile_rows) {
+            copy_async(to + (u32)(row * LINES_PITCH(tile_cols) + line * 16),
+                       (const char *)begin + (line * 16 - before), 16, bytes);
+        }
+    }
+}
+
+/* Moves the rows whose lines this warp has copied to their places in a slice. */
+DEVICE void move_lines(u32 to, u32 lines, const slice *s, int tile_rows, int tile_cols)
+{
+    const u32 pieces = (u32)tile_cols / 8;
+    const int of_warp = (tile_rows + num_warps - 1) / num_warps * (int)pieces;
+    UNROLL for (int i = 0; i < of_warp; i += 32)
+    {
+        const u32 n = (u32)i + threadIdx.x % 32;
+        const int row = (int)(n / pieces * num_warps + threadIdx.x / 32), piece = (int)(n % pieces);
+        if (row < tile_rows) {
+            const u32 before = in_line(s->from, s->row0 + row, s->pitch, s->col0);
+            const u32 from =
+                lines + (u32)(row * LINES_PITCH(tile_cols) + piece * 16) + (before & 12);
+            u32 w[5], v[4];
+            UNROLL for (int j = 0; j < 5; j++)
+            {
+                w[j] = load_shared_one(from + (u32)(4 * j));
+            }
+            UNROLL for (int j = 0; j < 4; j++)
+            {
+                v[j] = before & 2 ? w[j] >> 16 | w[j + 1] << 16 : w[j];
+            }
+            store_shared(to + piece_at(row, piece, tile_cols), v);
+        }
+    }
+}
+
+/* Begin and end to copy slices of A and B. */
+DEVICE void begin_slices(u32 held_a[][4], u32 held_b[][4], u32 slot, const slice *a, const slice *b)
+{
+    if (A_LINES) {
+        copy_lines(slot, a, A_ROWS, A_COLS);
+    } else {
+        slice_begin(held_a, slot, a, A_ROWS, A_COLS, COPY_A);
+    }
+    if (B_LINES) {
+        copy_lines(slot + A_SLOT, b, B_ROWS, B_COLS);
+    } else {
+        slice_begin(held_b, slot + A_SLOT, b, B_ROWS, B_COLS, COPY_B);
+    }
+}
+
+DEVICE void end_slices(u32 held_a[][4], u32 held_b[][4], u32 slot)
+{
+    if (!A_LINES) {
+        slice_end(held_a, slot, A_ROWS, A_COLS, COPY_A);
+    }
+    if (!B_LINES) {
+        slice_end(held_b, slot + A_SLOT, B_ROWS, B_COLS, COPY_B);
+    }
+}
+
+/* Goes on to the next slice along K. */
+DEVICE void next_slice(slice *s, bool rows)
+{
+    s->row0 += rows ? BLOCK_SIZE_K : 0;
+    s->col0 += rows ? 0 : BLOCK_SIZE_K;
+}
+
 /* ---- fragments ---- */
 
 /* The operands that a warp multiplies in one step of 16 of K. */
@@ -269,8 +387,9 @@ typedef struct fragments {
     u32 b[MMAS_N / 2][4];
 } fragments;
 
-/* Loads the fragments of a step. The warp's tile begins at (warp_m, warp_n) in the block's. */
-DEVICE void load_fragments(fragments *f, u32 slot, int step, int warp_m, int warp_n, int lane)
+/* Loads the fragments of a step from a slice of A and one of B. The warp's tile begins at (warp_m,
+   warp_n) in the block's. */
+DEVICE void load_fragments(fragments *f, u32 a, u32 b, int step, int warp_m, int warp_n, int lane)
 {
     UNROLL for (int i = 0; i < MMAS_M; i++)
     {
@@ -278,7 +397,7 @@ DEVICE void load_fragments(fragments *f, u32 slot, int step, int warp_m, int war
         const u32 at = A_LAYOUT ? piece_at(step * 16 + (lane >> 4) * 8 + (lane & 7),
                                            m / 8 + (lane >> 3 & 1), A_COLS)
                                 : piece_at(m + (lane & 15), step * 2 + (lane >> 4), A_COLS);
-        load_matrix(f->a[i], slot + at, A_LAYOUT);
+        load_matrix(f->a[i], a + at, A_LAYOUT);
     }
     UNROLL for (int j = 0; j < MMAS_N / 2; j++)
     {
@@ -286,7 +405,7 @@ DEVICE void load_fragments(fragments *f, u32 slot, int step, int warp_m, int war
         const u32 at = B_LAYOUT ? piece_at(step * 16 + (lane & 15), n / 8 + (lane >> 4), B_COLS)
                                 : piece_at(n + (lane >> 4) * 8 + (lane & 7),
                                            step * 2 + (lane >> 3 & 1), B_COLS);
-        load_matrix(f->b[j], slot + A_BYTES + at, B_LAYOUT);
+        load_matrix(f->b[j], b + at, B_LAYOUT);
     }
 }
 
@@ -354,6 +473,81 @@ DEVICE void store_tile(bool lines, u32 tile, u16 *c, int ldc, int m0, int n0, in
     }
 }
 
+/* The tile of C is staged so that a row begins where it does in a line of memory, if bytes are
+   counted in fours: `before` & 12 bytes from the row's begin on. */
+
+/* Return the word, or the half of one, that lies at byte `at` of the lines of a row; what is staged
+   has it there or two bytes before. */
+DEVICE u32 staged_word(u32 row, int at, int before)
+{
+    const u32 word = load_shared_one(row + (u32)at);
+    return before & 2 ? word << 16 | load_shared_one(row + (u32)at - 4) >> 16 : word;
+}
+
+DEVICE u16 staged_half(u32 row, int at, int before)
+{
+    const int there = at - (before & 2);
+    return (u16)(load_shared_one(row + (u32)(there & ~3)) >> (there & 2 ? 16 : 0));
+}
+
+/* Stores the staged tile to C, from (m0, n0) on: whole lines, then what lies in a row's first line
+   and in its last, where these are not whole. */
+DEVICE void store_lines(u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
+{
+    const u32 lines = BLOCK_SIZE_N / 8;
+    const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
+    UNROLL for (int i = 0; i < BLOCK_SIZE_M * (int)lines; i += THREADS)
+    {
+        const u32 at = (u32)i + threadIdx.x;
+        const int row = (int)(at / lines), line = (int)(at % lines) * 16;
+        u16 *to = c + (i64)(m0 + row) * ldc + n0;
+        const int before = (int)((size_t)to & 15);
+        if (row < BLOCK_SIZE_M && m0 + row < m && line >= before && line + 16 <= before + left * 2) {
+            const u32 from = tile + (u32)(row * STAGING_PITCH + line);
+            u32 v[4];
+            load_shared(v, from);
+            if (before & 2) {
+                const u32 first = load_shared_one(from - 4);
+                v[3] = v[3] << 16 | v[2] >> 16;
+                v[2] = v[2] << 16 | v[1] >> 16;
+                v[1] = v[1] << 16 | v[0] >> 16;
+                v[0] = v[0] << 16 | first >> 16;
+            }
+            store_line((char *)to + (line - before), v);
+        }
+    }
+    if ((((size_t)c | (size_t)ldc * 2 | (size_t)left * 2) & 15) == 0) {
+        return;
+    }
+    for (u32 i = threadIdx.x; i < BLOCK_SIZE_M * 2; i += THREADS) {
+        const int row = (int)(i % BLOCK_SIZE_M);
+        const bool head = i < BLOCK_SIZE_M;
+        u16 *to = c + (i64)(m0 + row) * ldc + n0;
+        const int before = (int)((size_t)to & 15), end = before + left * 2;
+        /* what is stored of the line, from its begin on */
+        const int from = head ? before : (end & ~15);
+        const int until = head && end > 16 ? 16 : end;
+        const u32 staged = tile + (u32)(row * STAGING_PITCH);
+        if (m0 + row >= m || (head ? before == 0 && end >= 16 : end < 16)) {
+            continue;
+        }
+        to -= before / 2;
+        if (from & 2) {
+            to[from / 2] = staged_half(staged, from, before);
+        }
+        UNROLL for (int j = 0; j < 3; j++)
+        {
+            const int word = ((from + 2) & ~3) + 4 * j;
+            if (word + 4 <= until) {
+                *(u32 *)(void *)(to + word / 2) = staged_word(staged, word, before);
+            }
+        }
+        if (until & 2) {
+            to[until / 2 - 1] = staged_half(staged, until - 2, before);
+        }
+    }
+}
+
 DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
                           const u16 *residual, unsigned char *workspace, int m, int n, int k,
                           int lda, int ldb, int ldc, float alpha, float beta)
@@ -363,13 +557,17 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     const int warp = (int)threadIdx.x / 32;
     const int warp_m = warp / WARPS_N * WARP_M;
     const int warp_n = warp % WARPS_N * WARP_N;
+#if LAUNCH_EARLY
+    launch_next();
+    launch_wait();
+#endif
 
     const place p = place_of_block(m, n, k);
     const int m0 = p.m0, n0 = p.n0, count = p.count;
     float acc[MMAS_M][MMAS_N][4];
     u32 held_a[A_HELD][4], held_b[B_HELD][4];
     fragments f[2];
-    slice sa, sb;
+    slice sa, sb, moved_a, moved_b;
     sa.from = a;
     sa.pitch = lda;
     sa.row0 = A_LAYOUT ? p.begin * BLOCK_SIZE_K : m0;
@@ -391,51 +589,58 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         }
     }
 
-#define NEXT_SLICE()                                                                               \
-    do {                                                                                           \
-        sa.row0 += A_LAYOUT ? BLOCK_SIZE_K : 0;                                                    \
-        sa.col0 += A_LAYOUT ? 0 : BLOCK_SIZE_K;                                                    \
-        sb.row0 += B_LAYOUT ? BLOCK_SIZE_K : 0;                                                    \
-        sb.col0 += B_LAYOUT ? 0 : BLOCK_SIZE_K;                                                    \
-    } while (0)
-
+    moved_a = sa;
+    moved_b = sb;
     for (int i = 0; i < num_stages - 1; i++) {
         if (i < count) {
-            const u32 slot = ring + (u32)i * STAGE_BYTES;
-            slice_begin(held_a, slot, &sa, A_ROWS, A_COLS, COPY_A);
-            slice_begin(held_b, slot + A_BYTES, &sb, B_ROWS, B_COLS, COPY_B);
-            slice_end(held_a, slot, A_ROWS, A_COLS, COPY_A);
-            slice_end(held_b, slot + A_BYTES, B_ROWS, B_COLS, COPY_B);
-            NEXT_SLICE();
+            begin_slices(held_a, held_b, ring + (u32)i * SLOT_BYTES, &sa, &sb);
+            end_slices(held_a, held_b, ring + (u32)i * SLOT_BYTES);
+            next_slice(&sa, A_LAYOUT);
+            next_slice(&sb, B_LAYOUT);
         }
         copy_commit();
     }
-    u32 slot = ring, free = ring + (num_stages - 1) * STAGE_BYTES;
+    u32 slot = ring, free = ring + (num_stages - 1) * SLOT_BYTES;
+    u32 moved = ring + num_stages * SLOT_BYTES;
     /* heart: begin */
     for (int i = 0; i < count; i++) {
         const bool more = i + num_stages - 1 < count;
+        u32 a_at = slot, b_at = slot + A_SLOT;
         COPY_WAIT(num_stages - 2);
+        if (MOVED_BYTES > 0) {
+            warp_sync(); /* the other lanes' copies are there, too */
+        }
+        if (A_LINES) {
+            a_at = moved;
+            move_lines(a_at, slot, &moved_a, A_ROWS, A_COLS);
+            next_slice(&moved_a, A_LAYOUT);
+        }
+        if (B_LINES) {
+            b_at = moved + A_MOVED;
+            move_lines(b_at, slot + A_SLOT, &moved_b, B_ROWS, B_COLS);
+            next_slice(&moved_b, B_LAYOUT);
+        }
+        moved = moved == ring + num_stages * SLOT_BYTES ? moved + MOVED_BYTES : moved - MOVED_BYTES;
         block_sync(); /* slice i is there for all, and all have read the slot that is filled next */
-        load_fragments(&f[0], slot, 0, warp_m, warp_n, lane);
+        load_fragments(&f[0], a_at, b_at, 0, warp_m, warp_n, lane);
         if (more) {
-            slice_begin(held_a, free, &sa, A_ROWS, A_COLS, COPY_A);
-            slice_begin(held_b, free + A_BYTES, &sb, B_ROWS, B_COLS, COPY_B);
-            NEXT_SLICE();
+            begin_slices(held_a, held_b, free, &sa, &sb);
+            next_slice(&sa, A_LAYOUT);
+            next_slice(&sb, B_LAYOUT);
         }
         copy_commit();
         UNROLL for (int step = 0; step < K_STEPS; step++)
         {
             if (step + 1 < K_STEPS) {
-                load_fragments(&f[(step + 1) % 2], slot, step + 1, warp_m, warp_n, lane);
+                load_fragments(&f[(step + 1) % 2], a_at, b_at, step + 1, warp_m, warp_n, lane);
             }
             multiply(acc, &f[step % 2]);
         }
         if (more) {
-            slice_end(held_a, free, A_ROWS, A_COLS, COPY_A);
-            slice_end(held_b, free + A_BYTES, B_ROWS, B_COLS, COPY_B);
+            end_slices(held_a, held_b, free);
         }
         free = slot;
-        slot = slot + STAGE_BYTES == ring + num_stages * STAGE_BYTES ? ring : slot + STAGE_BYTES;
+        slot = slot + SLOT_BYTES == ring + num_stages * SLOT_BYTES ? ring : slot + SLOT_BYTES;
     }
     /* heart: end */
     COPY_WAIT(0);
@@ -489,11 +694,14 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
             x += more_x;
             y += more_y;
 #endif
-            store_shared_one(ring + (u32)(row * STAGING_PITCH + column * 2), pack(x, y));
+            const u32 before = LINES ? in_line(c, m0 + row, ldc, n0) & 12 : 0;
+            store_shared_one(ring + (u32)(row * STAGING_PITCH + column * 2) + before, pack(x, y));
         }
     }
     block_sync();
-    if ((((size_t)c | (size_t)ldc * 2) & 15) == 0) {
+    if (LINES) {
+        store_lines(ring, c, ldc, m0, n0, m, n);
+    } else if ((((size_t)c | (size_t)ldc * 2) & 15) == 0) {
         store_tile(true, ring, c, ldc, m0, n0, m, n);
     } else {
         store_tile(false, ring, c, ldc, m0, n0, m, n);

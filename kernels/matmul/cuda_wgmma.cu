@@ -76,115 +76,160 @@ tensor_map;
    them. */
 
 #define MMA_REGS_16  "%0, %1, %2, %3, %4, %5, %6, %7"
-#define MMA_REGS_32  MMA_REGS_16 ", %8, %9, %10, %11, %12, %13, %14, %15"
-#define MMA_REGS_48  MMA_REGS_32 ", %16, %17, %18, %19, %20, %21, %22, %23"
-#define MMA_REGS_64  MMA_REGS_48 ", %24, %25, %26, %27, %28, %29, %30, %31"
-#define MMA_REGS_80  MMA_REGS_64 ", %32, %33, %34, %35, %36, %37, %38, %39"
-#define MMA_REGS_96  MMA_REGS_80 ", %40, %41, %42, %43, %44, %45, %46, %47"
-#define MMA_REGS_112 MMA_REGS_96 ", %48, %49, %50, %51, %52, %53, %54, %55"
-#define MMA_REGS_128 MMA_REGS_112 ", %56, %57, %58, %59, %60, %61, %62, %63"
-#define MMA_REGS_144 MMA_REGS_128 ", %64, %65, %66, %67, %68, %69, %70, %71"
-#define MMA_REGS_160 MMA_REGS_144 ", %72, %73, %74, %75, %76, %77, %78, %79"
-#define MMA_REGS_176 MMA_REGS_160 ", %80, %81, %82, %83, %84, %85, %86, %87"
-#define MMA_REGS_192 MMA_REGS_176 ", %88, %89, %90, %91, %92, %93, %94, %95"
-#define MMA_REGS_208 MMA_REGS_192 ", %96, %97, %98, %99, %100, %101, %102, %103"
-#define MMA_REGS_224 MMA_REGS_208 ", %104, %105, %106, %107, %108, %109, %110, %111"
-#define MMA_REGS_240 MMA_REGS_224 ", %112, %113, %114, %115, %116, %117, %118, %119"
-#define MMA_REGS_256 MMA_REGS_240 ", %120, %121, %122, %123, %124, %125, %126, %127"
+#define MMA_REGS_24  MMA_REGS_16 ", %8, %9, %10, %11"
+#define MMA_REGS_32  MMA_REGS_24 ", %12, %13, %14, %15"
+#define MMA_REGS_40  MMA_REGS_32 ", %16, %17, %18, %19"
+#define MMA_REGS_48  MMA_REGS_40 ", %20, %21, %22, %23"
+#define MMA_REGS_56  MMA_REGS_48 ", %24, %25, %26, %27"
+#define MMA_REGS_64  MMA_REGS_56 ", %28, %29, %30, %31"
+#define MMA_REGS_72  MMA_REGS_64 ", %32, %33, %34, %35"
+#define MMA_REGS_80  MMA_REGS_72 ", %36, %37, %38, %39"
+#define MMA_REGS_88  MMA_REGS_80 ", %40, %41, %42, %43"
+#define MMA_REGS_96  MMA_REGS_88 ", %44, %45, %46, %47"
+#define MMA_REGS_104 MMA_REGS_96 ", %48, %49, %50, %51"
+#define MMA_REGS_112 MMA_REGS_104 ", %52, %53, %54, %55"
+#define MMA_REGS_120 MMA_REGS_112 ", %56, %57, %58, %59"
+#define MMA_REGS_128 MMA_REGS_120 ", %60, %61, %62, %63"
+#define MMA_REGS_136 MMA_REGS_128 ", %64, %65, %66, %67"
+#define MMA_REGS_144 MMA_REGS_136 ", %68, %69, %70, %71"
+#define MMA_REGS_152 MMA_REGS_144 ", %72, %73, %74, %75"
+#define MMA_REGS_160 MMA_REGS_152 ", %76, %77, %78, %79"
+#define MMA_REGS_168 MMA_REGS_160 ", %80, %81, %82, %83"
+#define MMA_REGS_176 MMA_REGS_168 ", %84, %85, %86, %87"
+#define MMA_REGS_184 MMA_REGS_176 ", %88, %89, %90, %91"
+#define MMA_REGS_192 MMA_REGS_184 ", %92, %93, %94, %95"
+#define MMA_REGS_200 MMA_REGS_192 ", %96, %97, %98, %99"
+#define MMA_REGS_208 MMA_REGS_200 ", %100, %101, %102, %103"
+#define MMA_REGS_216 MMA_REGS_208 ", %104, %105, %106, %107"
+#define MMA_REGS_224 MMA_REGS_216 ", %108, %109, %110, %111"
+#define MMA_REGS_232 MMA_REGS_224 ", %112, %113, %114, %115"
+#define MMA_REGS_240 MMA_REGS_232 ", %116, %117, %118, %119"
+#define MMA_REGS_248 MMA_REGS_240 ", %120, %121, %122, %123"
+#define MMA_REGS_256 MMA_REGS_248 ", %124, %125, %126, %127"
 
 #define MMA_OUT_16                                                                                 \
     "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
-#define MMA_OUT_32                                                                                 \
-    MMA_OUT_16, "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),        \
-        "+f"(d[14]), "+f"(d[15])
-#define MMA_OUT_48                                                                                 \
-    MMA_OUT_32, "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),      \
-        "+f"(d[22]), "+f"(d[23])
-#define MMA_OUT_64                                                                                 \
-    MMA_OUT_48, "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),      \
-        "+f"(d[30]), "+f"(d[31])
-#define MMA_OUT_80                                                                                 \
-    MMA_OUT_64, "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]),      \
-        "+f"(d[38]), "+f"(d[39])
-#define MMA_OUT_96                                                                                 \
-    MMA_OUT_80, "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]),      \
-        "+f"(d[46]), "+f"(d[47])
-#define MMA_OUT_112                                                                                \
-    MMA_OUT_96, "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]),      \
-        "+f"(d[54]), "+f"(d[55])
-#define MMA_OUT_128                                                                                \
-    MMA_OUT_112, "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]),     \
-        "+f"(d[62]), "+f"(d[63])
-#define MMA_OUT_144                                                                                \
-    MMA_OUT_128, "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]),     \
-        "+f"(d[70]), "+f"(d[71])
-#define MMA_OUT_160                                                                                \
-    MMA_OUT_144, "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]),     \
-        "+f"(d[78]), "+f"(d[79])
-#define MMA_OUT_176                                                                                \
-    MMA_OUT_160, "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]),     \
-        "+f"(d[86]), "+f"(d[87])
-#define MMA_OUT_192                                                                                \
-    MMA_OUT_176, "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]),     \
-        "+f"(d[94]), "+f"(d[95])
-#define MMA_OUT_208                                                                                \
-    MMA_OUT_192, "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]),   \
-        "+f"(d[102]), "+f"(d[103])
-#define MMA_OUT_224                                                                                \
-    MMA_OUT_208, "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]),             \
-        "+f"(d[109]), "+f"(d[110]), "+f"(d[111])
-#define MMA_OUT_240                                                                                \
-    MMA_OUT_224, "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]),             \
-        "+f"(d[117]), "+f"(d[118]), "+f"(d[119])
-#define MMA_OUT_256                                                                                \
-    MMA_OUT_240, "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]),             \
-        "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
+#define MMA_OUT_24  MMA_OUT_16, "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11])
+#define MMA_OUT_32  MMA_OUT_24, "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+#define MMA_OUT_40  MMA_OUT_32, "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19])
+#define MMA_OUT_48  MMA_OUT_40, "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
+#define MMA_OUT_56  MMA_OUT_48, "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27])
+#define MMA_OUT_64  MMA_OUT_56, "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+#define MMA_OUT_72  MMA_OUT_64, "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35])
+#define MMA_OUT_80  MMA_OUT_72, "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39])
+#define MMA_OUT_88  MMA_OUT_80, "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43])
+#define MMA_OUT_96  MMA_OUT_88, "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+#define MMA_OUT_104 MMA_OUT_96, "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51])
+#define MMA_OUT_112 MMA_OUT_104, "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55])
+#define MMA_OUT_120 MMA_OUT_112, "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59])
+#define MMA_OUT_128 MMA_OUT_120, "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+#define MMA_OUT_136 MMA_OUT_128, "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67])
+#define MMA_OUT_144 MMA_OUT_136, "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71])
+#define MMA_OUT_152 MMA_OUT_144, "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75])
+#define MMA_OUT_160 MMA_OUT_152, "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79])
+#define MMA_OUT_168 MMA_OUT_160, "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83])
+#define MMA_OUT_176 MMA_OUT_168, "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87])
+#define MMA_OUT_184 MMA_OUT_176, "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91])
+#define MMA_OUT_192 MMA_OUT_184, "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
+#define MMA_OUT_200 MMA_OUT_192, "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99])
+#define MMA_OUT_208 MMA_OUT_200, "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103])
+#define MMA_OUT_216 MMA_OUT_208, "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107])
+#define MMA_OUT_224 MMA_OUT_216, "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111])
+#define MMA_OUT_232 MMA_OUT_224, "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115])
+#define MMA_OUT_240 MMA_OUT_232, "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119])
+#define MMA_OUT_248 MMA_OUT_240, "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123])
+#define MMA_OUT_256 MMA_OUT_248, "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
 
 #define MMA_X_16    "%8"
 #define MMA_Y_16    "%9"
 #define MMA_ADD_16  "%10"
+#define MMA_X_24    "%12"
+#define MMA_Y_24    "%13"
+#define MMA_ADD_24  "%14"
 #define MMA_X_32    "%16"
 #define MMA_Y_32    "%17"
 #define MMA_ADD_32  "%18"
+#define MMA_X_40    "%20"
+#define MMA_Y_40    "%21"
+#define MMA_ADD_40  "%22"
 #define MMA_X_48    "%24"
 #define MMA_Y_48    "%25"
 #define MMA_ADD_48  "%26"
+#define MMA_X_56    "%28"
+#define MMA_Y_56    "%29"
+#define MMA_ADD_56  "%30"
 #define MMA_X_64    "%32"
 #define MMA_Y_64    "%33"
 #define MMA_ADD_64  "%34"
+#define MMA_X_72    "%36"
+#define MMA_Y_72    "%37"
+#define MMA_ADD_72  "%38"
 #define MMA_X_80    "%40"
 #define MMA_Y_80    "%41"
 #define MMA_ADD_80  "%42"
+#define MMA_X_88    "%44"
+#define MMA_Y_88    "%45"
+#define MMA_ADD_88  "%46"
 #define MMA_X_96    "%48"
 #define MMA_Y_96    "%49"
 #define MMA_ADD_96  "%50"
+#define MMA_X_104   "%52"
+#define MMA_Y_104   "%53"
+#define MMA_ADD_104 "%54"
 #define MMA_X_112   "%56"
 #define MMA_Y_112   "%57"
 #define MMA_ADD_112 "%58"
+#define MMA_X_120   "%60"
+#define MMA_Y_120   "%61"
+#define MMA_ADD_120 "%62"
 #define MMA_X_128   "%64"
 #define MMA_Y_128   "%65"
 #define MMA_ADD_128 "%66"
+#define MMA_X_136   "%68"
+#define MMA_Y_136   "%69"
+#define MMA_ADD_136 "%70"
 #define MMA_X_144   "%72"
 #define MMA_Y_144   "%73"
 #define MMA_ADD_144 "%74"
+#define MMA_X_152   "%76"
+#define MMA_Y_152   "%77"
+#define MMA_ADD_152 "%78"
 #define MMA_X_160   "%80"
 #define MMA_Y_160   "%81"
 #define MMA_ADD_160 "%82"
+#define MMA_X_168   "%84"
+#define MMA_Y_168   "%85"
+#define MMA_ADD_168 "%86"
 #define MMA_X_176   "%88"
 #define MMA_Y_176   "%89"
 #define MMA_ADD_176 "%90"
+#define MMA_X_184   "%92"
+#define MMA_Y_184   "%93"
+#define MMA_ADD_184 "%94"
 #define MMA_X_192   "%96"
 #define MMA_Y_192   "%97"
 #define MMA_ADD_192 "%98"
+#define MMA_X_200   "%100"
+#define MMA_Y_200   "%101"
+#define MMA_ADD_200 "%102"
 #define MMA_X_208   "%104"
 #define MMA_Y_208   "%105"
 #define MMA_ADD_208 "%106"
+#define MMA_X_216   "%108"
+#define MMA_Y_216   "%109"
+#define MMA_ADD_216 "%110"
 #define MMA_X_224   "%112"
 #define MMA_Y_224   "%113"
 #define MMA_ADD_224 "%114"
+#define MMA_X_232   "%116"
+#define MMA_Y_232   "%117"
+#define MMA_ADD_232 "%118"
 #define MMA_X_240   "%120"
 #define MMA_Y_240   "%121"
 #define MMA_ADD_240 "%122"
+#define MMA_X_248   "%124"
+#define MMA_Y_248   "%125"
+#define MMA_ADD_248 "%126"
 #define MMA_X_256   "%128"
 #define MMA_Y_256   "%129"
 #define MMA_ADD_256 "%130"

@@ -7,9 +7,11 @@
  * configurations are measured now. Only if neither is possible, the order in the kernel's folder
  * decides. In each case the task carries a line that says how the choice was made.
  *
- * The defaults are measured one after the other and not interleaved, because each implementation
- * has its own workers. Implementations usually differ by more than the noise that this adds;
- * smaller differences matter little.
+ * The defaults are measured one after the other and not interleaved: implementations usually differ
+ * by more than the noise that this adds, and smaller differences matter little. They share the
+ * workers of one session and are compiled side by side, except on a CPU, where a compiler disturbs
+ * the clock, and with a launcher. What is compiled is what the search begins with, which finds it
+ * in the cache.
  */
 #include "archive/archive.h"
 
@@ -17,17 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "tuner/near.h"
 #include "tuner/session.h"
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
 /* Sizes are near each other if the ratios of their extents multiply to at most this. */
-#define NEAR         2.0
-#define RACE_WAIT_NS (3600 * AK_SECOND_NS)
-#define PROPOSED_BY  "race of implementations"
+#define NEAR        2.0
+#define PROPOSED_BY "race of implementations"
 
 /* The best result of one implementation at one size in the archive. */
 typedef struct known {
@@ -162,39 +163,79 @@ static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const chooser 
     return status;
 }
 
-static ak_status try_default(candidate *c, ak_session *session, const chooser *ch,
-                             ak_archive *archive, ak_error *err)
+static ak_status submit_default(ak_session *session, const candidate *c, ak_error *err)
 {
-    ak_status status = AK_OK;
-    ak_job job = {.kind = AK_JOB_TRIAL, .id = session->next_job++};
-    ak_result result = {0};
-    ak_trial *trial = &result.trial;
+    ak_job job = {.kind = AK_JOB_TRIAL,
+                  .id = session->next_job++,
+                  .task = c->task == session->task ? NULL : c->task,
+                  .specialised = true};
     ak_space_default(&job.config, c->task->space);
-    AK_TRY(ak_pool_submit(session->pool, &job, err));
-    AK_TRY(ak_pool_wait(&result, session->pool, RACE_WAIT_NS, err));
-    AK_TRY(ak_session_complete_trial(trial, session, &job.config, NULL, err));
+    return ak_pool_submit(session->pool, &job, err);
+}
+
+/* Archives the trial of a default and learns from it. */
+static ak_status take_default(candidate *c, ak_trial *trial, const ak_session *session,
+                              const chooser *ch, ak_archive *archive, ak_error *err)
+{
+    ak_config config;
+    ak_session own = *session; /* as if it were opened for the task of this implementation */
+    own.task = c->task;
+    memcpy(own.environment, c->environment, sizeof own.environment);
+    ak_space_default(&config, c->task->space);
+    AK_DO(ak_session_complete_trial(trial, &own, &config, NULL, err));
     trial->strategy = ak_strdup(PROPOSED_BY);
-    AK_TRY(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
-    AK_TRY(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
+    AK_DO(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
     if (trial->status == AK_TRIAL_OK) {
         c->cost = ak_trial_cost(trial);
     } else {
         tell_why(c->why, trial);
+    }
+    return AK_OK;
+}
+
+/* Measures the defaults of list[0..count) that have no cost yet, one after the other. */
+static ak_status try_defaults(candidate *list, size_t count, ak_session *session, const chooser *ch,
+                              ak_archive *archive, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_result result = {0};
+    const uint64_t first = session->next_job;
+    size_t sent[CANDIDATES_MAX], sent_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].cost <= 0) {
+            AK_TRY(submit_default(session, &list[i], err));
+            sent[sent_count++] = i;
+        }
+    }
+    for (size_t i = 0; i < sent_count; i++) {
+        AK_TRY(ak_session_wait(&result, session, first, sent_count, err));
+        candidate *c = &list[sent[result.id - first]];
+        AK_TRY(take_default(c, &result.trial, session, ch, archive, err));
+        ak_result_clear(&result);
     }
 out:
     ak_result_clear(&result);
     return status;
 }
 
-/* Measures the default of one implementation. One that fails is tried once more, because a busy
-   machine can cause the failure. */
-static ak_status run_default(candidate *c, const chooser *ch, ak_archive *archive, ak_error *err)
+/* Measures the defaults of the implementations list[0..count) by the workers of one session. One
+   that fails is tried once more, because a busy machine can cause the failure. */
+static ak_status run_defaults(candidate *list, size_t count, const chooser *ch, ak_archive *archive,
+                              ak_error *err)
 {
     ak_session session = {0};
-    const ak_session_options options = {.compile_workers = 1, .cancel = ch->cancel};
-    ak_status status = ak_session_open(&session, c->task, &options, err);
-    for (int i = 0; status == AK_OK && i < 2 && c->cost <= 0; i++) {
-        status = try_default(c, &session, ch, archive, err);
+    const ak_task *others[CANDIDATES_MAX];
+    for (size_t i = 1; i < count; i++) {
+        others[i - 1] = list[i].task;
+    }
+    const ak_session_options options = {.compile_workers = (int)count,
+                                        .others = others,
+                                        .other_count = count - 1,
+                                        .cancel = ch->cancel};
+    ak_status status = ak_session_open(&session, list[0].task, &options, err);
+    for (int i = 0; status == AK_OK && i < 2; i++) {
+        status = try_defaults(list, count, &session, ch, archive, err);
     }
     ak_session_close(&session);
     return status;
@@ -271,8 +312,11 @@ static void choose_by_archive(size_t *out, ak_buf *reason, chooser *ch, const kn
 static ak_status choose_by_race(size_t *out, ak_buf *reason, chooser *ch, ak_archive *archive,
                                 ak_error *err)
 {
-    for (size_t i = 0; i < ch->count; i++) {
-        AK_DO(run_default(&ch->list[i], ch, archive, err));
+    const ak_backend_ops *backend = NULL;
+    AK_DO(ak_backend_find(&backend, ch->list[0].task->backend, err));
+    const bool apart = backend->is_cpu || ch->list[0].task->launcher != NULL;
+    for (size_t i = 0, group = apart ? 1 : ch->count; i < ch->count; i += group) {
+        AK_DO(run_defaults(&ch->list[i], group, ch, archive, err));
     }
     *out = fastest(ch);
     const candidate *won = &ch->list[*out];

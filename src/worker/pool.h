@@ -36,8 +36,8 @@ typedef struct ak_pool ak_pool;
 
 typedef struct ak_pool_options {
     int compile_workers; /* 0: one per core */
-    /* Tasks of other implementations, whose configurations take part in comparisons; they outlive
-       the pool. Not for a pool with a launcher. */
+    /* Tasks of other implementations, whose configurations take part in comparisons or are trials;
+       they outlive the pool. Not for a pool with a launcher. */
     const ak_task *const *others;
     size_t other_count;
     int64_t compile_timeout_ns; /* 0: 60 s */
@@ -89,6 +89,7 @@ typedef struct ak_job {
     ak_job_kind kind;
     uint64_t id; /* chosen by the caller; the result repeats it */
     ak_config config;
+    const ak_task *task; /* of `config`: one of `others` in ak_pool_options; NULL: the pool's */
     ak_timer_plan timer; /* for AK_JOB_TRIAL */
     /* For trials and comparisons: if the implementation has an entry for the task's own sizes, only
        that entry is compiled and no edge-case shape is checked. A search uses this because it times

@@ -86,16 +86,16 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
 /* Writes the key under which the outcome of a unit is remembered; returns false if the outcome must
    not be remembered. The key contains the number of threads and the workspace, because the same
    code may behave differently with other values of these. */
-static bool outcome_key(char *out, size_t bytes, const ak_pool *pool, const ak_pool_unit *u)
+static bool outcome_key(char *out, size_t bytes, const ak_pool_unit *u)
 {
     size_t workspace = 0;
     int threads = 0;
     if (u->compiled.artifact_hash[0] == 0 ||
-        ak_task_workspace(&workspace, &threads, pool->task, &pool->task->shape, &u->config, NULL) !=
+        ak_task_workspace(&workspace, &threads, u->task, &u->task->shape, &u->config, NULL) !=
             AK_OK) {
         return false;
     }
-    if (pool->task->implementation->launch != NULL) {
+    if (u->task->implementation->launch != NULL) {
         return false; /* equal code may be launched with another grid */
     }
     (void)snprintf(out, bytes, "%s:%zu:%d", u->compiled.artifact_hash, workspace, threads);
@@ -107,7 +107,7 @@ static ak_status remember(ak_pool *pool, const ak_pool_unit *u, const ak_trial *
 {
     char key[96];
     size_t known;
-    if (!outcome_key(key, sizeof key, pool, u) || ak_map_get(&known, pool->outcome_of, key)) {
+    if (!outcome_key(key, sizeof key, u) || ak_map_get(&known, pool->outcome_of, key)) {
         return AK_OK;
     }
     void *outcomes = pool->outcomes;
@@ -388,7 +388,7 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
             pool, j, u->compiled.status,
             u->compiled.reason == NULL ? "it did not compile" : u->compiled.reason, err);
     }
-    bool repeated = j->kind == AK_JOB_TRIAL && outcome_key(key, sizeof key, pool, u) &&
+    bool repeated = j->kind == AK_JOB_TRIAL && outcome_key(key, sizeof key, u) &&
                     ak_map_get(&known, pool->outcome_of, key);
     if (!repeated && !pool->options.no_device) {
         *settled = false;

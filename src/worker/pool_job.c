@@ -189,8 +189,9 @@ bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_confi
 static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_error *err)
 {
     for (size_t i = 0; i < j->count; i++) {
-        const bool foreign = from->kind == AK_JOB_COMPARISON && from->candidates[i].task != NULL;
-        const ak_task *task = foreign ? from->candidates[i].task : pool->task;
+        const ak_task *named =
+            from->kind == AK_JOB_COMPARISON ? from->candidates[i].task : from->task;
+        const ak_task *task = named != NULL ? named : pool->task;
         const bool specialised = from->specialised && task->implementation->specialised;
         j->units[i] = AK_POOL_NONE;
         if (from->kind != AK_JOB_COMPARISON) {

@@ -35,8 +35,7 @@ static float element_of(float x)
 
 typedef uint16_t element;
 #include "../../kernels/matmul/cuda_sm80.cu"
-#define SHARED_BYTES                                                                               \
-    (num_stages * STAGE_BYTES > STAGING_BYTES ? num_stages * STAGE_BYTES : STAGING_BYTES)
+#define SHARED_BYTES (RING_BYTES > STAGING_BYTES ? RING_BYTES : STAGING_BYTES)
 #define ROUNDING   (simt_from_16(1) < 1e-30f ? 4e-3 : 5e-4)
 #define value_of   simt_from_16
 #define element_of simt_to_16
@@ -106,6 +105,7 @@ static int run(int m, int n, int k, int more)
     q.ldb = pitch_of(B_LAYOUT ? n : k, COPY_B, more);
     q.ldc = n + more;
     simt.random = (uint64_t)(m * 7919 + n * 31 + k);
+    simt.early = LAUNCH_EARLY;
     q.a = matrix(A_LAYOUT ? k : m, A_LAYOUT ? m : k, q.lda, COPY_A);
     q.b = matrix(B_LAYOUT ? k : n, B_LAYOUT ? n : k, q.ldb, COPY_B);
     /* What is not used is not there: reading it would end the test. */

@@ -1029,10 +1029,10 @@ static void results_choose_the_implementation(void **state)
         const char *implementation, *reason;
     } steps[] = {
         {"M=40,N=64,K=128", 0, 0, "cuda_sm90",
-         "by measuring the defaults: that of cuda_sm90 has 0.066"},
-        {"M=40,N=64,K=128", 0, 0, "cuda_sm90", "by the archive: cuda_sm90 has 0.066"},
+         "by measuring the defaults: that of cuda_sm90 has 0.067"},
+        {"M=40,N=64,K=128", 0, 0, "cuda_sm90", "by the archive: cuda_sm90 has 0.067"},
         {"M=40,N=64,K=128", 0, 0.01, "cuda_sm80",
-         "by the archive: cuda_sm80 has 0.01 ms (best of 1 trial), cuda_sm90 0.066"},
+         "by the archive: cuda_sm80 has 0.01 ms (best of 1 trial), cuda_sm90 0.067"},
         {"M=80,N=64,K=128", 0, 0, "cuda_sm80", "at the near size M=40,N=64,K=128"},
         {"M=40,N=64,K=128", 0.005, 0, "cuda_sm90", "by the archive: cuda_sm90 has 0.005 ms"},
     };
@@ -1086,6 +1086,46 @@ static void results_choose_the_implementation(void **state)
     ak_task_close(task);
     ak_archive_close(archive);
     (void)setenv("FAKE_CUDA", before, 1);
+}
+
+/* The workers of a pool compile and try configurations of another implementation of its task, too:
+   each gets the source, and the launch description, of its own. */
+static void a_trial_may_be_of_another_implementation(void **state)
+{
+    static const char *const reasons[] = {NULL, "said by the fake compiler"};
+    ak_error err = AK_ERROR_INIT;
+    ak_task *task[2] = {open_task("matmul", "M=40,N=64,K=128", NULL, NULL), NULL};
+    const ak_task_spec spec = {.kernel = "matmul",
+                               .implementation = "cuda_sm80",
+                               .device = "cuda:0",
+                               .size = "M=40,N=64,K=128"};
+    (void)state;
+    assert_int_equal(ak_task_open(&task[1], &spec, &err), AK_OK);
+    const ak_task *const others[] = {task[1]};
+    const ak_pool_options options = {.compile_workers = 2,
+                                     .launch_timeout_ns = LAUNCH_TIMEOUT_NS,
+                                     .others = others,
+                                     .other_count = 1};
+    ak_pool *pool = NULL;
+    assert_int_equal(ak_pool_open(&pool, task[0], &options, &err), AK_OK);
+    for (size_t i = 0; i < 2; i++) {
+        ak_job job = {.kind = AK_JOB_TRIAL, .id = i, .task = task[i], .specialised = true};
+        ak_space_default(&job.config, task[i]->space);
+        assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        ak_result result;
+        assert_int_equal(ak_pool_wait(&result, pool, 60 * AK_SECOND_NS, &err), AK_OK);
+        const char *reason = reasons[result.id];
+        assert_int_equal(result.trial.status,
+                         reason == NULL ? AK_TRIAL_OK : AK_TRIAL_COMPILE_ERROR);
+        assert_true(reason == NULL || strstr(result.trial.reason, reason) != NULL);
+        assert_true(reason != NULL || result.trial.median_ms > 0);
+        ak_result_clear(&result);
+    }
+    ak_pool_close(pool);
+    ak_task_close(task[0]);
+    ak_task_close(task[1]);
 }
 
 /* Which kernels may begin before the one ahead has ended is read from what was recorded: of
@@ -1222,6 +1262,7 @@ int main(void)
         cmocka_unit_test(devices_are_named),
         cmocka_unit_test(versions_are_in_the_environment),
         cmocka_unit_test(results_choose_the_implementation),
+        cmocka_unit_test(a_trial_may_be_of_another_implementation),
         cmocka_unit_test(early_beginnings_are_known),
         cmocka_unit_test(every_protocol_measures),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */

@@ -87,6 +87,12 @@ static const char *const cases[] = {
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 SPLIT_K=16 SPLIT_WAIT=1 HAS_BETA=1 "
     "residual_is_add=1" ONE_CONSUMER,
     "DIRECT_STORE=1 B_LAYOUT=0 HAS_BETA=1 residual_is_add=1 activation_is_relu=1",
+    /* an odd number of groups of 8 columns, and slices of them that overlap */
+    "BLOCK_SIZE_M=168 SWAP_AB=1 CLUSTER_N=2 MMA_IN_FLIGHT=1 EPILOGUE_BUFFERS=1",
+    "BLOCK_SIZE_M=104 BLOCK_SIZE_N=192 NUM_CONSUMERS=3 PRODUCER_WARPS=1 PRODUCER_REGISTERS=0"
+    " CONSUMER_REGISTERS=0 SWAP_AB=1 CLUSTER_N=2 EPILOGUE_BUFFERS=1 EVICT_A=1 bias_is_add=1",
+    "BLOCK_SIZE_M=72 BLOCK_SIZE_N=64 SWAP_AB=1 A_LAYOUT=1 SPLIT_K=3 SPLIT_WAIT=1 num_stages=8"
+    " HAS_BETA=1" ONE_CONSUMER,
 };
 
 static char *source;
