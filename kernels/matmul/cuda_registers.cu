@@ -60,11 +60,13 @@ DEVICE int row_in_registers(int j, int half, int warp, int lane)
     return j / 2 * 128 + warp * 32 + g % 2 * 16 + g / 2 * 4 + j % 2 * 2 + half;
 }
 
-/* Rounds to tf32, half away from zero; the tensor cores then cut off the lowest 13 bits, as they do
-   with Y. What rounding would make infinite is left to be cut off. */
+/* Adds a third to two thirds of the last bit that tf32 keeps, half of it on average, before the tensor
+   cores cut off what is behind that bit: this takes one instruction, and errors are about those of
+   rounding to nearest. Numbers that tf32 has, infinity and NaN stay, and the largest is not
+   exceeded. */
 DEVICE u32 round_tf32(u32 x)
 {
-    return fabsf(__uint_as_float(x)) < __uint_as_float(0x7f7ff000) ? x + 0x1000 : x;
+    return __float_as_uint(__fmul_rz(__uint_as_float(x), 1 + 1 / 3072.0f));
 }
 
 /* Loads half a slot, whose lines of this consumer begin at `from`, a multiple of 1024. */

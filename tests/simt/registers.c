@@ -22,6 +22,14 @@ __attribute__((unused)) static void load_shared_four(u32 v[4], u32 from)
     memcpy(v, simt_at(from, 16), 16);
 }
 
+/* A product, cut off. */
+static float __fmul_rz(float x, float y)
+{
+    const double product = (double)x * y;
+    const float nearest = (float)product;
+    return fabs((double)nearest) > fabs(product) ? nextafterf(nearest, 0) : nearest;
+}
+
 #define ELEMENT_BYTES 4
 #define X_LAYOUT      1
 #include "../../kernels/matmul/cuda_registers.cu"
@@ -62,7 +70,7 @@ static int wrong_of_warp(int row0, int half, int warp)
             const int step = i / 4 / X_WGMMAS, j = i / 4 % X_WGMMAS;
             const int p = row0 + row_in_registers(j, i % 2, warp, lane);
             const int k = (half * HALF_STEPS + step) * 8 + lane % 4 + i % 4 / 2 * 4;
-            wrong += x[step][j][i % 4] != element(p, k) + 0x1000;
+            wrong += x[step][j][i % 4] != round_tf32(element(p, k));
         }
     }
     for (int n = 0; n < count; n++) {
@@ -103,27 +111,29 @@ static int wrong_rows(void)
     return wrong;
 }
 
-static double cut(u32 x)
-{
-    return (double)__uint_as_float(x & 0xffffe000u);
-}
-
-/* Counts numbers that are not rounded to the nearest, or not kept although they should be. */
+/* Counts numbers that tf32 has and that change, those whose error is more than two thirds of the last
+   bit that is kept, and whether errors add up. */
 static int wrong_rounding(void)
 {
-    static const u32 kept[] = {0, 0x80000000u, 0x7f800000u, 0xff800000u, 0x7fffffffu, 0xffffffffu,
-                               0x7fc00000u, 0x7f7fffffu, 0xff7ff000u};
+    static const u32 kept[] = {0,           0x80000000u, 0x7f800000u, 0xff800000u, 0x7fffe000u,
+                               0xffffe000u, 0x7fc00000u, 0x7f7fe000u, 0xff7fe000u, 0x00802000u};
+    enum { DRAWS = 10000 };
+    double sum = 0;
     int wrong = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         wrong += ((round_tf32(kept[i]) ^ kept[i]) & 0xffffe000u) != 0;
     }
-    wrong += round_tf32(0x7f7fefffu) >> 13 != 0x7f7fe000u >> 13;
-    for (int i = 0; i < 10000; i++) {
-        const u32 x = (u32)simt_random() & 0x8fffffffu; /* and its neighbours are finite */
-        const double error = fabs(cut(round_tf32(x)) - (double)__uint_as_float(x));
-        wrong += error > fabs(cut(x + 0x2000) - cut(x)) / 2;
+    wrong += (round_tf32(0x7f7fffffu) & 0xffffe000u) != 0x7f7fe000u;
+    for (int i = 0; i < DRAWS; i++) {
+        const u32 x = ((u32)simt_random() & 0x8fffffffu) | 0x01000000u; /* neither large nor small */
+        const u32 cut = round_tf32(x) & 0xffffe000u;
+        const double last = fabs((double)__uint_as_float((x & 0x7f800000u)) / 1024);
+        const double error = ((double)__uint_as_float(cut) - (double)__uint_as_float(x)) / last;
+        wrong += fabs(error) > 0.667;
+        wrong += ((round_tf32(x & 0xffffe000u) ^ x) & 0xffffe000u) != 0;
+        sum += x >> 31 ? -error : error;
     }
-    return wrong;
+    return wrong + (fabs(sum) / DRAWS > 0.02);
 }
 
 static void call_kernel(void)
