@@ -111,8 +111,8 @@ static int wrong_rows(void)
     return wrong;
 }
 
-/* Counts numbers that tf32 has and that change, those whose error is more than two thirds of the last
-   bit that is kept, and whether errors add up. */
+/* Counts numbers that tf32 has and that change, those whose error is more than two thirds of the
+   last bit that is kept, and whether errors add up. */
 static int wrong_rounding(void)
 {
     static const u32 kept[] = {0,           0x80000000u, 0x7f800000u, 0xff800000u, 0x7fffe000u,
@@ -125,7 +125,7 @@ static int wrong_rounding(void)
     }
     wrong += (round_tf32(0x7f7fffffu) & 0xffffe000u) != 0x7f7fe000u;
     for (int i = 0; i < DRAWS; i++) {
-        const u32 x = ((u32)simt_random() & 0x8fffffffu) | 0x01000000u; /* neither large nor small */
+        const u32 x = ((u32)simt_random() & 0x8fffffffu) | 0x01000000u; /* not tiny, nor large */
         const u32 cut = round_tf32(x) & 0xffffe000u;
         const double last = fabs((double)__uint_as_float((x & 0x7f800000u)) / 1024);
         const double error = ((double)__uint_as_float(cut) - (double)__uint_as_float(x)) / last;
