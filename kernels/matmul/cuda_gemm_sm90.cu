@@ -3,8 +3,10 @@
  * GEMM. Input and output are fp16 or bf16, sums are in fp32. C is row-major, A and B are each in
  * either layout. Input of one byte an element (ELEMENT_BYTES) has scales; that is matmul_fp8, whose
  * output may be e4m3, too.
- * Input and output of four bytes are f32, multiplied as tf32; K must be contiguous in both. With
- * TERMS, f32 is multiplied as sums of bf16 numbers; C is f32 then, too.
+ * Input and output of four bytes are f32, multiplied as tf32. wgmma takes them from shared memory
+ * with K contiguous only, so an X of the other layout goes through registers (X_IN_REGISTERS), and a
+ * Y of it is turned before. With TERMS, f32 is multiplied as sums of bf16 numbers; C is f32 then,
+ * too.
  *
  * A block has one producer warp, which requests tiles of A and B from the tensor copy engine,
  * and one to three consumer warpgroups, which multiply them with wgmma. A ring of `num_stages`
@@ -48,7 +50,8 @@
  *   PAD_A, PAD_B           1: the distance of rows of A (B) is not a multiple of 16 bytes, so the
  *                          copy engine cannot address them; ak_pad, which is launched before, copies
  *                          them to rows of the workspace that it can address
- *   TURN_A, TURN_B         1: f32 whose contiguous direction is not K; ak_pad turns it
+ *   TURN_A, TURN_B         1: the same for f32 whose contiguous direction is not K, on the side of
+ *                          Y; ak_pad turns it
  *   TERMS                  2, 3: A and B are f32, and ak_split (cuda_split.cu), which is launched
  *                          before, has written each element as the sum of so many bf16 numbers to
  *                          the workspace, which the products are made of; else 1
@@ -109,6 +112,8 @@
 #define HAS_ALPHA 1
 #endif
 #define RESULT_F32 (ELEMENT_BYTES == 4 || TERMS > 1)
+/* X is loaded into registers and multiplied from there (cuda_registers.cu). */
+#define X_IN_REGISTERS (ELEMENT_BYTES == 4 && X_LAYOUT)
 /* With scales the bias comes after them, and f32 results get it at the end; else it is what the
  * sums begin with. */
 #if (SCALES || RESULT_F32) && HAS_BIAS
@@ -150,10 +155,11 @@
 #define WARPGROUPS  (PING_PONG ? 1 : NUM_CONSUMERS) /* warpgroups that share one tile */
 #define MMAS        (BLOCK_P / (64 * WARPGROUPS))   /* wgmmas of one consumer, side by side */
 #define K_STEPS     (BLOCK_SIZE_K / MMA_K)
-#define A_BLOCKS    ((BLOCK_SIZE_M + 63) / 64)
-#define B_BLOCKS    ((BLOCK_SIZE_N + 63) / 64)
-#define A_BYTES     ((A_LAYOUT ? A_BLOCKS * 64 : BLOCK_SIZE_M) * BLOCK_SIZE_K * ELEMENT_BYTES)
-#define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * ELEMENT_BYTES)
+#define LINE        (128 / ELEMENT_BYTES) /* elements of a line of the swizzle */
+#define A_LINES     ((BLOCK_SIZE_M + LINE - 1) / LINE)
+#define B_LINES     ((BLOCK_SIZE_N + LINE - 1) / LINE)
+#define A_BYTES     ((A_LAYOUT ? A_LINES * LINE : BLOCK_SIZE_M) * BLOCK_SIZE_K * ELEMENT_BYTES)
+#define B_BYTES     ((B_LAYOUT ? B_LINES * LINE : BLOCK_SIZE_N) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 /* Rows that each of the blocks that share a tile with K contiguous loads of it, in groups of 8 (the
    swizzle). Where the groups cannot be divided evenly the last shares overlap: some bytes arrive
@@ -164,7 +170,6 @@
 #define LOADED_BYTES /* that arrive in a slot */                                                   \
     (SHARE_BYTES(A_LAYOUT, BLOCK_SIZE_M, CLUSTER_N, A_BYTES) +                                     \
      SHARE_BYTES(B_LAYOUT, BLOCK_SIZE_N, CLUSTER_M, B_BYTES))
-#define LINE        (128 / ELEMENT_BYTES) /* elements of a line of the swizzle */
 /* Products of terms that are computed: those of terms i of A and j of B with i + j < TERMS. Term i
    is about 2^-9i of the element, so that the others are as small as what the terms leave out. */
 #define PRODUCTS (TERMS * (TERMS + 1) / 2)
@@ -205,7 +210,11 @@ static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
 static_assert(MMA_N % (SWAP_AB && RESULT_BYTES > 1 ? 8 : 16) == 0 && MMA_N <= 256,
               "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
-static_assert(ELEMENT_BYTES == 2 || (A_LAYOUT == 0 && B_LAYOUT == 0), "K is contiguous");
+static_assert(ELEMENT_BYTES == 2 || (Y_LAYOUT == 0 && (X_LAYOUT == 0 || X_IN_REGISTERS)),
+              "K is contiguous");
+#if X_IN_REGISTERS
+static_assert(MMAS == X_WGMMAS && (MMAS == 1 || MMAS % 2 == 0), "one wgmma, or pairs of them");
+#endif
 static_assert(SCALES != 3 || PROMOTE == 128, "scales of 128 elements");
 static_assert(SCALES != 3 || SWAP_AB || MMA_N % 64 == 0, "halves of blocks of B");
 static_assert(!RESULT_F32 || DIRECT_STORE, "f32 results are not staged");
@@ -395,13 +404,13 @@ DEVICE origin origin_of(work w, int slot, gemm_sizes s)
 
 /* Loads a share of one operand's tile (1/sharers of it) into a slot of all blocks in `mask` or, if
    that is 0, of this block only. If K is contiguous, the boxes are a LINE along K x the share's
-   rows. Otherwise they are 64 along the other direction x K; the blocks of 64 are divided among the
+   rows. Otherwise they are a LINE along the other direction x K; the lines are divided among the
    sharers if possible, else the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
                          int k, int sharers, int share, bool multicast, u32 mask, u64 policy)
 {
-    const int blocks = (size + 63) / 64;
-    int count = blocks, x = start, y = k;
+    const int lines = (size + LINE - 1) / LINE;
+    int count = lines, x = start, y = k;
     u32 to = slot, step = BLOCK_SIZE_K * 128;
     if (layout == 0) {
         count = BLOCK_SIZE_K / LINE;
@@ -412,9 +421,9 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
         y = start + first;
         to += (u32)(first * 128);
         step = (u32)(size * 128);
-    } else if (blocks % sharers == 0) {
-        count = blocks / sharers;
-        x += share * count * 64;
+    } else if (lines % sharers == 0) {
+        count = lines / sharers;
+        x += share * count * LINE;
         to += (u32)(share * count) * step;
     } else {
         y += share * (BLOCK_SIZE_K / sharers);
@@ -714,6 +723,17 @@ DEVICE u32 x_step(int step, int j)
     return (X_LAYOUT ? j * (BLOCK_SIZE_K * 128) + step * 2048
                      : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192) >>
            4;
+}
+
+/* Returns which of a consumer's rows of X a lane has in its j-th accumulator: with half 0 the row of
+   its first two sums in 8 columns, with 1 that of the other two. */
+DEVICE int row_of(int j, int half, int warp, int lane)
+{
+#if X_IN_REGISTERS
+    return row_in_registers(j, half, warp, lane);
+#else
+    return j * 64 + half * 8 + warp * 16 + lane / 4;
+#endif
 }
 
 #if PROMOTE
@@ -1062,12 +1082,14 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, re
             if (group < limit && thread % HELPERS == 0) {
                 const int owner = group % 128; /* the thread that had these sums */
                 const int block = group / 128;
-                const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
+                const int j = block / (OWN_N / 8);
+                const int p = p0 + row_of(j, 0, owner / 32, owner % 32);
+                const int p8 = p0 + row_of(j, 1, owner / 32, owner % 32);
                 const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
                 store_one(c, sum.x, add, p, q, s);
                 store_one(c, sum.y, add, p, q + 1, s);
-                store_one(c, sum.z, add, p + 8, q, s);
-                store_one(c, sum.w, add, p + 8, q + 1, s);
+                store_one(c, sum.z, add, p8, q, s);
+                store_one(c, sum.w, add, p8, q + 1, s);
             }
         }
     }
@@ -1079,27 +1101,62 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, re
 #endif
 
 #if RESULT_F32
-/* Applies the epilogue to one wgmma's accumulator and stores it in C: lanes that are neighbours
-   store 32 neighbouring bytes. p0 and q0 are its first row and column in terms of X and Y. */
-DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, addends add,
-                   u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
-                   int lane)
+/* Applies the epilogue to `count` sums of neighbours in a row of C and stores them, at once if
+   `together`; then either all are in C or none. */
+DEVICE void store_run(result *c, const float *x, const int count, bool together, addends add, int p,
+                      int q, gemm_sizes s)
 {
-    const bool pairs = !SWAP_AB && s.n % 2 == 0 && s.ldc % 2 == 0;
+    const int row = SWAP_AB ? q : p, column = SWAP_AB ? p : q;
+    if (together) {
+        if (row < s.m && column < s.n) {
+            const long long at = (long long)row * s.ldc + column;
+            float y[4];
 #pragma unroll
-    for (int j = 0; j < OWN_N / 4; j++) {
-        const int p = p0 + warp * 16 + lane / 4 + j % 2 * 8;
-        const int q = q0 + j / 2 * 8 + lane % 4 * 2;
-        const float x = acc[2 * j], y = acc[2 * j + 1];
-        if (pairs) {
-            if (p < s.m && q < s.n) {
-                const long long at = (long long)p * s.ldc + q;
-                *(float2 *)(c + at) =
-                    make_float2(finished(x, add, at, q, s), finished(y, add, at + 1, q + 1, s));
+            for (int i = 0; i < count; i++) {
+                y[i] = finished(x[i], add, at + i, column + i, s);
             }
-        } else {
-            store_one(c, x, add, p, q, s);
-            store_one(c, y, add, p, q + 1, s);
+            if (count == 2) {
+                *(float2 *)(c + at) = make_float2(y[0], y[1]);
+            } else {
+                *(float4 *)(c + at) = make_float4(y[0], y[1], y[2], y[3]);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            store_one(c, x[i], add, p + (SWAP_AB ? i : 0), q + (SWAP_AB ? 0 : i), s);
+        }
+    }
+}
+
+/* Applies the epilogue to a consumer's accumulators and stores them in C. p0 and q0 are its first
+   row and column in terms of X and Y. Lanes that are neighbours store 32 neighbouring bytes or,
+   with an X in registers that is B, a line. */
+DEVICE void finish(float acc[MMAS][OWN_N / 2], result *c, addends add, int p0, int q0, gemm_sizes s,
+                   int warp, int lane)
+{
+    enum { RUN = !X_IN_REGISTERS || !SWAP_AB || MMAS == 1 ? 2 : 4 };
+    const bool together =
+        (!SWAP_AB || X_IN_REGISTERS) && s.n % RUN == 0 && s.ldc % RUN == 0;
+#pragma unroll
+    for (int j = 0; j < MMAS; j += RUN / 2) {
+#pragma unroll
+        for (int i = 0; i < OWN_N / 4; i++) {
+            const int q = q0 + i / 2 * 8 + lane % 4 * 2;
+            const float *x = &acc[j][i / 2 * 4];
+            if (X_IN_REGISTERS && SWAP_AB) {
+                const float *z = &acc[j + RUN / 2 - 1][i / 2 * 4];
+                const float run[4] = {x[i % 2], x[i % 2 + 2], z[i % 2], z[i % 2 + 2]};
+                store_run(c, run, RUN, together, add, p0 + row_of(j, 0, warp, lane), q + i % 2, s);
+            } else {
+                const int p = p0 + row_of(j, i % 2, warp, lane);
+                if (SWAP_AB) {
+                    store_one(c, x[i % 2 * 2], add, p, q, s);
+                    store_one(c, x[i % 2 * 2 + 1], add, p, q + 1, s);
+                } else {
+                    store_run(c, x + i % 2 * 2, 2, together, add, p, q, s);
+                }
+            }
         }
     }
 }
@@ -1334,14 +1391,13 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, add
 #endif
 
 #if (PAD_A || PAD_B) && ELEMENT_BYTES == 4
-/* Copies a matrix to rows of `to` that are `pitch` apart, or turned to its columns, a tile at a
-   time. */
-DEVICE void copy_tiles(const float *from, float *to, int rows, int columns, int ld, bool turn)
+/* Copies a matrix, turned, to rows of `to` that the copy engine can address, a tile at a time. */
+DEVICE void turn_matrix(const float *from, float *to, int rows, int columns, int ld)
 {
     __shared__ float tile[32][33];
     const int across = tiles_along(columns, 32), lane = (int)threadIdx.x % 32;
     const long long tiles = (long long)tiles_along(rows, 32) * across;
-    const int pitch = tiles_along(turn ? rows : columns, 32) * 32;
+    const int pitch = tiles_along(rows, 32) * 32;
     for (long long i = blockIdx.x; i < tiles; i += gridDim.x) {
         const int row0 = (int)(i / across) * 32, column0 = (int)(i % across) * 32;
         for (int r = (int)threadIdx.x / 32; r < 32; r += 8) {
@@ -1351,13 +1407,45 @@ DEVICE void copy_tiles(const float *from, float *to, int rows, int columns, int 
         }
         __syncthreads();
         for (int r = (int)threadIdx.x / 32; r < 32; r += 8) {
-            const int down = turn ? column0 + r : row0 + r;
-            const int right = turn ? row0 + lane : column0 + lane;
-            if (down < (turn ? columns : rows) && right < (turn ? rows : columns)) {
-                to[(long long)down * pitch + right] = turn ? tile[lane][r] : tile[r][lane];
+            if (column0 + r < columns && row0 + lane < rows) {
+                to[(long long)(column0 + r) * pitch + row0 + lane] = tile[lane][r];
             }
         }
         __syncthreads();
+    }
+}
+
+/* Copies a matrix to such rows. Each warp has pieces of a row, whose elements it loads at once. */
+DEVICE void copy_matrix(const float *from, float *to, int rows, int columns, int ld)
+{
+    enum { AT_ONCE = 8, PIECE = 32 * AT_ONCE };
+    const int across = tiles_along(columns, PIECE), pitch = tiles_along(columns, 32) * 32;
+    for (long long i = blockIdx.x * 8 + threadIdx.x / 32; i < (long long)rows * across;
+         i += gridDim.x * 8) {
+        const long long row = i / across;
+        const int column = (int)(i - row * across) * PIECE + (int)threadIdx.x % 32;
+        float x[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            if (column + j * 32 < columns) {
+                x[j] = from[row * ld + column + j * 32];
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            if (column + j * 32 < columns) {
+                to[row * pitch + column + j * 32] = x[j];
+            }
+        }
+    }
+}
+
+DEVICE void copy_or_turn(const float *from, float *to, int rows, int columns, int ld, bool turn)
+{
+    if (turn) {
+        turn_matrix(from, to, rows, columns, ld);
+    } else {
+        copy_matrix(from, to, rows, columns, ld);
     }
 }
 
@@ -1374,10 +1462,10 @@ extern "C" __global__ void __launch_bounds__(256)
     wait_for_kernel_before();
 #endif
     if (PAD_A) {
-        copy_tiles(a, (float *)(workspace + place_a), a_rows, a_columns, lda, TURN_A);
+        copy_or_turn(a, (float *)(workspace + place_a), a_rows, a_columns, lda, TURN_A);
     }
     if (PAD_B) {
-        copy_tiles(b, (float *)(workspace + place_b), b_rows, b_columns, ldb, TURN_B);
+        copy_or_turn(b, (float *)(workspace + place_b), b_rows, b_columns, ldb, TURN_B);
     }
 }
 #elif PAD_A || PAD_B
@@ -1640,15 +1728,17 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #endif
         const int consumer = group;
         const int thread = threadIdx.x % 128;
+#if !RESULT_F32
         const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
+        u32 buffer = 0;
+#endif
 #if SPLIT_K > 1 && !SPLIT_WAIT
         const u32 flag = pushed + 8 * NUM_CONSUMERS + 4 * (u32)consumer;
 #endif
         const int row0 = PING_PONG ? 0 : consumer * (MMAS * 64);
         const u32 x_offset = SWAP_AB ? A_BYTES : 0;
         const u32 y_offset = SWAP_AB ? 0 : A_BYTES;
-        const u32 x_rows = X_LAYOUT ? (u32)(row0 / 64 * BLOCK_SIZE_K * 128) : (u32)(row0 * 128);
-        u32 buffer = 0;
+        const u32 x_rows = X_LAYOUT ? (u32)(row0 / LINE * BLOCK_SIZE_K * 128) : (u32)(row0 * 128);
         ring r = {0, 0};
         int id = first_item;
         bool leaving = false;
@@ -1723,6 +1813,13 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                have one slot more or less. */
             const int later = (items - 1 - id) / stride;
             const int awaited = PLANE > 1 ? w.count + later * (w.count + 1) - num_stages : w.count;
+#if X_IN_REGISTERS
+            /* While one half of a slot is multiplied, the next is loaded. */
+            half_slot half[2];
+            barrier_wait(full + 8 * r.slot, r.parity);
+            load_half(half[0], base + r.slot * STAGE_BYTES + x_offset + x_rows, warp % 4,
+                      thread % 32);
+#endif
             for (int i = 0; i < w.count; i++) {
                 const u32 slot = base + r.slot * STAGE_BYTES;
                 const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
@@ -1768,6 +1865,42 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                     }
                 }
                 ring_next(&r);
+            }
+#elif X_IN_REGISTERS
+                const u32 x = slot + x_offset + x_rows;
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    mma_fence();
+#pragma unroll
+                    for (int step = 0; step < HALF_STEPS; step++) {
+                        const u64 y = from_y + y_step(h * HALF_STEPS + step);
+#pragma unroll
+                        for (int j = 0; j < MMAS; j++) {
+                            mma_registers(acc[j], half[h][step][j], y, h > 0 || step > 0 || i > 0);
+                        }
+                    }
+                    mma_commit();
+                    MMA_WAIT(1); /* the half before is multiplied */
+                    if (h == 0) {
+                        if (i > 0 && i - 1 < awaited) {
+                            release_slot(empty + 8 * before, rank, thread);
+                        }
+                        load_half(half[1], x + HALF_STEPS * 1024, warp % 4, thread % 32);
+                        before = r.slot;
+                        ring_next(&r);
+                    } else if (i + 1 < w.count) {
+                        barrier_wait(full + 8 * r.slot, r.parity);
+                        load_half(half[0], base + r.slot * STAGE_BYTES + x_offset + x_rows,
+                                  warp % 4, thread % 32);
+                    }
+                }
+            }
+            if (PING_PONG) {
+                named_arrive(BARRIER_TURN + (consumer ^ 1), 256);
+            }
+            MMA_WAIT(0);
+            if (w.count - 1 < awaited) {
+                release_slot(empty + 8 * before, rank, thread);
             }
 #else
                 barrier_wait(full + 8 * r.slot, r.parity);
@@ -1846,6 +1979,10 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             }
 #endif
             if (mine) {
+#if RESULT_F32
+                finish(own, c, add, (SWAP_AB ? w.n0 : w.m0) + row0,
+                       (SWAP_AB ? w.m0 : w.n0) + (int)column, s, warp % 4, thread % 32);
+#else
 #pragma unroll
                 for (int j = 0; j < MMAS; j++) {
                     finish(own[j], map_c, c, add, staging, &buffer,
@@ -1853,6 +1990,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, warp % 4,
                            thread % 32);
                 }
+#endif
             }
             id += stride;
             if (PING_PONG) {

@@ -233,6 +233,23 @@ tensor_map;
 #define MMA_X_256   "%128"
 #define MMA_Y_256   "%129"
 #define MMA_ADD_256 "%130"
+/* If X is in registers, the inputs are: whether to add, Y, four registers. */
+#define MMA_FOUR_16  "{%10, %11, %12, %13}"
+#define MMA_FOUR_32  "{%18, %19, %20, %21}"
+#define MMA_FOUR_48  "{%26, %27, %28, %29}"
+#define MMA_FOUR_64  "{%34, %35, %36, %37}"
+#define MMA_FOUR_80  "{%42, %43, %44, %45}"
+#define MMA_FOUR_96  "{%50, %51, %52, %53}"
+#define MMA_FOUR_112 "{%58, %59, %60, %61}"
+#define MMA_FOUR_128 "{%66, %67, %68, %69}"
+#define MMA_FOUR_144 "{%74, %75, %76, %77}"
+#define MMA_FOUR_160 "{%82, %83, %84, %85}"
+#define MMA_FOUR_176 "{%90, %91, %92, %93}"
+#define MMA_FOUR_192 "{%98, %99, %100, %101}"
+#define MMA_FOUR_208 "{%106, %107, %108, %109}"
+#define MMA_FOUR_224 "{%114, %115, %116, %117}"
+#define MMA_FOUR_240 "{%122, %123, %124, %125}"
+#define MMA_FOUR_256 "{%130, %131, %132, %133}"
 /* Elements of a step along K, and how the operands lie: wgmma takes those of one and of four bytes
    only with K contiguous. */
 #if ELEMENT_BYTES == 1
@@ -263,6 +280,20 @@ DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
         : "l"(x), "l"(y), "r"(add));
 }
 /* heart: end */
+
+#if ELEMENT_BYTES == 4
+/* Computes the same with X in registers: of the warp's 16 rows, a lane has rows lane / 4 and
+   lane / 4 + 8 at lane % 4 along K, then both at lane % 4 + 4. */
+DEVICE void mma_registers(float d[MMA_N / 2], const u32 x[4], u64 y, int add)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " JOIN(MMA_X_, MMA_N) ", 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n" TEXT(MMA_N) "k" TEXT(MMA_K) ".f32" MMA_TYPE
+                 " {" JOIN(MMA_REGS_, MMA_N) "}, " JOIN(MMA_FOUR_, MMA_N) ", " JOIN(MMA_Y_, MMA_N)
+                 ", p, 1, 1;\n}\n"
+                 : JOIN(MMA_OUT_, MMA_N)
+                 : "r"(add), "l"(y), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]));
+}
+#endif
 
 DEVICE void mma_fence(void)
 {

@@ -85,6 +85,9 @@ static const struct {
     {"matmul", "cuda_sm90", "bf16", "M=1,N=1,K=1", "pad_a=7,pad_b=7,pad_c=7", false},
     {"matmul", "cuda_sm90_tf32", "f32", "M=2048,N=2048,K=2048", "precision=tf32", true},
     {"matmul", "cuda_sm90_tf32", "f32", "M=17,N=4097,K=1001", "precision=tf32,layout=tt", false},
+    {"matmul", "cuda_sm90_tf32", "f32", "M=1000,N=3001,K=5001", "precision=tf32,beta=1", true},
+    {"matmul", "cuda_sm90_tf32", "f32", "M=4096,N=512,K=1000", "precision=tf32,layout=tn", true},
+    {"matmul", "cuda_sm90_tf32", "f32", "M=16,N=4096,K=4096", "precision=tf32", true},
     {"matmul_act", "cuda_sm90_tf32", "f32", "M=512,N=1000,K=4096",
      "precision=tf32,layout=nt,residual=add,beta=0.5", true},
     {"matmul", "cuda_sm90_split", "f32", "M=4096,N=4096,K=4096", "precision=bf16x3", true},
@@ -537,6 +540,56 @@ static void test_precisions(void **state)
     }
 }
 
+/* Products by tf32 turn an operand before them only if neither lies along K, or with few rows, and
+   copy one whose rows the copy engine cannot address. */
+static void test_tf32_turns_what_it_must(void **state)
+{
+    static const struct {
+        const char *size, *choices;
+        int64_t a, b; /* PAD_A and PAD_B of each configuration */
+    } cases[] = {{"M=512,N=512,K=512", "layout=nn", 0, 0},
+                 {"M=16,N=512,K=512", "layout=nn", 0, 0},
+                 {"M=512,N=512,K=512", "layout=nt", 0, 0},
+                 {"M=512,N=512,K=512", "layout=tt", 0, 0},
+                 {"M=16,N=512,K=512", "layout=tt", 1, 0},
+                 {"M=512,N=1024,K=512", "layout=tn", 1, 0},
+                 {"M=1024,N=512,K=512", "layout=tn", 0, 1},
+                 {"M=512,N=510,K=512", "layout=nn", 0, 1},
+                 {"M=512,N=512,K=512", "layout=nn,pad_a=1", 1, 0},
+                 {"M=510,N=512,K=514", "layout=nn", 1, 0},
+                 {"M=512,N=512,K=514", "layout=tt", 0, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char choices[64];
+        (void)snprintf(choices, sizeof choices, "precision=tf32,%s", cases[i].choices);
+        const ak_task_spec spec = {.kernel = "matmul",
+                                   .device = "cuda:0",
+                                   .size = cases[i].size,
+                                   .dtype = "f32",
+                                   .choices = choices};
+        ak_task *task = bind_spec(&devices[0], &spec);
+        const ak_space *space = ak_task_space(task);
+        ak_config config;
+        ak_rng rng;
+        ak_rng_seed(&rng, i);
+        for (int n = 0; n < 5; n++) {
+            ak_launch_plan plan;
+            ak_error err = AK_ERROR_INIT;
+            const ak_launch_resident resident = {two_a_processor, (void *)(uintptr_t)&devices[0]};
+            if (n == 0) {
+                ak_space_default(&config, space);
+            } else {
+                ak_space_sample(&config, space, &rng);
+            }
+            assert_int_equal(value_of(space, &config, "PAD_A", -1), cases[i].a);
+            assert_int_equal(value_of(space, &config, "PAD_B", -1), cases[i].b);
+            assert_int_equal(
+                ak_launch_evaluate(&plan, task, &task->shape, &config, &resident, &err), AK_OK);
+            assert_int_equal(plan.count, cases[i].a + cases[i].b > 0 ? 2 : 1);
+        }
+    }
+}
+
 /* What ptxas says of a kernel. */
 typedef struct use {
     int registers, shared_bytes, spilled_bytes;
@@ -681,6 +734,7 @@ int main(void)
         cmocka_unit_test(test_starts_of_rows_are_defaults),
         cmocka_unit_test(test_choice_of_implementation),
         cmocka_unit_test(test_precisions),
+        cmocka_unit_test(test_tf32_turns_what_it_must),
     };
     const struct CMUnitTest compiled[] = {
         cmocka_unit_test(test_defaults_compile_without_spills),

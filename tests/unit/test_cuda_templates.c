@@ -56,6 +56,10 @@ enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
 #define ONE_CONSUMER " NUM_CONSUMERS=1 PRODUCER_WARPS=1 PRODUCER_REGISTERS=0 CONSUMER_REGISTERS=0"
 
+#define TF32                                                                                       \
+    " ELEMENT_BYTES=4 dtype_is_bf16=0 dtype_is_f32=1 DIRECT_STORE=1 EPILOGUE_COLUMNS=16 "          \
+    "EPILOGUE_BUFFERS=1 MMA_IN_FLIGHT=1"
+
 static const char *const cases[] = {
     "",
     "BLOCK_SIZE_N=256 CLUSTER_M=2 MMA_IN_FLIGHT=1",
@@ -93,13 +97,25 @@ static const char *const cases[] = {
     " CONSUMER_REGISTERS=0 SWAP_AB=1 CLUSTER_N=2 EPILOGUE_BUFFERS=1 EVICT_A=1 bias_is_add=1",
     "BLOCK_SIZE_M=72 BLOCK_SIZE_N=64 SWAP_AB=1 A_LAYOUT=1 SPLIT_K=3 SPLIT_WAIT=1 num_stages=8"
     " HAS_BETA=1" ONE_CONSUMER,
+    "BLOCK_SIZE_N=256 BLOCK_SIZE_K=32 B_LAYOUT=0" TF32,
+    "BLOCK_SIZE_N=256 BLOCK_SIZE_K=32 CLUSTER_M=2 EARLY_SLOTS=2 SWAP_AB=1" TF32,
+    "BLOCK_SIZE_M=256 BLOCK_SIZE_K=32 CLUSTER_N=2 SWAP_AB=1 SIZE_M=4096 SIZE_N=4096"
+    " SIZE_K=1000" TF32,
+    "BLOCK_SIZE_M=192 BLOCK_SIZE_N=192 BLOCK_SIZE_K=32 NUM_CONSUMERS=3 CONSUMER_REGISTERS=152"
+    " SWAP_AB=1" TF32,
+    "BLOCK_SIZE_K=32 PING_PONG=1 A_LAYOUT=1 B_LAYOUT=0 HAS_ALPHA=1 HAS_BETA=1 bias_is_add=1"
+    " residual_is_add=1" TF32,
+    "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 CLUSTER_K=2 SWAP_AB=1 PAD_A=1 TURN_A=1 PAD_B=1" ONE_CONSUMER
+        TF32,
+    "BLOCK_SIZE_M=16 BLOCK_SIZE_N=128 SPLIT_K=4 SPLIT_WAIT=1 SWAP_AB=1" ONE_CONSUMER TF32,
 };
 
 static char *source;
 
 static int load_source(void **state)
 {
-    static const char *const parts[] = {"matmul/cuda_wgmma.cu", "matmul_act/cuda_activation.cu",
+    static const char *const parts[] = {"matmul/cuda_wgmma.cu", "matmul/cuda_registers.cu",
+                                        "matmul_act/cuda_activation.cu",
                                         "matmul/cuda_gemm_sm90.cu"};
     ak_buf text = AK_BUF(SOURCE_MAX);
     (void)state;
@@ -180,6 +196,8 @@ static void test_impossible_tiles_are_refused(void **state)
         {"BLOCK_SIZE_M=64", "64 rows a wgmma"},
         {"BLOCK_SIZE_N=96", "whole pieces"},
         {"BLOCK_SIZE_N=256 CLUSTER_K=2 num_stages=2", "sums fit the ring"},
+        {"BLOCK_SIZE_K=32" TF32, "K is contiguous"},
+        {"BLOCK_SIZE_N=192 BLOCK_SIZE_K=32 SWAP_AB=1" ONE_CONSUMER TF32, "or pairs of them"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
