@@ -56,6 +56,9 @@ enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
 #define ONE_CONSUMER " NUM_CONSUMERS=1 PRODUCER_WARPS=1 PRODUCER_REGISTERS=0 CONSUMER_REGISTERS=0"
 
+/* A and B in e4m3, whose partial sums are promoted. */
+#define BYTES "ELEMENT_BYTES=1 PROMOTE=128 BLOCK_SIZE_K=128 B_LAYOUT=0"
+
 static const char *const cases[] = {
     "",
     "BLOCK_SIZE_N=256 CLUSTER_M=2 MMA_IN_FLIGHT=1",
@@ -87,6 +90,12 @@ static const char *const cases[] = {
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 SPLIT_K=16 SPLIT_WAIT=1 HAS_BETA=1 "
     "residual_is_add=1" ONE_CONSUMER,
     "DIRECT_STORE=1 B_LAYOUT=0 HAS_BETA=1 residual_is_add=1 activation_is_relu=1",
+    BYTES " SCALES=3 BLOCK_SIZE_N=192 CLUSTER_M=2 EARLY_SLOTS=2 EPILOGUE_BUFFERS=1 PARTIAL_SETS=2",
+    BYTES " SCALES=3 PARTIAL_SETS=2 SPLIT_K=2 SPLIT_WAIT=1",
+    BYTES " SCALES=3 BLOCK_SIZE_M=256 CLUSTER_N=2 EPILOGUE_BUFFERS=1",
+    BYTES " SCALES=3 BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 BLOCK_SIZE_K=256 SWAP_AB=1"
+          " EPILOGUE_BUFFERS=1" ONE_CONSUMER,
+    BYTES " SCALES=2 BLOCK_SIZE_M=256",
 };
 
 static char *source;
