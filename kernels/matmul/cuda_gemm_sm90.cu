@@ -75,6 +75,8 @@
  *                          before these partial sums are added to sums in fp32; 0: all of K. The
  *                          tensor cores keep about 14 bits of sums of one-byte elements. SCALES 3
  *                          needs 128
+ *   PARTIAL_SETS           sets of partial sums: 1; 2: of half the columns each, so that the sums of
+ *                          one half are promoted while the other half is multiplied
  *   SIZE_M, SIZE_N, SIZE_K if defined, there is also an entry ak_kernel_sized, specialised for this
  *                          size; worth 1 to 4 % below 2048
  *   OWN_SIZE_ONLY          if defined with these, the specialised entry is the only one
@@ -176,11 +178,15 @@
 /* Elements of an element of the tensor maps, which have the type of the arguments: of terms, pairs
    are copied as if they were f32. ak_split writes a zero behind a row of odd length. */
 #define MAP_UNIT (TERMS > 1 ? 2 : 1)
-/* Partial sums are promoted after so many steps of a slot, or so many slots. With one promotion or
-   more in a slot, the wgmmas side by side take turns with one set of partial sums. */
-#define PROMOTE_STEPS (PROMOTE && PROMOTE < BLOCK_SIZE_K ? PROMOTE / MMA_K : K_STEPS)
-#define PROMOTE_SLOTS (PROMOTE > BLOCK_SIZE_K ? PROMOTE / BLOCK_SIZE_K : 1)
-#define PARTIALS      (PROMOTE_SLOTS == 1 ? 1 : MMAS)
+/* The products that are added up before they are promoted are a group: PROMOTE elements along K of
+   one wgmma or of half of its columns, of which a slot has PROMOTIONS. If PROMOTE_SPAN slots belong
+   to one group, it is of all wgmmas side by side. In PROMOTE_SLOTS slots no group is awaited, but
+   the last, before the next has begun. */
+#define PROMOTE_SPAN  (PROMOTE > BLOCK_SIZE_K ? PROMOTE / BLOCK_SIZE_K : 1)
+#define GROUP_MMAS    (PROMOTE_SPAN > 1 ? MMAS : 1) /* wgmmas of a group */
+#define PROMOTE_STEPS (PROMOTE_SPAN > 1 ? K_STEPS : PROMOTE / MMA_K)
+#define PROMOTIONS    (K_STEPS / PROMOTE_STEPS * (MMAS / GROUP_MMAS) * PARTIAL_SETS)
+#define PROMOTE_SLOTS (PARTIAL_SETS > 1 ? 4 : 1)
 /* The blocks of a cluster along K divide the columns of the accumulators among them, to add and
    store, if there are enough; otherwise the first block does all. OWN_N is the number of the MMA_N
    columns that a block finishes. */
@@ -205,6 +211,14 @@
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
 #define OFFSET_BARS  ((OFFSET_BIAS + BIAS_BYTES + 15) / 16 * 16)
+/* Scales of blocks lie behind the barriers: for each slot and each 128 elements along K of it,
+   those of the tile's rows of A and of B's blocks. A tile of B that is no multiple of 128 may begin
+   in the middle of a block and has one for each half. */
+#define STAGED_SCALES (SCALES == 3)
+#define SPAN_N        (BLOCK_SIZE_N % 128 == 0 ? 128 : 64) /* columns of C with one scale of B */
+#define SLOT_SCALES   (BLOCK_SIZE_M + BLOCK_SIZE_N / SPAN_N)
+#define OFFSET_SCALES (OFFSET_BARS + 16 * num_stages + 48)
+#define SCALE_BYTES   (BLOCK_SIZE_K / 128 * SLOT_SCALES * 4)
 
 static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
 static_assert(MMA_N % (SWAP_AB && RESULT_BYTES > 1 ? 8 : 16) == 0 && MMA_N <= 256,
@@ -220,6 +234,7 @@ static_assert(SCALES != 3 || SWAP_AB || MMA_N % 64 == 0, "halves of blocks of B"
 static_assert(!RESULT_F32 || DIRECT_STORE, "f32 results are not staged");
 static_assert(TERMS == 1 || ELEMENT_BYTES == 2, "terms are bf16");
 static_assert(!PROMOTE || (!PING_PONG && !HAS_BIAS), "both consumers multiply, sums begin with 0");
+static_assert(PARTIAL_SETS == 1 || (PROMOTE && PROMOTE_SPAN == 1), "a group of half the columns");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
@@ -695,10 +710,10 @@ DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
 
 /* Keeps the compiler from moving operations on the sums across this point, because wgmma reads and
    writes them without its knowledge. */
-DEVICE void keep_sums(float sums[MMA_N / 2])
+DEVICE void keep_sums(float sums[WGMMA_N / 2])
 {
 #pragma unroll
-    for (int j = 0; j < MMA_N / 2; j++) {
+    for (int j = 0; j < WGMMA_N / 2; j++) {
         asm volatile("" : "+f"(sums[j])::"memory");
     }
 }
@@ -706,8 +721,8 @@ DEVICE void keep_sums(float sums[MMA_N / 2])
 DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
 {
 #pragma unroll
-    for (int i = 0; i < MMAS; i++) {
-        keep_sums(acc[i]);
+    for (int i = 0; i < MMAS * PARTIAL_SETS; i++) {
+        keep_sums(acc[i / PARTIAL_SETS] + i % PARTIAL_SETS * (WGMMA_N / 2));
     }
 }
 
@@ -737,98 +752,165 @@ DEVICE int row_of(int j, int half, int warp, int lane)
 }
 
 #if PROMOTE
-/* The factors of the partial sums of 128 elements along K, of one wgmma: of its rows and of its
+/* The factors of the partial sums of 128 elements along K: of the rows of each wgmma and of its
    columns, in the order of a thread's sums. */
 #if SCALES == 3
 #define ROW_FACTORS    (SWAP_AB ? 1 : 2)
-#define COLUMN_FACTORS (SWAP_AB ? MMA_N / 4 : (MMA_N + 63) / 64)
+#define COLUMN_FACTORS (SWAP_AB ? MMA_N / 4 : BLOCK_SIZE_N / SPAN_N)
 typedef struct factors {
     float row[MMAS][ROW_FACTORS], column[COLUMN_FACTORS];
 } factors;
 
-/* Loads a scale now: the compiler would put off an ordinary load until the scale is needed. */
-DEVICE float load_scale(const float *from)
+/* Copies the scales of a slot to shared memory; `full` counts each lane of the warp when its copies
+   have arrived. Beyond the matrices, where the products are 0, it takes the scales of the last
+   row, column or block along K. */
+DEVICE void load_scales(u32 to, u32 full, addends add, origin o, gemm_sizes s, int lane)
+{
+    const int last = tiles_along(s.n, 128) - 1;
+#pragma unroll
+    for (int h = 0; h < BLOCK_SIZE_K / 128; h++) {
+        const int k_block = min(o.k / 128 + h, (s.k - 1) / 128);
+        const float *a = add.scale_a + (long long)k_block * s.m;
+#pragma unroll
+        for (int i = 0; i < (SLOT_SCALES + 31) / 32; i++) {
+            const int at = i * 32 + lane;
+            const int block = min((o.n + (at - BLOCK_SIZE_M) * SPAN_N) / 128, last);
+            const float *from = at < BLOCK_SIZE_M
+                                    ? a + min(o.m + at, s.m - 1)
+                                    : add.scale_b + (long long)block * add.scale_pitch + k_block;
+            if (at < SLOT_SCALES) {
+                copy_word(to + (u32)(h * SLOT_SCALES + at) * 4, from);
+            }
+        }
+    }
+    copies_arrive(full);
+}
+
+DEVICE float staged_scale(u32 slot, int index)
 {
     float x;
-    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(from));
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(slot + (u32)index * 4) : "memory");
     return x;
 }
 
-/* Loads the factors of the sums that begin at p0, q0 (in terms of X and Y). Beyond the matrices,
-   where the products are 0, it takes the scales of the last row. */
-DEVICE void load_factors(factors *f, addends add, int p0, int q0, int k_block, gemm_sizes s,
-                         int warp, int lane)
+/* Reads the factors of the wgmmas whose rows begin at row0 of the tile (in terms of X). */
+DEVICE void read_factors(factors *f, u32 scales, int row0, int warp, int lane)
 {
-    const int last = tiles_along(s.n, 128) - 1;
-    const float *a = add.scale_a + (long long)k_block * s.m;
-    const float *b = add.scale_b + k_block;
 #pragma unroll
     for (int j = 0; j < MMAS; j++) {
 #pragma unroll
         for (int i = 0; i < ROW_FACTORS; i++) {
-            if (SWAP_AB) {
-                f->row[j][i] =
-                    load_scale(b + (long long)min((p0 + j * 64) / 128, last) * add.scale_pitch);
-            } else {
-                f->row[j][i] =
-                    load_scale(a + min(p0 + j * 64 + warp * 16 + lane / 4 + i * 8, s.m - 1));
-            }
+            f->row[j][i] =
+                staged_scale(scales, SWAP_AB ? BLOCK_SIZE_M + (row0 + j * 64) / SPAN_N
+                                             : row0 + j * 64 + warp * 16 + lane / 4 + i * 8);
         }
     }
 #pragma unroll
     for (int i = 0; i < COLUMN_FACTORS; i++) {
-        if (SWAP_AB) {
-            f->column[i] = load_scale(a + min(q0 + i / 2 * 8 + lane % 4 * 2 + i % 2, s.m - 1));
-        } else {
-            f->column[i] = load_scale(b + (long long)min((q0 + i * 64) / 128, last) * add.scale_pitch);
-        }
+        f->column[i] =
+            staged_scale(scales, SWAP_AB ? i / 2 * 8 + lane % 4 * 2 + i % 2 : BLOCK_SIZE_M + i);
     }
 }
 
-DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const factors *f, int j)
+/* Returns the factor of sum i of wgmma number j. */
+DEVICE float factor_of(const factors *f, int j, int i)
 {
-#pragma unroll
-    for (int i = 0; i < MMA_N / 8; i++) {
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const float factor = SWAP_AB ? f->row[j][0] * f->column[2 * i + e % 2]
-                                         : f->row[j][e / 2 % ROW_FACTORS] * f->column[i / 8];
-            acc[4 * i + e] += part[4 * i + e] * factor;
-        }
-    }
+    return SWAP_AB ? f->row[j][0] * f->column[i / 4 * 2 + i % 2]
+                   : f->row[j][i / 2 % ROW_FACTORS] * f->column[i / 4 * 8 / SPAN_N];
 }
 #else
 typedef struct factors {
 } factors;
 
-DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const factors *f, int j)
+DEVICE float factor_of(const factors *f, int j, int i)
 {
-#pragma unroll
-    for (int i = 0; i < MMA_N / 2; i++) {
-        acc[i] += part[i];
-    }
+    return 1;
 }
 #endif
-#endif
 
-#if PROMOTE
-/* The factors of a slot, loaded FACTORS_AHEAD slots before they are needed. In a large product a
-   slot takes as long as a load, so that one slot is enough; with few rows slots are shorter. */
-#define FACTORS_AHEAD (SWAP_AB ? 1 : 2)
-typedef struct slot_factors {
-    factors of[K_STEPS / PROMOTE_STEPS];
-} slot_factors;
-
-DEVICE void load_slot(slot_factors *f, addends add, work w, int slot, int row0, gemm_sizes s,
-                      int warp, int lane)
+/* Multiplies so many slots, and adds their products to the sums. With two sets of partial sums a
+   group is promoted while the next is multiplied, up to the last slot: ptxas lets each wgmma wait
+   for the one before if a group is unfinished where a loop begins again. `first` slots of the
+   tile's `count` are done. */
+DEVICE void multiply_slots(const int slots, float acc[MMAS][MMA_N / 2],
+                           float part[PARTIAL_SETS * GROUP_MMAS][WGMMA_N / 2], ring *r, u32 base,
+                           u32 from_x, u32 from_y, int first, int count, int awaited, int row0,
+                           u32 rank, int warp, int thread)
 {
-#if SCALES == 3
+    const u32 full = base + OFFSET_BARS, empty = full + 8 * num_stages;
+    const bool begins = first % PROMOTE_SPAN == 0;
+    const bool ends = (first + 1) % PROMOTE_SPAN == 0 || first + 1 == count;
+    factors f[PARTIAL_SETS][K_STEPS / PROMOTE_STEPS];
+    u32 slot[PARTIAL_SETS];
 #pragma unroll
-    for (int h = 0; h < BLOCK_SIZE_K / 128; h++) {
-        load_factors(&f->of[h], add, (SWAP_AB ? w.n0 : w.m0) + row0, SWAP_AB ? w.m0 : w.n0,
-                     min(slot * (BLOCK_SIZE_K / 128) + h, (s.k - 1) / 128), s, warp, lane);
-    }
+    for (int g = 0; g < slots * PROMOTIONS + PARTIAL_SETS - 1; g++) {
+        if (g < slots * PROMOTIONS) {
+            const int turn = g / PROMOTIONS % PARTIAL_SETS, half = g % PARTIAL_SETS;
+            const int j = g / PARTIAL_SETS % (MMAS / GROUP_MMAS);
+            const int h = g % PROMOTIONS / (PARTIAL_SETS * (MMAS / GROUP_MMAS));
+            if (g % PROMOTIONS == 0) {
+                slot[turn] = r->slot;
+                barrier_wait(full + 8 * r->slot, r->parity);
+#if STAGED_SCALES
+                /* The scales are read before wgmma begins: then they are read in all warps when it
+                   has ended in one, which releases the slot. */
+#pragma unroll
+                for (int i = 0; i < BLOCK_SIZE_K / PROMOTE; i++) {
+                    read_factors(&f[turn][i],
+                                 base + OFFSET_SCALES + r->slot * SCALE_BYTES +
+                                     (u32)(i * SLOT_SCALES * 4),
+                                 row0, warp, thread % 32);
+                }
 #endif
+                ring_next(r);
+            }
+            const u32 at = base + slot[turn] * STAGE_BYTES;
+            const u64 x = mma_descriptor(at + from_x, BLOCK_SIZE_K * 128);
+            const u64 y =
+                mma_descriptor(at + from_y + (u32)(half * WGMMA_N * 128), BLOCK_SIZE_K * 128);
+            mma_fence();
+#pragma unroll
+            for (int n = 0; n < PROMOTE_STEPS; n++) {
+                const int step = h * PROMOTE_STEPS + n;
+#pragma unroll
+                for (int t = 0; t < GROUP_MMAS; t++) {
+                    mma(part[half + t], x + x_step(step, j + t), y + y_step(step),
+                        n > 0 || !begins);
+                }
+            }
+            mma_commit();
+        }
+        if (g < slots * PROMOTIONS) {
+            MMA_WAIT(PARTIAL_SETS - 1);
+        } else {
+            MMA_WAIT(0);
+        }
+        const int done = g - (PARTIAL_SETS - 1);
+        if (done >= 0) {
+            const int turn = done / PROMOTIONS % PARTIAL_SETS, half = done % PARTIAL_SETS;
+            const int j = done / PARTIAL_SETS % (MMAS / GROUP_MMAS);
+            const int h = done % PROMOTIONS / (PARTIAL_SETS * (MMAS / GROUP_MMAS));
+#pragma unroll
+            for (int t = 0; t < GROUP_MMAS; t++) {
+                keep_sums(part[half + t]);
+            }
+            if (done % PROMOTIONS == PROMOTIONS - 1 && first + done / PROMOTIONS < awaited) {
+                release_slot(empty + 8 * slot[turn], rank, thread);
+            }
+            if (PROMOTE_SPAN == 1 || ends) {
+#pragma unroll
+                for (int i = 0; i < GROUP_MMAS * (WGMMA_N / 2); i++) {
+                    const int t = i / (WGMMA_N / 2), e = i % (WGMMA_N / 2);
+                    const int to = half * (WGMMA_N / 2) + e;
+                    acc[j + t][to] += part[half + t][e] * factor_of(&f[turn][h], j + t, to);
+                }
+            }
+#pragma unroll
+            for (int t = 0; t < GROUP_MMAS; t++) {
+                keep_sums(part[half + t]);
+            }
+        }
+    }
 }
 #endif
 
@@ -1230,7 +1312,8 @@ DEVICE void stage_bytes(u32 piece, const float x[8], int first, int warp, int la
         for (u32 i = 0; i < 8; i++) {
             const u32 to = piece_at(piece, (u32)first + i / 4 * 8 + pair * 2 + i % 2, (u32)warp) +
                            at + i / 2 % 2 * 8;
-            asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(pack_bytes(x[i], x[i])) : "memory");
+            asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(pack_bytes(x[i], x[i]))
+                         : "memory");
         }
         return;
     }
@@ -1619,7 +1702,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #endif
     if (threadIdx.x == 128 * NUM_CONSUMERS) {
         for (int i = 0; i < num_stages; i++) {
-            barrier_init(full + 8 * i, 1);
+            barrier_init(full + 8 * i, STAGED_SCALES ? 33 : 1);
             barrier_init(empty + 8 * i, WARPGROUPS * (CLUSTER_M + CLUSTER_N - 1));
         }
         if (SHARES) {
@@ -1656,7 +1739,8 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #if PRODUCER_REGISTERS
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
 #endif
-        if (warp == 4 * NUM_CONSUMERS && elect_one()) {
+        /* With scales of blocks all lanes copy scales. */
+        if (warp == 4 * NUM_CONSUMERS && (STAGED_SCALES || elect_one())) {
             const int cm = (int)(rank % CLUSTER_M);
             const int cn = (int)(rank / CLUSTER_M % CLUSTER_N);
             const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
@@ -1684,22 +1768,31 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                         together = true;
                     }
                     barrier_wait(empty + 8 * r.slot, r.parity);
-                    barrier_expect(bar, LOADED_BYTES);
-                    if (together) {
-                        load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k, CLUSTER_N,
-                                     cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));
-                        load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, o.n, o.k,
-                                     CLUSTER_M, cm, CLUSTER_M > 1, mask_b, EVICT_POLICY(EVICT_B));
-                    } else {
-                        for (int j = 0; j < CLUSTER_N; j++) {
+                    if (!STAGED_SCALES || elect_one()) {
+                        barrier_expect(bar, LOADED_BYTES);
+                        if (together) {
                             load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k,
-                                         CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
-                        }
-                        for (int j = 0; j < CLUSTER_M; j++) {
+                                         CLUSTER_N, cn, CLUSTER_N > 1, mask_a,
+                                         EVICT_POLICY(EVICT_A));
                             load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, o.n,
-                                         o.k, CLUSTER_M, j, false, 0, EVICT_POLICY(EVICT_B));
+                                         o.k, CLUSTER_M, cm, CLUSTER_M > 1, mask_b,
+                                         EVICT_POLICY(EVICT_B));
+                        } else {
+                            for (int j = 0; j < CLUSTER_N; j++) {
+                                load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k,
+                                             CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
+                            }
+                            for (int j = 0; j < CLUSTER_M; j++) {
+                                load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N,
+                                             o.n, o.k, CLUSTER_M, j, false, 0,
+                                             EVICT_POLICY(EVICT_B));
+                            }
                         }
                     }
+#if STAGED_SCALES
+                    load_scales(base + OFFSET_SCALES + r.slot * SCALE_BYTES, bar, add, o, s,
+                                (int)threadIdx.x % 32);
+#endif
                     ring_next(&r);
                 }
             }
@@ -1792,12 +1885,6 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 named_sync(BARRIER_TURN + consumer, 256);
             }
 #if PROMOTE
-            float part[PARTIALS][MMA_N / 2];
-            slot_factors coming[FACTORS_AHEAD]; /* loaded while slots before are multiplied */
-#pragma unroll
-            for (int ahead = 0; ahead < FACTORS_AHEAD; ahead++) {
-                load_slot(&coming[ahead], add, w, w.first + ahead, row0, s, warp % 4, thread % 32);
-            }
 #pragma unroll
             for (int j = 0; j < MMAS; j++) {
 #pragma unroll
@@ -1813,6 +1900,18 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                have one slot more or less. */
             const int later = (items - 1 - id) / stride;
             const int awaited = PLANE > 1 ? w.count + later * (w.count + 1) - num_stages : w.count;
+#if PROMOTE
+            int i = 0;
+            float part[PARTIAL_SETS * GROUP_MMAS][WGMMA_N / 2];
+            for (; i + PROMOTE_SLOTS <= w.count; i += PROMOTE_SLOTS) {
+                multiply_slots(PROMOTE_SLOTS, acc, part, &r, base, x_offset + x_rows, y_offset, i,
+                               w.count, awaited, row0, rank, warp % 4, thread);
+            }
+            for (; PROMOTE_SLOTS > 1 && i < w.count; i++) {
+                multiply_slots(1, acc, part, &r, base, x_offset + x_rows, y_offset, i, w.count,
+                               awaited, row0, rank, warp % 4, thread);
+            }
+#else
 #if X_IN_REGISTERS
             /* While one half of a slot is multiplied, the next is loaded. */
             half_slot half[2];
@@ -1824,49 +1923,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 const u32 slot = base + r.slot * STAGE_BYTES;
                 const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
                 const u64 from_y = mma_descriptor(slot + y_offset, BLOCK_SIZE_K * 128);
-#if PROMOTE
-                const slot_factors f = coming[0];
-                for (int ahead = 1; ahead < FACTORS_AHEAD; ahead++) {
-                    coming[ahead - 1] = coming[ahead];
-                }
-                load_slot(&coming[FACTORS_AHEAD - 1], add, w, w.first + i + FACTORS_AHEAD, row0, s,
-                          warp % 4, thread % 32);
-                barrier_wait(full + 8 * r.slot, r.parity);
-                const bool begins = i % PROMOTE_SLOTS == 0;
-                const bool ends = (i + 1) % PROMOTE_SLOTS == 0 || i + 1 == w.count;
-#pragma unroll
-                for (int turn = 0; turn < K_STEPS / PROMOTE_STEPS * (MMAS / PARTIALS); turn++) {
-                    const int h = turn / (MMAS / PARTIALS);
-                    const int first = turn % (MMAS / PARTIALS);
-                    mma_fence();
-#pragma unroll
-                    for (int n = 0; n < PROMOTE_STEPS; n++) {
-                        const int step = h * PROMOTE_STEPS + n;
-                        const u64 y = from_y + y_step(step);
-#pragma unroll
-                        for (int j = 0; j < PARTIALS; j++) {
-                            mma(part[j], from_x + x_step(step, first + j), y, n > 0 || !begins);
-                        }
-                    }
-                    mma_commit();
-                    MMA_WAIT(0);
-#pragma unroll
-                    for (int j = 0; j < PARTIALS; j++) {
-                        keep_sums(part[j]);
-                    }
-                    if (turn == K_STEPS / PROMOTE_STEPS * (MMAS / PARTIALS) - 1 && i < awaited) {
-                        release_slot(empty + 8 * r.slot, rank, thread);
-                    }
-#pragma unroll
-                    for (int j = 0; j < PARTIALS; j++) {
-                        if (PROMOTE_SLOTS == 1 || ends) {
-                            promote(acc[first + j], part[j], &f.of[h], first + j);
-                        }
-                    }
-                }
-                ring_next(&r);
-            }
-#elif X_IN_REGISTERS
+#if X_IN_REGISTERS
                 const u32 x = slot + x_offset + x_rows;
 #pragma unroll
                 for (int h = 0; h < 2; h++) {
@@ -1929,10 +1986,11 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 named_arrive(BARRIER_TURN + (consumer ^ 1), 256);
             }
             MMA_WAIT(0);
-                /* heart: end */
+            /* heart: end */
             if (MMA_IN_FLIGHT && w.count - 1 < awaited) {
                 release_slot(empty + 8 * before, rank, thread);
             }
+#endif
 #endif
             if (EARLY_END && id + (PING_PONG ? 2 : 1) * stride >= items) {
                 __syncwarp();
@@ -1962,7 +2020,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 collect_sums(own, place, rank);
             }
 #else
-                float(&own)[MMAS][OWN_N / 2] = acc;
+            float(&own)[MMAS][OWN_N / 2] = acc;
 #endif
 #if SPLIT_K > 1
             const int item =

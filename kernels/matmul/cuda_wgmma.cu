@@ -65,6 +65,20 @@ tensor_map;
 #define Y_LAYOUT B_LAYOUT
 #endif
 
+/* Columns of an instruction: half of them if there are two sets of partial sums. */
+#ifndef PARTIAL_SETS
+#define PARTIAL_SETS 1
+#endif
+#if PARTIAL_SETS == 1
+#define WGMMA_N MMA_N
+#elif MMA_N == 256
+#define WGMMA_N 128
+#elif MMA_N == 192
+#define WGMMA_N 96
+#elif MMA_N == 128
+#define WGMMA_N 64
+#endif
+
 #define DEVICE      __device__ __forceinline__
 #define TEXT2(x)    #x
 #define TEXT(x)     TEXT2(x)
@@ -264,19 +278,19 @@ tensor_map;
 #endif
 
 /* heart: begin */
-/* Computes d (+)= X * Y for one 64 x MMA_N x MMA_K step; add = 0 overwrites d. X_LAYOUT and
+/* Computes d (+)= X * Y for one 64 x WGMMA_N x MMA_K step; add = 0 overwrites d. X_LAYOUT and
    Y_LAYOUT are 1 for an operand whose contiguous direction is not K. */
-DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
+DEVICE void mma(float d[WGMMA_N / 2], u64 x, u64 y, int add)
 {
     asm volatile(
         "{\n.reg .pred p;\nsetp.ne.b32 p, " JOIN(
             MMA_ADD_,
-            MMA_N) ", 0;\n"
-                   "wgmma.mma_async.sync.aligned.m64n" TEXT(MMA_N) "k" TEXT(
+            WGMMA_N) ", 0;\n"
+                   "wgmma.mma_async.sync.aligned.m64n" TEXT(WGMMA_N) "k" TEXT(
                        MMA_K) ".f32" MMA_TYPE
-                              " {" JOIN(MMA_REGS_, MMA_N) "}, " JOIN(MMA_X_, MMA_N) ", " JOIN(
-                                  MMA_Y_, MMA_N) ", p, 1, 1" MMA_LAYOUTS ";\n}\n"
-        : JOIN(MMA_OUT_, MMA_N)
+                              " {" JOIN(MMA_REGS_, WGMMA_N) "}, " JOIN(MMA_X_, WGMMA_N) ", " JOIN(
+                                  MMA_Y_, WGMMA_N) ", p, 1, 1" MMA_LAYOUTS ";\n}\n"
+        : JOIN(MMA_OUT_, WGMMA_N)
         : "l"(x), "l"(y), "r"(add));
 }
 /* heart: end */
@@ -355,6 +369,18 @@ DEVICE void barrier_wait(u32 barrier, u32 parity)
                  "@!done bra again;\n}\n" ::"r"(barrier),
                  "r"(parity)
                  : "memory");
+}
+
+/* Copies four bytes from global to shared memory, without waiting for them. */
+DEVICE void copy_word(u32 to, const void *from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+}
+
+/* Arrives at the barrier when this thread's copies so far have arrived. */
+DEVICE void copies_arrive(u32 barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
 /* Synchronises some of the block's warps; ids are 1 to 15. */

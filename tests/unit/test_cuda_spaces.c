@@ -250,6 +250,24 @@ static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
     return all + stages * (threads * rows * keep * bytes + 8 * groups);
 }
 
+/* What the code of matmul/cuda_gemm_sm90.cu uses at least where elements of A and B are bytes: the
+   ring, barriers, and the scales of blocks of each slot. 0 for other kernels. */
+static int64_t shared_of_bytes(const ak_task *task, const ak_config *config)
+{
+    const ak_space *space = ak_task_space(task);
+    if (strcmp(task->problem->name, "matmul_fp8") != 0) {
+        return 0;
+    }
+    const int64_t m = value_of(space, config, "BLOCK_SIZE_M", 0);
+    const int64_t n = value_of(space, config, "BLOCK_SIZE_N", 0);
+    const int64_t k = value_of(space, config, "BLOCK_SIZE_K", 0);
+    const int64_t stages = value_of(space, config, "num_stages", 0);
+    const bool has_blocks = strstr(task->choices_text, "scales=blocks") != NULL;
+    const int64_t scales = has_blocks ? k / 128 * (m + n / (n % 128 == 0 ? 128 : 64)) : 0;
+    assert_true(m > 0 && n > 0 && k > 0 && stages > 0);
+    return stages * ((m + n) * k + 16 + scales * (int64_t)sizeof(float)) + 48;
+}
+
 /* What blocks of matmul_grouped leave in the workspace at least: counters, and two parts each. */
 static int64_t workspace_of_groups(const ak_task *task, const ak_config *config, int64_t blocks)
 {
@@ -278,6 +296,7 @@ static void check_launch(const ak_task *task, const device *on, const ak_config 
     assert_in_range(k->block[0], 32, 1024);
     assert_true(k->shared_bytes <= (uint32_t)on->shared_max);
     assert_true((int64_t)k->shared_bytes >= shared_of_rows(task, config));
+    assert_true((int64_t)k->shared_bytes >= shared_of_bytes(task, config));
     assert_int_equal(k->grid[0] % k->cluster[0], 0);
     assert_int_equal(ak_task_workspace(&workspace, &threads, task, &task->shape, config, &err),
                      AK_OK);
