@@ -297,14 +297,11 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    ak_status status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
+    ak_status status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;

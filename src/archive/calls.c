@@ -97,10 +97,7 @@ ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *
     if (record.started == NULL) {
         record.started = now;
     }
-    ak_status status = ak_store_prepare(&statement, archive, add_sql, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_store_prepare(&statement, archive, add_sql, err));
     int position = 1;
     bool bound = true;
 #define BIND_TEXT(column) bound = bound && bind_foreign(statement, position++, record.column);

@@ -213,11 +213,7 @@ static bool set_samples(json_t *object, const char *name, const double *samples,
     for (size_t i = 0; i < count && good; i++) {
         good = json_array_append_new(array, ak_json_real(samples[i])) == 0;
     }
-    if (!good) {
-        json_decref(array);
-        return false;
-    }
-    return ak_json_set(object, name, array);
+    return ak_json_set(object, name, ak_json_whole(array, good));
 }
 
 static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
@@ -279,12 +275,7 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
             good = set_interval(object, trial);
         }
     }
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }
 
 /* ---- from JSON ------------------------------------------------------------------------------- */

@@ -410,11 +410,8 @@ ak_status ak_fs_owned_open(ak_fs_owned *out, ak_error *err)
 {
     ak_fs_owned folder = {.lock = -1};
     remove_stale_folders();
-    ak_status status = ak_fs_temp(folder.path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = lock_folder(&folder, err);
+    AK_DO(ak_fs_temp(folder.path, err));
+    ak_status status = lock_folder(&folder, err);
     if (status != AK_OK) {
         ak_fs_owned_close(&folder);
         return status;

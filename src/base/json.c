@@ -424,6 +424,24 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
 }
 
+json_t *ak_json_whole(json_t *value, bool good)
+{
+    if (!good) {
+        json_decref(value);
+        return NULL;
+    }
+    return value;
+}
+
+ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
+{
+    if (ak_json_whole(value, good) == NULL) {
+        return ak_fail_memory(err);
+    }
+    *out = value;
+    return AK_OK;
+}
+
 double ak_json_number_at(const json_t *object, const char *key)
 {
     /* Jansson returns 0 if it is not a number */

@@ -81,4 +81,9 @@ bool ak_json_set(json_t *object, const char *key, json_t *value);
 bool ak_json_set_real(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
 
+/* Ends the making of a value: returns it if all its parts are in (`good`), else releases it and
+   returns NULL. ak_json_give gives it as *out, or fails for want of memory. */
+json_t *ak_json_whole(json_t *value, bool good);
+ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err);
+
 #endif

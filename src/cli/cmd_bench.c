@@ -161,11 +161,7 @@ static json_t *size_json(const measured *m)
     bool good = object != NULL && ak_task_json(object, m->task) &&
                 ak_json_set(object, "configurations", trials_json(m)) &&
                 (m->comparison.count == 0 || set_comparison(object, m));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Prints an object for one size, an object with a list for several. */

@@ -197,16 +197,18 @@ static int show_source(const ak_args *args)
         return ak_complain_error(&err);
     }
     bool good = ak_text_int(&id, text[0] == '#' ? text + 1 : text) && id > 0;
-    ak_status status = good ? ak_args_archive(&archive, args, &err)
-                            : ak_fail(&err, AK_INVALID,
-                                      "--source %.60s: a trial is named by its id, such as '#5'; "
-                                      "'autokernel history' shows them",
-                                      text);
-    status = status == AK_OK ? ak_archive_source(archive, id, show_file, &s, &err) : status;
-    status = status == AK_OK ? s.status : status;
-    if (status == AK_OK && json) {
-        status = ak_out_json(s.list) ? AK_OK : ak_fail_memory(&err);
+    ak_status status = AK_OK;
+    AK_TRY(good ? ak_args_archive(&archive, args, &err)
+                : ak_fail(&err, AK_INVALID,
+                          "--source %.60s: a trial is named by its id, such as '#5'; "
+                          "'autokernel history' shows them",
+                          text));
+    AK_TRY(ak_archive_source(archive, id, show_file, &s, &err));
+    AK_TRY(s.status);
+    if (json) {
+        AK_TRY(ak_out_json(s.list) ? AK_OK : ak_fail_memory(&err));
     }
+out:
     json_decref(s.list);
     ak_archive_close(archive);
     int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);

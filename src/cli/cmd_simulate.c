@@ -150,11 +150,7 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
         good =
             ak_json_set(object, "score", result->scored ? json_real(result->score) : json_null());
     }
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
@@ -169,11 +165,7 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
         good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
     }
     good = ak_json_set(object, "recordings", list) && good; /* releases the list even on failure */
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Returns {"strategies": [...]}; NULL: no memory. */
@@ -185,11 +177,7 @@ static json_t *board_json(const board *b, const ak_args *args)
         good = json_array_append_new(list, entry_json(b, &b->entries[e], args)) == 0;
     }
     good = ak_json_set(object, "strategies", list) && good;
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Prints an object for one strategy, a list of objects for several. */

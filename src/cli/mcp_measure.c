@@ -21,11 +21,7 @@ json_t *ak_mcp_budget(const ak_mcp *mcp)
                         : json_integer((json_int_t)(mcp->evaluations_max - mcp->evaluations))) &&
         ak_json_set(left, "seconds_left",
                     mcp->spend_max_ns == 0 ? json_null() : json_real(seconds > 0 ? seconds : 0));
-    if (!good) {
-        json_decref(left);
-        return NULL;
-    }
-    return left;
+    return ak_json_whole(left, good);
 }
 
 /* Returns the limit that forbids measuring `wanted` more configurations, "evaluations" or "time";

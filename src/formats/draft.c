@@ -206,10 +206,7 @@ ak_status ak_draft_status(ak_record *record, const json_t *result, const char *k
 {
     const char *word;
     ak_buf known = AK_BUF(300);
-    ak_status status = ak_json_string(&word, result, key, where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_string(&word, result, key, where, err));
     for (size_t i = 0; words[i].word != NULL; i++) {
         if (strcmp(words[i].word, word) == 0) {
             ak_buf_free(&known);
@@ -218,8 +215,8 @@ ak_status ak_draft_status(ak_record *record, const json_t *result, const char *k
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", words[i].word);
     }
-    status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where, key, word,
-                     known.data);
+    ak_status status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where,
+                               key, word, known.data);
     ak_buf_free(&known);
     return status;
 }
@@ -300,12 +297,7 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
     }
     good = good && ak_json_set(definition, "TuningParameters", json_incref(list));
     json_decref(list);
-    if (!good) {
-        json_decref(definition);
-        return ak_fail_memory(err);
-    }
-    *out = definition;
-    return AK_OK;
+    return ak_json_give(out, definition, good, err);
 }
 
 /* ---- as a T1 file has it --------------------------------------------------------------------- */

@@ -327,12 +327,7 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
         good = good && json_object_update_missing(object, known) == 0;
     }
     json_decref(known);
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }
 
 json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial)

@@ -61,11 +61,7 @@ static json_t *problem_size(const char *size)
         good = good && json_array_append(array, value) == 0;
     }
     json_decref(object);
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 /* Adds the configuration's values to the lists of those that occur, and writes its key: the values
@@ -136,11 +132,7 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config)
            ak_json_set_real(entry, "framework_time", ak_format_ms(trial->overhead_ns)) &&
            ak_json_set_text(entry, "timestamp", trial->timestamp);
     json_decref(times);
-    if (!good) {
-        json_decref(entry);
-        return NULL;
-    }
-    return entry;
+    return ak_json_whole(entry, good);
 }
 
 /* Writes a trial. If a configuration has several trials, the latest successful one counts, or the
@@ -187,11 +179,7 @@ static json_t *own_of(const ak_trial *trial)
     for (size_t i = 0; i < OWN_COUNT && good; i++) {
         good = ak_json_set_text(own, own_members[i].name, *own_text(trial, i));
     }
-    if (!good) {
-        json_decref(own);
-        return NULL;
-    }
-    return own;
+    return ak_json_whole(own, good);
 }
 
 /* Sorts a list of numbers, because readers expect near values to be neighbours and the list is in
@@ -238,11 +226,7 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
     }
     ak_free(text);
     json_decref(all);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive *archive,
@@ -465,11 +449,8 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *file;
     const json_t *order = NULL, *cache = NULL;
     ak_trial task = {0};
-    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = take_head(&task, &order, &cache, file, path, err);
+    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    ak_status status = take_head(&task, &order, &cache, file, path, err);
     const char *key;
     json_t *entry;
     json_object_foreach((json_t *)(uintptr_t)(status == AK_OK ? cache : NULL), key, entry)

@@ -55,11 +55,7 @@ static json_t *entry_of(json_t *trial, json_t *config)
         bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
         good = good && (taken || json_object_set(entry, key, value) == 0);
     }
-    if (!good) {
-        json_decref(entry);
-        return NULL;
-    }
-    return entry;
+    return ak_json_whole(entry, good);
 }
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
@@ -190,11 +186,8 @@ static ak_status read_kernels(ak_import *import, const char *text, size_t length
                               ak_error *err)
 {
     json_t *file, *metadata = NULL, *kernels = NULL;
-    ak_status status = ak_json_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_json_object_or_null(&metadata, file, "metadata", path, err);
+    AK_DO(ak_json_parse(&file, text, length, path, err));
+    ak_status status = ak_json_object_or_null(&metadata, file, "metadata", path, err);
     if (status == AK_OK) {
         status = ak_json_array_or_null(&kernels, file, "kernels", path, err);
     }

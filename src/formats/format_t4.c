@@ -79,11 +79,7 @@ static json_t *samples_of(const ak_trial *trial)
     for (size_t i = 0; i < trial->sample_count && good; i++) {
         good = json_array_append_new(array, json_real(trial->samples_ms[i])) == 0;
     }
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 static json_t *measurements_of(const ak_trial *trial)
@@ -101,11 +97,7 @@ static json_t *measurements_of(const ak_trial *trial)
                                                    "value", value, "unit", derived[i].unit)) == 0;
         }
     }
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 /* Takes ownership of `config`. */
@@ -126,11 +118,7 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
            ak_json_set(result, "correctness", json_integer(ok ? 1 : 0));
     good = ak_json_set(result, "measurements", measurements_of(trial)) && good;
     good = good && ak_json_set(result, "objectives", json_pack("[s]", "time"));
-    if (!good) {
-        json_decref(result);
-        return NULL;
-    }
-    return result;
+    return ak_json_whole(result, good);
 }
 
 static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
@@ -318,11 +306,8 @@ static ak_status read_t4(ak_import *import, const char *text, size_t length, con
 {
     json_t *file, *results = NULL;
     ak_trial task = {0};
-    ak_status status = ak_python_json_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_json_array_or_null(&results, file, "results", path, err);
+    AK_DO(ak_python_json_parse(&file, text, length, path, err));
+    ak_status status = ak_json_array_or_null(&results, file, "results", path, err);
     if (status == AK_OK && results == NULL) {
         status =
             ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path);

@@ -34,10 +34,7 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     const char *readable[AK_COMPILE_READS + AK_SCRIPT_PATHS + 3];
     size_t n = AK_COMPILE_READS;
     ak_sandbox_plan plan;
-    ak_status status = ak_script_find(&home, "a Python reference", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_script_find(&home, "a Python reference", err));
     memcpy(readable, ak_compile_reads, AK_COMPILE_READS * sizeof *readable);
     for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
         readable[n++] = home.path[i];
@@ -52,7 +49,7 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     ak_sandbox_plan_open(&plan, readable, writable);
     const ak_proc_spec confined = {
         .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
+    ak_status status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
     ak_sandbox_plan_close(&plan);
     ak_script_home_clear(&home);
     return status;
@@ -154,11 +151,7 @@ static json_t *values_json(const ak_task *task, const ak_shape *shape)
                            : choice->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)number)
                                                              : json_real(number));
     }
-    if (!good) {
-        json_decref(values);
-        return NULL;
-    }
-    return values;
+    return ak_json_whole(values, good);
 }
 
 static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_shape *shape)
@@ -182,11 +175,7 @@ static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_
                                   accesses[argument->access]);
         good = good && json_array_append_new(list, array) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static ak_status run_python(const ak_reference *reference, const ak_shape *shape,

@@ -66,18 +66,20 @@ static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size
         return ak_fail_memory(err);
     }
     ops_of(stage)->describe(&nans, &rms, referee, argument);
-    ak_status status = ops_of(stage)->values(device, referee, argument, first, count, err);
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
+    ak_status status = AK_OK;
+    AK_TRY(ops_of(stage)->values(device, referee, argument, first, count, err));
+    for (size_t i = 0; i < count; i++) {
         if (!agree(device[i], host[i], rms)) {
             ak_stage_size_text(where, sizeof where, stage);
-            status = ak_fail(
-                err, AK_INVALID,
-                "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
-                "has %.17g: no result can be judged; repair reference.cu or the device",
-                stage->task->problem->name, where, stage->task->problem->arguments[argument].name,
-                first + i, device[i], host[i]);
+            AK_TRY(ak_fail(err, AK_INVALID,
+                           "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
+                           "has %.17g: no result can be judged; repair reference.cu or the device",
+                           stage->task->problem->name, where,
+                           stage->task->problem->arguments[argument].name, first + i, device[i],
+                           host[i]));
         }
     }
+out:
     ak_free(device);
     return status;
 }

@@ -272,11 +272,7 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
         }
         good = json_array_append_new(list, step_json(study, arm, along, at, reference)) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return false;
-    }
-    return ak_json_set(object, axis_names[along], list);
+    return ak_json_set(object, axis_names[along], ak_json_whole(list, good));
 }
 
 /* Returns the quality at the end of all runs, with those that carried on without their model:
@@ -341,11 +337,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
         good = (along == AXIS_USD && !(usd > 0)) || add_curve(curves, study, arm, along, reference);
     }
     good = ak_json_set(object, "quality", curves) && good;
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)

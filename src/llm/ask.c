@@ -151,13 +151,10 @@ static void adopt(ak_llm_call *call, ak_attempt *attempt)
 static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *call, ak_error *err)
 {
     ak_reservation reserved;
-    ak_status status = ak_call_reserve(&reserved, call, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_call_reserve(&reserved, call, err));
     ak_call_request(request, call);
     call->answer.attempts++;
-    status = ak_attempt_run(out, call, request, err);
+    ak_status status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {
         /* Memory ran out at an unknown point, so the request may have been sent and billed. */
         *out = (ak_attempt){.uncertain = true};

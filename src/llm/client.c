@@ -396,9 +396,5 @@ json_t *ak_llm_doctor(void)
                          version[0] != 0 ? version : "not installed: apt-get install libcurl4") &&
         ak_json_set(result, "providers", json_incref(list));
     json_decref(list);
-    if (!good) {
-        json_decref(result);
-        return NULL;
-    }
-    return result;
+    return ak_json_whole(result, good);
 }

@@ -166,11 +166,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
            ak_json_set_text(question, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     json_decref(messages);
-    if (!good) {
-        json_decref(question);
-        return NULL;
-    }
-    return question;
+    return ak_json_whole(question, good);
 }
 
 ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t *question,
@@ -372,11 +368,7 @@ static json_t *usage_json(const ak_llm_usage *usage)
                 ak_json_set(object, "input_written", json_integer(usage->input_written)) &&
                 ak_json_set(object, "output", json_integer(usage->output)) &&
                 ak_json_set(object, "output_reasoning", json_integer(usage->output_reasoning));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *answer_json(const ak_llm_answer *answer)
@@ -393,11 +385,7 @@ static json_t *answer_json(const ak_llm_answer *answer)
         ak_json_set_real(object, "cost_usd", answer->cost_usd) &&
         ak_json_set(object, "attempts", json_integer(answer->attempts)) &&
         ak_json_set(object, "elapsed_ms", json_integer(answer->elapsed_ns / 1000000));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static ak_status write_json(const ak_tape *tape, const char *file, const json_t *value,

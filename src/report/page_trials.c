@@ -344,11 +344,7 @@ static json_t *parameters_json(const ak_matrix *m)
         good = ak_json_set(one, "values", values) && good;
         good = json_array_append_new(all, one) == 0 && good;
     }
-    if (!good) {
-        json_decref(all);
-        return NULL;
-    }
-    return all;
+    return ak_json_whole(all, good);
 }
 
 json_t *ak_page_trials(const ak_report_model *model)
@@ -369,9 +365,5 @@ json_t *ak_page_trials(const ak_report_model *model)
         good = add_texts(out, &c, i);
     }
     ak_free(c.at);
-    if (!good) {
-        json_decref(out);
-        return NULL;
-    }
-    return out;
+    return ak_json_whole(out, good);
 }

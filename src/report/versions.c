@@ -348,10 +348,5 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
            ak_json_set_text(object, "device", v->run.device) &&
            ak_json_set(object, "version", json_integer((json_int_t)v->at + 1)) &&
            ak_json_set(object, "sections", ak_page_sections(sections));
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }

@@ -392,11 +392,7 @@ static json_t *side_json(const ak_report_model *model)
            ak_json_set_text(object, "size", model->run.size) &&
            ak_json_set_text(object, "device", model->run.device) &&
            ak_json_set(object, "trials", json_integer((json_int_t)model->count));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *common_json(const ak_versus *v)
@@ -428,10 +424,5 @@ ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *
                 ak_json_set_text(object, "why_not", difference(v)) &&
                 ak_json_set(object, "common", common_json(v)) &&
                 ak_json_set(object, "sections", ak_page_sections(sections));
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }

@@ -79,11 +79,7 @@ static json_t *describe(const ak_overview_run *run)
                 ak_json_set(object, "tflops", ak_json_known(run->tflops)) &&
                 ak_json_set(object, "efficiency", ak_json_known(run->efficiency)) &&
                 ak_json_set(object, "seconds", ak_json_known(run->seconds));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Updates `s` from the row of the run. */
@@ -212,11 +208,7 @@ static bool add_device(void *context, const ak_overview_device *device)
                 ak_json_set_text(object, "config", device->config) &&
                 ak_json_set_text(object, "status", device->status) &&
                 ak_json_set(object, "ms", ak_json_known(device->ms));
-    if (!good) {
-        json_decref(object);
-        return false;
-    }
-    return json_array_append_new(s->devices, object) == 0;
+    return json_array_append_new(s->devices, ak_json_whole(object, good)) == 0;
 }
 
 /* Asks for the devices of the latest runs under way that have new trials. */
@@ -519,11 +511,7 @@ static json_t *show(const seen *s)
                 ak_json_set(object, "best_ms", ak_json_known(s->best_ms)) &&
                 (s->ended != NULL || s->devices == NULL ||
                  ak_json_set(object, "devices", json_incref(s->devices)));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 json_t *ak_watch_runs(const ak_watch *w, const char *since)

@@ -146,15 +146,16 @@ static ak_status is_constant(const char *text, writer *w)
     ak_status status = AK_OK;
     AK_DO(ak_expr_parse(&expr, text, w->where, w->err));
     size_t count = ak_expr_names(&names, expr);
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
-        for (size_t k = 0; k < w->open_count && status == AK_OK; k++) {
-            status = strcmp(names[i], w->open[k]) != 0
-                         ? AK_OK
-                         : ak_fail(w->err, AK_INVALID,
-                                   "%s: \"%.160s\": a real number that depends on %s", w->where,
-                                   text, w->open[k]);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < w->open_count; k++) {
+            AK_TRY(strcmp(names[i], w->open[k]) != 0
+                       ? AK_OK
+                       : ak_fail(w->err, AK_INVALID,
+                                 "%s: \"%.160s\": a real number that depends on %s", w->where, text,
+                                 w->open[k]));
         }
     }
+out:
     ak_expr_free(expr);
     return status;
 }

@@ -16,11 +16,7 @@
 
 static bool append(json_t *list, json_t *one, bool good)
 {
-    if (!good) {
-        json_decref(one);
-        return false;
-    }
-    return json_array_append_new(list, one) == 0;
+    return json_array_append_new(list, ak_json_whole(one, good)) == 0;
 }
 
 /* ---- the problem ------------------------------------------------------------------------------
@@ -36,11 +32,7 @@ static json_t *sizes_of(const ak_problem *problem)
                       ak_json_set_text(one, "name", problem->sizes[i].name) &&
                           ak_json_set_text(one, "description", problem->sizes[i].description));
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 /* Lists all options, also those at their defaults. A number is written also as the bits of a
@@ -66,11 +58,7 @@ static json_t *options_of(const ak_task *task)
                           ak_json_set(one, "index", json_integer(task->choice[i])) &&
                           ak_json_set_text(one, "bits", bits));
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 typedef struct place {
@@ -168,11 +156,7 @@ static json_t *compiler_of(const ak_bundle_variant *v)
            ak_json_set_text(object, "version", v->version) &&
            ak_json_set(object, "options", json_incref(options));
     json_decref(options);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *program_or_null(json_t *value)
@@ -299,11 +283,7 @@ static json_t *measured_of(const ak_bundle_build *b)
         json_decref(size);
         good = append(list, one, good);
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 /* ---- files ------------------------------------------------------------------------------------

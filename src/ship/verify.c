@@ -340,11 +340,7 @@ static bool add_row(verifying *v, const char *size, const json_t *measured, cons
         ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
         ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks);
     v->good = v->good && ok && !as->slower;
-    if (!good) {
-        json_decref(row);
-        return false;
-    }
-    return json_array_append_new(v->rows, row) == 0;
+    return json_array_append_new(v->rows, ak_json_whole(row, good)) == 0;
 }
 
 static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err)

@@ -256,16 +256,13 @@ ak_status ak_apply_compare(bool *out, ak_op op, const ak_value *a, const ak_valu
         *out = *out == (op == AK_OP_IN);
         return status;
     }
-    ak_status status = spend_compare(w, a, b);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(spend_compare(w, a, b));
     if (op == AK_OP_EQUAL || op == AK_OP_NOT_EQUAL) {
         *out = ak_value_equal(a, b) == (op == AK_OP_EQUAL);
         return AK_OK;
     }
     int sign = 0;
-    status = order(&sign, a, b, w);
+    ak_status status = order(&sign, a, b, w);
     *out = op == AK_OP_LESS         ? sign < 0
            : op == AK_OP_LESS_EQUAL ? sign <= 0
            : op == AK_OP_GREATER    ? sign > 0

@@ -67,13 +67,11 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
     rank->space = space;
     rank->arena = ak_arena_new();
     if (rank->arena == NULL) {
-        status = ak_fail_memory(err);
+        AK_TRY(ak_fail_memory(err));
         goto out;
     }
-    status = ak_expr_parse(&rank->expr, text, "\"Rank\"", err);
-    if (status == AK_OK) {
-        status = bind_names(rank, constants, where, err);
-    }
+    AK_TRY(ak_expr_parse(&rank->expr, text, "\"Rank\"", err));
+    AK_TRY(bind_names(rank, constants, where, err));
 out:
     if (status != AK_OK) {
         ak_rank_close(rank);

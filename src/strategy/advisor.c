@@ -368,11 +368,7 @@ static json_t *record(const ak_advisor *a, const ak_suggestion *s)
                 ak_json_set_text(object, "changes", s->text) &&
                 ak_json_set_text(object, "config", valid ? text : NULL) &&
                 ak_json_set_text(object, "note", s->note[0] == 0 ? NULL : s->note);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t first)

@@ -38,11 +38,8 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
 {
     const ak_implementation_spec *implementation;
     ak_error why = AK_ERROR_INIT;
-    ak_status status = ak_problem_find(&implementation, problem, spec->implementation, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_backend_devices(&out->backend, &out->list, implementation->backend, &why);
+    AK_DO(ak_problem_find(&implementation, problem, spec->implementation, err));
+    ak_status status = ak_backend_devices(&out->backend, &out->list, implementation->backend, &why);
     if (status == AK_OK) {
         return AK_OK;
     }
@@ -97,9 +94,8 @@ static ak_status find_place(place *out, ak_problem **problem, const ak_task_spec
     if (strcmp(device, "auto") == 0) {
         AK_DO(open_problem(problem, spec, err));
         if (ak_problem_runnable(*problem, NULL) == AK_OK) {
-            return spec->implementation == NULL
-                       ? place_of_kernel(out, *problem, spec, err)
-                       : place_of_implementation(out, *problem, spec, err);
+            return spec->implementation == NULL ? place_of_kernel(out, *problem, spec, err)
+                                                : place_of_implementation(out, *problem, spec, err);
         }
     }
     return ak_backend_devices(&out->backend, &out->list, device, err);

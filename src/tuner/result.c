@@ -83,11 +83,7 @@ static json_t *noise_json(const ak_noise *noise)
            ak_json_set(object, "extended", json_boolean(noise->extended)) &&
            ak_json_set(object, "candidates", json_integer((json_int_t)noise->candidates)) &&
            ak_json_set_real(object, "seconds", noise->seconds);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Returns the verdict on a candidate, or null if the index is out of range. */
@@ -136,11 +132,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set(object, "utilisation", measured(c->utilisation)) &&
                 ak_json_set_text(object, "overlap", c->overlap) &&
                 set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *candidates_json(const ak_compared *list, size_t count, const ak_task *task)
@@ -198,11 +190,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 set_costs(object, best->joules, best->cost, best->cost_low, best->cost_high, task);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *baseline_json(const ak_tune_result *result)
@@ -228,11 +216,7 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
         ak_json_set(object, "input_tokens", json_integer(use->input_tokens)) &&
         ak_json_set(object, "output_tokens", json_integer(use->output_tokens)) &&
         ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, const ak_task *task,

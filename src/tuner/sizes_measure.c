@@ -139,11 +139,9 @@ static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_sessio
                                .fallback = all,
                                .seconds = ak_many_seconds(m, all, ak_many_each(m), left)};
     ak_comparison_result comparison;
-    ak_status status = ak_session_comparison(&comparison, session, &spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison, err);
+    AK_DO(ak_session_comparison(&comparison, session, &spec, err));
+    ak_status status =
+        take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison, err);
     ak_compared_free(comparison.list, all);
     return status;
 }

@@ -12,15 +12,6 @@
 #define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
 #define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
 
-json_t *ak_part_whole(json_t *object, bool good)
-{
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
-}
-
 bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count)
 {
     json_t *array = json_array();
@@ -28,11 +19,7 @@ bool ak_part_set_numbers(json_t *object, const char *key, const double *samples,
     for (size_t i = 0; good && i < count; i++) {
         good = json_array_append_new(array, json_real(samples[i])) == 0;
     }
-    if (!good) {
-        json_decref(array);
-        return false;
-    }
-    return ak_json_set(object, key, array);
+    return ak_json_set(object, key, ak_json_whole(array, good));
 }
 
 bool ak_part_set_samples(json_t *object, const double *samples, size_t count)
@@ -142,11 +129,7 @@ bool ak_part_set_conditions(json_t *object, const ak_conditions *c)
                           ak_json_set_real(inner, "power_watts", c->power_watts) &&
                           ak_json_set_real(inner, "temperature_celsius", c->temperature_celsius) &&
                           ak_json_set(inner, "throttle", json_integer(c->throttle)));
-    if (!good) {
-        json_decref(inner);
-        return false;
-    }
-    return ak_json_set(object, "conditions", inner);
+    return ak_json_set(object, "conditions", ak_json_whole(inner, good));
 }
 
 ak_status ak_part_get_amount(double *out, const json_t *object, const char *key, ak_error *err)

@@ -76,11 +76,7 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
                 ak_json_set_text(request, "protocol", j->plan.protocol->name));
         json_decref(list);
     }
-    if (!good) {
-        json_decref(request);
-        return NULL;
-    }
-    return request;
+    return ak_json_whole(request, good);
 }
 
 /* Writes the key under which the outcome of a unit is remembered; returns false if the outcome must

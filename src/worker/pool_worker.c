@@ -101,24 +101,17 @@ json_t *ak_pool_start_request(const ak_pool *pool, const char *folder)
     json_t *request = json_object();
     bool good = request != NULL && ak_json_set_text(request, "folder", folder) &&
                 ak_json_set(request, "compilers", compiler_names(pool));
-    if (!good) {
-        json_decref(request);
-        return NULL;
-    }
-    return request;
+    return ak_json_whole(request, good);
 }
 
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err)
 {
-    ak_status status = worker_start(w, pool, "--compile", pool->backend->name, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(worker_start(w, pool, "--compile", pool->backend->name, err));
     json_t *request = ak_pool_start_request(pool, pool->folder.path);
     if (request == NULL) {
         return ak_fail_memory(err);
     }
-    status = ak_pool_worker_ask(w, pool, "start", request, AK_POOL_SPARE_NS, err);
+    ak_status status = ak_pool_worker_ask(w, pool, "start", request, AK_POOL_SPARE_NS, err);
     w->at = AK_POOL_NONE;
     return status;
 }

@@ -289,10 +289,7 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
 static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
 {
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8];
-    ak_status status = ak_program_find(program, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_program_find(program, err));
     const char *const head[] = {program,          "worker",      "--nvrtc",
                                 job->source_path, job->artifact, "--ptxas-options=-v"};
     enum { HEAD = sizeof head / sizeof head[0] };
@@ -314,7 +311,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .output_max = LOG_MAX - 1,
                          .memory_max = MEMORY_LIMIT(job->memory_max)};
     ak_compile_limit(&spec, job);
-    status = ak_proc_run(run, &spec, err);
+    ak_status status = ak_proc_run(run, &spec, err);
     ak_free(argv);
     return status;
 }

@@ -326,10 +326,7 @@ static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
     uint64_t key = referee->key + argument;
     ak_cuda_address *reference = &referee->reference[argument];
     void *first[] = {reference, &count, &key, &findings};
-    ak_status status = find(&f, referee, SEAL, first, (size_t)count, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(find(&f, referee, SEAL, first, (size_t)count, err));
     referee->hash[argument] = f.hash;
     referee->nans[argument] = f.nans;
     referee->rms[argument] = 0.0;
@@ -340,7 +337,7 @@ static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
     double scale = f.worst > 1e-140 && f.worst < 1e140 ? 1.0 : f.worst;
     uint64_t finite = f.finite;
     void *second[] = {reference, &count, &key, &scale, &findings};
-    status = find(&f, referee, SQUARES, second, (size_t)count, err);
+    ak_status status = find(&f, referee, SQUARES, second, (size_t)count, err);
     referee->rms[argument] = scale * sqrt(f.squares / (double)finite);
     return status;
 }

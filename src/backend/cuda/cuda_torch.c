@@ -190,18 +190,17 @@ static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outc
         (void)snprintf(hex + 2 * i, 3, "%02x", handle[i]);
     }
     const struct way *way = &ways[runnable->torch_way];
-    ak_status status = open_state(device, &why);
-    status =
-        status == AK_OK
-            ? ask(&reply, device,
-                  json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:o}", "op", "prepare", "key",
-                            way->name, "way", way->way, "kernel", launch->task->problem->name,
-                            "dtype", ak_dtype_text(launch->task->dtype), "size", sizes_json(launch),
-                            "choices", choices_json(launch->task), "handle", hex, "bytes",
-                            (json_int_t)device->block_bytes, "sets",
-                            (json_int_t)runnable->places.sets, "arguments", arguments_json(launch)),
-                  PREPARE_NS, &why)
-            : status;
+    ak_status status = AK_OK;
+    AK_TRY(open_state(device, &why));
+    AK_TRY(ask(&reply, device,
+               json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:o}", "op", "prepare", "key",
+                         way->name, "way", way->way, "kernel", launch->task->problem->name, "dtype",
+                         ak_dtype_text(launch->task->dtype), "size", sizes_json(launch), "choices",
+                         choices_json(launch->task), "handle", hex, "bytes",
+                         (json_int_t)device->block_bytes, "sets", (json_int_t)runnable->places.sets,
+                         "arguments", arguments_json(launch)),
+               PREPARE_NS, &why));
+out:
     json_decref(reply);
     return status == AK_OK ? AK_CUDA_SUCCESS : refuse(outcome, &why, status);
 }
@@ -222,13 +221,13 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
     if (code != AK_CUDA_SUCCESS) {
         return code;
     }
-    ak_status status =
-        ask(&reply, device,
-            json_pack("{s:s,s:s,s:I}", "op", "run", "key", way->name, "runs", (json_int_t)runs),
-            timeout_ns, &why);
-    status = status == AK_OK ? ak_json_int(ns, reply, "ns", WHERE, &why) : status;
-    status =
-        status == AK_OK ? ak_json_bool_or(&captured, reply, "captured", true, WHERE, &why) : status;
+    ak_status status = AK_OK;
+    AK_TRY(ask(&reply, device,
+               json_pack("{s:s,s:s,s:I}", "op", "run", "key", way->name, "runs", (json_int_t)runs),
+               timeout_ns, &why));
+    AK_TRY(ak_json_int(ns, reply, "ns", WHERE, &why));
+    AK_TRY(ak_json_bool_or(&captured, reply, "captured", true, WHERE, &why));
+out:
     json_decref(reply);
     if (status != AK_OK) {
         return refuse(outcome, &why, status);

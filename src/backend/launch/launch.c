@@ -199,28 +199,27 @@ static ak_status argument(size_t *out, const json_t *name, reader *r)
 static ak_status read_let(reader *r)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err);
-    if (status == AK_OK && json_array_size(array) > AK_LAUNCH_LET_MAX) {
-        status = ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
-                         AK_LAUNCH_LET_MAX);
+    AK_DO(ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err));
+    if (json_array_size(array) > AK_LAUNCH_LET_MAX) {
+        AK_DO(ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
+                      AK_LAUNCH_LET_MAX));
     }
-    for (size_t i = 0; status == AK_OK && i < json_array_size(array); i++) {
+    for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *object = json_array_get(array, i);
         const char *name;
         ak_value value;
-        status = ak_json_only(object, let_keys, r->where, r->err);
-        status = status == AK_OK ? ak_json_string(&name, object, "Name", r->where, r->err) : status;
-        if (status == AK_OK && (!ak_expr_is_name(name) || strlen(name) > 63)) {
-            status = ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
-                             name);
+        AK_DO(ak_json_only(object, let_keys, r->where, r->err));
+        AK_DO(ak_json_string(&name, object, "Name", r->where, r->err));
+        if ((!ak_expr_is_name(name) || strlen(name) > 63)) {
+            AK_DO(ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
+                          name));
         }
-        status =
-            status == AK_OK ? evaluate(&value, json_object_get(object, "Value"), name, r) : status;
-        if (status == AK_OK && r->scope != NULL) {
-            status = ak_scope_set(r->scope, name, value, r->err);
+        AK_DO(evaluate(&value, json_object_get(object, "Value"), name, r));
+        if (r->scope != NULL) {
+            AK_DO(ak_scope_set(r->scope, name, value, r->err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status check_map(const ak_launch_map *map, size_t strides, const char *name, size_t bytes,
