@@ -206,16 +206,6 @@ static bool set_text(json_t *object, const ak_field *field, const char *text)
     return good;
 }
 
-static bool set_samples(json_t *object, const char *name, const double *samples, size_t count)
-{
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, ak_json_real(samples[i])) == 0;
-    }
-    return ak_json_set(object, name, ak_json_whole(array, good));
-}
-
 static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
 {
     switch (field->kind) {
@@ -242,7 +232,8 @@ static bool set_field(json_t *object, const ak_trial *trial, const ak_field *fie
     case AK_FIELD_STATUS:
         return ak_json_set_text(object, field->name, ak_trial_status_text(trial->status));
     case AK_FIELD_SAMPLES:
-        return set_samples(object, field->name, trial->samples_ms, trial->sample_count);
+        return ak_json_set(object, field->name,
+                           ak_json_reals(trial->samples_ms, trial->sample_count));
     }
     return false;
 }
@@ -305,8 +296,8 @@ static ak_status get_long(int64_t *out, const json_t *value, const char *name, c
     return AK_OK;
 }
 
-static ak_status get_samples(ak_trial *trial, const json_t *value, const char *name,
-                             const char *where, ak_error *err)
+ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *name,
+                           const char *where, ak_error *err)
 {
     size_t count = json_array_size(value);
     if (!json_is_array(value)) {
@@ -379,7 +370,7 @@ static ak_status get_field(ak_trial *trial, const ak_field *field, const json_t 
     case AK_FIELD_STATUS:
         return get_status(&trial->status, value, where, err);
     case AK_FIELD_SAMPLES:
-        return get_samples(trial, value, field->name, where, err);
+        return ak_trial_samples(trial, value, field->name, where, err);
     }
     return AK_INTERNAL;
 }

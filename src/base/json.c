@@ -424,6 +424,26 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
 }
 
+json_t *ak_json_reals(const double *values, size_t count)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(list, ak_json_real(values[i])) == 0;
+    }
+    return ak_json_whole(list, good);
+}
+
+json_t *ak_json_texts(const char *const *texts, size_t count)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(list, json_string(texts[i])) == 0;
+    }
+    return ak_json_whole(list, good);
+}
+
 json_t *ak_json_whole(json_t *value, bool good)
 {
     if (!good) {

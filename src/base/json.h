@@ -81,6 +81,10 @@ bool ak_json_set(json_t *object, const char *key, json_t *value);
 bool ak_json_set_real(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
 
+/* Make a list of numbers (null where one is not finite) or of texts. NULL: no memory. */
+json_t *ak_json_reals(const double *values, size_t count);
+json_t *ak_json_texts(const char *const *texts, size_t count);
+
 /* Ends the making of a value: returns it if all its parts are in (`good`), else releases it and
    returns NULL. ak_json_give gives it as *out, or fails for want of memory. */
 json_t *ak_json_whole(json_t *value, bool good);

@@ -94,15 +94,11 @@ static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message
 static ak_rpc_code discover(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                             ak_error *err)
 {
-    json_t *versions = json_array();
     (void)mcp, (void)message;
-    for (size_t i = 0; i < REVISIONS; i++) {
-        (void)json_array_append_new(versions, json_string(revisions[i]));
-    }
     return give(result,
-                json_pack("{s:o, s:o, s:s, s:{s:o}}", "supportedVersions", versions, "capabilities",
-                          capabilities(), "instructions", instructions, "_meta", META_SERVER,
-                          server()),
+                json_pack("{s:o, s:o, s:s, s:{s:o}}", "supportedVersions",
+                          ak_json_texts(revisions, REVISIONS), "capabilities", capabilities(),
+                          "instructions", instructions, "_meta", META_SERVER, server()),
                 err);
 }
 

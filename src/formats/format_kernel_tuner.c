@@ -106,18 +106,14 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
 static json_t *entry_of(const ak_trial *trial, const json_t *config)
 {
     json_t *entry = json_copy((json_t *)(uintptr_t)config);
-    json_t *times = json_array();
-    bool good = entry != NULL && times != NULL;
-    for (size_t i = 0; i < trial->sample_count && good; i++) {
-        good = json_array_append_new(times, json_real(trial->samples_ms[i])) == 0;
-    }
+    bool good = entry != NULL;
     bool ok = trial->status == AK_TRIAL_OK;
     const char *fault = ak_kernel_tuner_fault_name(trial->status);
     good = good && (ok ? ak_json_set_real(entry, "time", trial->median_ms)
                        : ak_json_set_text(entry, "time", fault) &&
                              ak_json_set_text(entry, "__error__", fault));
     if (good && ok) {
-        good = ak_json_set(entry, "times", json_incref(times));
+        good = ak_json_set(entry, "times", ak_json_reals(trial->samples_ms, trial->sample_count));
     }
     if (good && trial->tflops > 0) {
         good = ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3);
@@ -131,7 +127,6 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config)
            ak_json_set_real(entry, "strategy_time", ak_format_ms(trial->propose_ns)) &&
            ak_json_set_real(entry, "framework_time", ak_format_ms(trial->overhead_ns)) &&
            ak_json_set_text(entry, "timestamp", trial->timestamp);
-    json_decref(times);
     return ak_json_whole(entry, good);
 }
 
@@ -373,27 +368,11 @@ out:
 static ak_status take_times(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
 {
     json_t *times = NULL;
-    ak_status status = ak_json_array_or_null(&times, entry, "times", where, err);
-    size_t count = json_array_size(times);
-    if (status == AK_OK && count > AK_TRIAL_SAMPLES_MAX) {
-        status = ak_fail(err, AK_LIMIT, "%s: more than %d times", where, AK_TRIAL_SAMPLES_MAX);
+    AK_DO(ak_json_array_or_null(&times, entry, "times", where, err));
+    if (times != NULL) {
+        AK_DO(ak_trial_samples(trial, times, "times", where, err));
+        ak_format_summarise(trial);
     }
-    if (status != AK_OK || count == 0) {
-        return status;
-    }
-    trial->samples_ms = ak_alloc(count, sizeof(double));
-    if (trial->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
-    trial->sample_count = count;
-    for (size_t i = 0; i < count; i++) {
-        const json_t *time = json_array_get(times, i);
-        if (!json_is_number(time)) {
-            return ak_fail(err, AK_INVALID, "%s: \"times\" must hold numbers", where);
-        }
-        trial->samples_ms[i] = json_number_value(time);
-    }
-    ak_format_summarise(trial);
     return AK_OK;
 }
 

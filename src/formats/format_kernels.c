@@ -169,7 +169,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
     return status;
 }
 
-static ak_status read_entry(ak_trial *trial, const json_t *entry, const json_t *metadata,
+static ak_status read_entry(ak_trial *trial, const json_t *entry, const void *metadata,
                             const char *where, ak_error *err)
 {
     if (!json_is_object(entry)) {
@@ -187,27 +187,15 @@ static ak_status read_kernels(ak_import *import, const char *text, size_t length
 {
     json_t *file, *metadata = NULL, *kernels = NULL;
     AK_DO(ak_json_parse(&file, text, length, path, err));
-    ak_status status = ak_json_object_or_null(&metadata, file, "metadata", path, err);
-    if (status == AK_OK) {
-        status = ak_json_array_or_null(&kernels, file, "kernels", path, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_object_or_null(&metadata, file, "metadata", path, err));
+    AK_TRY(ak_json_array_or_null(&kernels, file, "kernels", path, err));
+    if (kernels == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path));
     }
-    if (status == AK_OK && kernels == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path);
-    }
-    for (size_t i = 0; i < json_array_size(kernels) && status == AK_OK; i++) {
-        char where[512];
-        ak_trial trial = {0};
-        (void)snprintf(where, sizeof where, "%.400s: kernel %zu", path, i + 1);
-        status = read_entry(&trial, json_array_get(kernels, i), metadata, where, err);
-        if (status == AK_OK) {
-            status = ak_import_add(import, &trial, where, err);
-        }
-        if (status == AK_OK) {
-            const json_t *finish = json_object_get(json_array_get(kernels, i), "finish");
-            status = ak_import_finish(import, &trial, finish, err);
-        }
-        ak_trial_clear(&trial);
-    }
+    AK_TRY(ak_import_each(import, kernels,
+                          &(ak_entries){path, "kernel", read_entry, metadata, true}, err));
+out:
     json_decref(file);
     return status;
 }

@@ -72,16 +72,6 @@ typedef struct t4_writer {
     size_t count;
 } t4_writer;
 
-static json_t *samples_of(const ak_trial *trial)
-{
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < trial->sample_count && good; i++) {
-        good = json_array_append_new(array, json_real(trial->samples_ms[i])) == 0;
-    }
-    return ak_json_whole(array, good);
-}
-
 static json_t *measurements_of(const ak_trial *trial)
 {
     json_t *array = json_array();
@@ -108,7 +98,8 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
         json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "compilation", ak_format_ms(trial->compile_ns),
                   "framework", ak_format_ms(trial->overhead_ns), "search_algorithm",
                   ak_format_ms(trial->propose_ns), "validation", ak_format_ms(trial->check_ns),
-                  "benchmark", ak_format_ms(trial->measure_ns), "runtimes", samples_of(trial));
+                  "benchmark", ak_format_ms(trial->measure_ns), "runtimes",
+                  ak_json_reals(trial->samples_ms, trial->sample_count));
     json_t *result = json_object();
     bool good = result != NULL && ak_json_set_text(result, "timestamp", trial->timestamp);
     /* ak_json_set takes its value also if it fails. */
@@ -243,23 +234,8 @@ out:
             take_derived(trial, one, name);
         }
     }
-    size_t count = json_array_size(runtimes);
-    if (count > AK_TRIAL_SAMPLES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d runtimes", where, AK_TRIAL_SAMPLES_MAX);
-    }
-    if (count > 0) {
-        trial->samples_ms = ak_alloc(count, sizeof(double));
-        if (trial->samples_ms == NULL) {
-            return ak_fail_memory(err);
-        }
-        trial->sample_count = count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const json_t *time = json_array_get(runtimes, i);
-        if (!json_is_number(time)) {
-            return ak_fail(err, AK_INVALID, "%s: \"runtimes\" must hold numbers", where);
-        }
-        trial->samples_ms[i] = json_number_value(time);
+    if (runtimes != NULL) {
+        AK_DO(ak_trial_samples(trial, runtimes, "runtimes", where, err));
     }
     ak_format_summarise(trial);
     return AK_OK;
@@ -282,7 +258,7 @@ static ak_status take_status(ak_trial *trial, const json_t *result, const char *
                    where, word);
 }
 
-static ak_status read_result(ak_trial *trial, const ak_trial *task, const json_t *result,
+static ak_status read_result(ak_trial *trial, const json_t *result, const void *task,
                              const char *where, ak_error *err)
 {
     json_t *config = NULL;
@@ -307,24 +283,15 @@ static ak_status read_t4(ak_import *import, const char *text, size_t length, con
     json_t *file, *results = NULL;
     ak_trial task = {0};
     AK_DO(ak_python_json_parse(&file, text, length, path, err));
-    ak_status status = ak_json_array_or_null(&results, file, "results", path, err);
-    if (status == AK_OK && results == NULL) {
-        status =
-            ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_array_or_null(&results, file, "results", path, err));
+    if (results == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path));
     }
-    if (status == AK_OK) {
-        status = take_task(&task, file, path, err);
-    }
-    for (size_t i = 0; i < json_array_size(results) && status == AK_OK; i++) {
-        char where[512];
-        ak_trial trial = {0};
-        (void)snprintf(where, sizeof where, "%.400s: result %zu", path, i + 1);
-        status = read_result(&trial, &task, json_array_get(results, i), where, err);
-        if (status == AK_OK) {
-            status = ak_import_add(import, &trial, where, err);
-        }
-        ak_trial_clear(&trial);
-    }
+    AK_TRY(take_task(&task, file, path, err));
+    AK_TRY(ak_import_each(import, results, &(ak_entries){path, "result", read_result, &task, false},
+                          err));
+out:
     ak_trial_clear(&task);
     json_decref(file);
     return status;

@@ -169,6 +169,26 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     return AK_OK;
 }
 
+ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,
+                         ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
+        const json_t *entry = json_array_get(list, i);
+        char where[512];
+        ak_trial trial = {0};
+        (void)snprintf(where, sizeof where, "%.400s: %s %zu", entries->path, entries->what, i + 1);
+        AK_TRY(entries->read(&trial, entry, entries->context, where, err));
+        AK_TRY(ak_import_add(import, &trial, where, err));
+        if (entries->finish) {
+            AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
+        }
+    out:
+        ak_trial_clear(&trial);
+    }
+    return status;
+}
+
 /* What every SQLite file, and so every archive, begins with, a 0 included. */
 static const char sqlite_begin[16] = "SQLite format 3";
 

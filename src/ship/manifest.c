@@ -147,15 +147,11 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 
 static json_t *compiler_of(const ak_bundle_variant *v)
 {
-    json_t *object = json_object(), *options = json_array();
-    bool good = object != NULL && options != NULL;
-    for (size_t i = 0; i < v->option_count && good; i++) {
-        good = json_array_append_new(options, json_string(v->options[i])) == 0;
-    }
-    good = good && ak_json_set_text(object, "name", v->compiler) &&
-           ak_json_set_text(object, "version", v->version) &&
-           ak_json_set(object, "options", json_incref(options));
-    json_decref(options);
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "name", v->compiler) &&
+                ak_json_set_text(object, "version", v->version) &&
+                ak_json_set(object, "options",
+                            ak_json_texts((const char *const *)v->options, v->option_count));
     return ak_json_whole(object, good);
 }
 

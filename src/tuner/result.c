@@ -147,18 +147,6 @@ static json_t *candidates_json(const ak_compared *list, size_t count, const ak_t
     return array;
 }
 
-static json_t *warnings_json(char *const *texts, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array != NULL && i < count; i++) {
-        if (json_array_append_new(array, json_string(texts[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    }
-    return array;
-}
-
 static bool set_task(json_t *object, const ak_task *task)
 {
     return ak_json_set_text(object, "kernel", task->problem->name) &&
@@ -259,7 +247,8 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set_text(object, "summary", result->summary) &&
         ak_json_set(object, "noise",
                     result->candidate_count > 0 ? noise_json(&result->noise) : json_null()) &&
-        ak_json_set(object, "warnings", warnings_json(result->warnings, result->warning_count)) &&
+        ak_json_set(object, "warnings",
+                    ak_json_texts((const char *const *)result->warnings, result->warning_count)) &&
         (result->sanitizers == NULL ||
          ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
@@ -285,7 +274,8 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
                 ak_json_set_text(object, "summary", comparison->summary) &&
                 ak_json_set(object, "noise", noise_json(&comparison->noise)) &&
                 ak_json_set(object, "warnings",
-                            warnings_json(comparison->warnings, comparison->warning_count));
+                            ak_json_texts((const char *const *)comparison->warnings,
+                                          comparison->warning_count));
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(object);
     return status;

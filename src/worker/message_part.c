@@ -14,12 +14,7 @@
 
 bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count)
 {
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(array, json_real(samples[i])) == 0;
-    }
-    return ak_json_set(object, key, ak_json_whole(array, good));
+    return ak_json_set(object, key, ak_json_reals(samples, count));
 }
 
 bool ak_part_set_samples(json_t *object, const double *samples, size_t count)
