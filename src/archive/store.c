@@ -137,7 +137,7 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
     if (text != NULL) {
         *out = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
     }
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 ak_status ak_store_begin(ak_archive *archive, ak_error *err)

@@ -310,10 +310,7 @@ ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *nam
     if (count == 0) {
         return AK_OK;
     }
-    trial->samples_ms = ak_alloc(count, sizeof(double));
-    if (trial->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(trial->samples_ms, count, err));
     trial->sample_count = count;
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);

@@ -259,7 +259,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
         out->status = AK_TRIAL_COMPILE_ERROR;
         out->reason = ak_strdup(status == AK_LIMIT ? "the compiler's output is too large"
                                                    : "the compiler wrote no output");
-        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_made(out->reason, err);
     }
     if (status != AK_OK) {
         return status;

@@ -233,10 +233,8 @@ ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size
                             const char *where, ak_error *err)
 {
     uLongf size = max;
-    unsigned char *data = ak_alloc(max, 1);
-    if (data == NULL) {
-        return ak_fail_memory(err);
-    }
+    unsigned char *data;
+    AK_DO(AK_NEW(data, max, err));
     int code = uncompress(data, &size, bytes, length);
     ak_status status = code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
                        : code == Z_MEM_ERROR ? ak_fail_memory(err)

@@ -60,4 +60,13 @@ ak_status ak_fail_memory(ak_error *err);
 #define ak_fail_memory(err)       ((void)(ak_fail_memory)(err), AK_NO_MEMORY)
 #endif
 
+/* Fails for want of memory if there is no pointer; ends what makes one:
+
+       *out = ak_strdup(text);
+       return ak_made(*out, err); */
+static inline ak_status ak_made(const void *pointer, ak_error *err)
+{
+    return pointer == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 #endif

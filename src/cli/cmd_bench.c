@@ -211,7 +211,7 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
         if (m->list[m->done].invalid[0] != 0) {
             m->trials[m->done].status = AK_TRIAL_INVALID;
             m->trials[m->done].reason = ak_strdup(m->list[m->done].invalid);
-            AK_TRY(m->trials[m->done].reason == NULL ? ak_fail_memory(err) : AK_OK);
+            AK_TRY(ak_made(m->trials[m->done].reason, err));
             m->done++;
             continue;
         }

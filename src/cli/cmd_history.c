@@ -106,10 +106,8 @@ static ak_status straighten(ring *r, ak_error *err)
     if (r->next == 0) {
         return AK_OK;
     }
-    ak_trial *list = ak_alloc(r->count, sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_trial *list;
+    AK_DO(AK_NEW(list, r->count, err));
     for (size_t i = 0; i < r->count; i++) {
         list[i] = r->trials[(r->next + i) % r->count];
     }

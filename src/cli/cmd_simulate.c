@@ -49,9 +49,7 @@ static ak_status split_strategies(board *b, const char *text, ak_error *err)
             return ak_fail(err, AK_LIMIT, "--strategy: at most %d at once", STRATEGIES_MAX);
         }
         char *name = ak_strndup(text, length);
-        if (name == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(name, err));
         b->entries[b->entry_count++].strategy = name;
         text += text[length] == ',' ? length + 1 : length;
     }
@@ -284,7 +282,7 @@ static int run(const ak_args *args)
         return ak_complain_error(&err);
     }
     board *b = ak_alloc(1, sizeof *b);
-    ak_status status = b == NULL ? ak_fail_memory(&err) : AK_OK;
+    ak_status status = ak_made(b, &err);
     if (status == AK_OK) {
         status = split_strategies(b, strategies == NULL ? "portfolio" : strategies, &err);
     }

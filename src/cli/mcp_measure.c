@@ -121,7 +121,7 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
     m->call->mcp->evaluations++;
     ak_free(trial.strategy);
     trial.strategy = ak_strdup("mcp");
-    AK_TRY(trial.strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(trial.strategy, err));
     AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
     AK_TRY(add_trial(m, &trial, config, err));
 out:

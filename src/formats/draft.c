@@ -33,9 +33,7 @@ void ak_draft_clear(ak_draft *draft)
 ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 {
     char *copy = ak_strdup(text == NULL ? "" : text);
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(copy, err));
     ak_free(*member);
     *member = copy;
     return AK_OK;
@@ -375,10 +373,8 @@ static int by_config(const void *a, const void *b)
 /* Sorts the configurations as their space will number them and removes duplicates. */
 static ak_status sort_configs(ak_draft *draft, ak_error *err)
 {
-    placed *list = ak_alloc(draft->count, sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(err);
-    }
+    placed *list;
+    AK_DO(AK_NEW(list, draft->count, err));
     for (size_t i = 0; i < draft->count; i++) {
         list[i] = (placed){draft->configs[i], draft->records[i], i};
     }

@@ -55,7 +55,7 @@ static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
 {
     ak_scope *scope = ak_scope_new(NULL);
-    ak_status status = scope == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(scope, err);
     const char *name;
     json_t *value;
     json_object_foreach(draft->facts, name, value)

@@ -40,9 +40,7 @@ static ak_status read_one(ak_trial *trial, const json_t *entry, const void *cont
 {
     json_t *own = json_copy((json_t *)(uintptr_t)entry);
     (void)context;
-    if (own == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(own, err));
     (void)json_object_del(own, "finish");
     ak_status status = ak_trial_from_json(trial, own, where, err);
     json_decref(own);

@@ -307,7 +307,7 @@ static ak_status take_size(ak_trial *task, const json_t *size, const char *path,
     size_t count = size == NULL ? 0 : json_is_array(size) ? json_array_size(size) : 1;
     json_t *object = json_object();
     ak_status status = AK_OK;
-    AK_TRY(object == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(object, err));
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_is_array(size) ? json_array_get(size, i) : (json_t *)(uintptr_t)size;
         if (!(json_is_integer(value) || json_is_string(value)) ||

@@ -144,9 +144,7 @@ out:
         return status;
     }
     result = result_of(trial, config);
-    if (result == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(result, err));
     ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
     ak_json_print(writer->out, result, false);
     json_decref(result);
@@ -177,7 +175,7 @@ static ak_status name_of_file(char **out, const char *path, ak_error *err)
     const char *name = ak_fs_base(path);
     size_t length = strcspn(name, ".");
     *out = length == 0 ? ak_strdup("unnamed") : ak_strndup(name, length);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 static ak_status take_task(ak_trial *task, const json_t *file, const char *path, ak_error *err)

@@ -238,7 +238,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     size_t length = 0;
     ak_import import = {.archive = archive, .ids = ak_map_new()};
     ak_status status = AK_OK;
-    AK_TRY(import.ids == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(import.ids, err));
     if (format != NULL) {
         AK_TRY(find_importable(&ops, format, err));
     }

@@ -120,7 +120,7 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
     ak_expr_free(expr);
     if (status == AK_OK && known == count) {
         recording->rank = ak_strdup(text);
-        status = recording->rank == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_made(recording->rank, err);
     }
     return status;
 }
@@ -158,10 +158,8 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
 {
     json_t *fitted = NULL;
     ak_draft draft = {.where = path};
-    ak_recording *recording = ak_alloc(1, sizeof *recording);
-    if (recording == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_recording *recording;
+    AK_DO(AK_NEW(recording, 1, err));
     recording->path = ak_strdup(path);
     ak_status status = AK_OK;
     AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));

@@ -104,10 +104,8 @@ static ak_status open_python(void **out, const ak_reference *reference, const ch
     char kernel[AK_PATH_MAX];
     const char *slash = strrchr(problem->where, '/');
     size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
-    python_state *s = ak_alloc(1, sizeof *s);
-    if (s == NULL) {
-        return ak_fail_memory(err);
-    }
+    python_state *s;
+    AK_DO(AK_NEW(s, 1, err));
     /* Absolute, because Python imports the reference's neighbours from there. */
     char relative[AK_PATH_MAX];
     (void)snprintf(relative, sizeof relative, "%.*s", (int)length, problem->where);

@@ -300,9 +300,7 @@ static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
 {
     double *best = ak_alloc(out->count, sizeof *best), thinking_ms = 0;
     size_t found = 0, proposals = 0;
-    if (best == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(best, err));
     for (size_t i = 0; i < out->count; i++) {
         thinking_ms += out->repeats[i].thinking_ms;
         proposals += out->repeats[i].evaluations;
@@ -389,7 +387,7 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     AK_TRY(j.status);
     if (j.like != NULL && ak_like_text(j.like)[0] != 0) {
         result.like = ak_strdup(ak_like_text(j.like));
-        AK_TRY(result.like == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_TRY(ak_made(result.like, err));
     }
     AK_TRY(cancelled(&j) ? ak_fail(err, AK_CANCELLED, "the replay was interrupted") : AK_OK);
     AK_TRY(summarise(&result, &j, err));

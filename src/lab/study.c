@@ -115,7 +115,7 @@ ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
 {
     if (study->model == NULL && name != NULL) {
         study->model = ak_strdup(name);
-        return study->model == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_made(study->model, err);
     }
     return AK_OK;
 }

@@ -363,9 +363,7 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 {
     ak_llm_call *call = ak_alloc(1, sizeof *call);
     bool found;
-    if (call == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(call, err));
     begin(&found, call, llm, chat);
     if (found) {
         finish(call);

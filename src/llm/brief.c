@@ -447,7 +447,7 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
                       .rejects_spills = task->implementation->rejects_spills};
     out->arena = ak_arena_new();
     ak_status status = AK_OK;
-    AK_TRY(out->arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(out->arena, err));
     AK_TRY(list_choices(out, task, err));
     AK_TRY(add_hardware(out, task, ceilings, err));
     AK_TRY(add_roofline(out, task, ceilings, err));
@@ -476,7 +476,7 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
     out->arena = ak_arena_new();
     const char *name;
     ak_value value;
-    ak_status status = out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(out->arena, err);
     for (size_t i = 0;
          status == AK_OK && constants != NULL && ak_scope_at(&name, &value, constants, i); i++) {
         char text[LINE_MAX_BYTES];

@@ -79,9 +79,7 @@ static ak_status add_object(search *s, const ak_relaxed *read, size_t start, ak_
 {
     if (s->rank < OBJECTS) {
         json_t *list = json_array();
-        if (list == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(list, err));
         take(s, OBJECTS, read, list, start, false);
     }
     if (s->elements != NULL && json_array_append(s->elements, read->value) != 0) {
@@ -176,7 +174,7 @@ ak_status ak_extract_read(ak_extract *out, const char *text, size_t length, cons
     }
     if (s.elements == NULL) {
         s.elements = json_array();
-        AK_TRY(s.elements == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_TRY(ak_made(s.elements, err));
     }
 out:
     if (status != AK_OK) {

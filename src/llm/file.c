@@ -128,9 +128,7 @@ out:
 static ak_status take(ak_reply *out, const char *text, const json_t *value, ak_error *err)
 {
     char *clean = ak_utf8_clean(text);
-    if (clean == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(clean, err));
     size_t length = strlen(clean);
     while (length > 0 && strchr(" \t\r\n", clean[length - 1]) != NULL) {
         length--;

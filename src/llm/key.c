@@ -46,7 +46,7 @@ static ak_status read_file(char **out, const char *path, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(check_key(text, path, err));
     *out = ak_strdup(text);
-    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(*out, err));
 out:
     explicit_bzero(text, length);
     ak_free(text);
@@ -65,7 +65,7 @@ ak_status ak_key_read(char **out, const ak_provider *provider, const char *file,
     }
     AK_DO(check_key(key, provider->key_variable, err));
     *out = ak_strdup(key);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 static bool key_character(char c)

@@ -77,14 +77,12 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
 
 ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err)
 {
-    ak_tape *tape = ak_alloc(1, sizeof *tape);
-    if (tape == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_tape *tape;
+    AK_DO(AK_NEW(tape, 1, err));
     tape->recording = recording;
     tape->asked = ak_map_new();
     ak_status status = AK_OK;
-    AK_TRY(tape->asked == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(tape->asked, err));
     if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
         AK_TRY(ak_fail(err, AK_LIMIT, "the path of the tape is too long"));
     }
@@ -174,9 +172,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
 {
     char hash[AK_HASH_BYTES];
     char *text = NULL;
-    if (question == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(question, err));
     /* The situation follows from the words, and older tapes do not have it. */
     json_t *words = json_copy((json_t *)(uintptr_t)question);
     (void)json_object_del(words, "situation");

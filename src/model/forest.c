@@ -323,10 +323,7 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
 {
     AK_DO(check(data, options, err));
     builder b = {.data = data, .options = options};
-    b.forest = ak_alloc(1, sizeof *b.forest);
-    if (b.forest == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(b.forest, 1, err));
     ak_rng_seed(&b.rng, options->seed);
     ak_status status = open_builder(&b, err);
     while (status == AK_OK && b.forest->trees < options->trees) {

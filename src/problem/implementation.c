@@ -96,9 +96,7 @@ static ak_status read_strings(const char *const **out, size_t *count, ak_problem
                        (size_t)AK_INCLUDES_MAX);
     }
     const char **list = ak_arena_alloc(problem->arena, (*count + 1) * sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(list, err));
     for (size_t i = 0; i < *count; i++) {
         list[i] = json_string_value(json_array_get(array, i));
         if (list[i] == NULL) {

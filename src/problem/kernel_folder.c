@@ -127,9 +127,7 @@ ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_e
     problem->builtin = files->builtin;
     problem->implementations =
         ak_arena_alloc(problem->arena, AK_IMPLEMENTATIONS_MAX * sizeof *problem->implementations);
-    if (problem->implementations == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(problem->implementations, err));
     AK_TRY(files->builtin ? read_builtin_spaces(problem, files, err)
                           : read_folder_spaces(problem, files, err));
     if (problem->implementation_count == 0) {

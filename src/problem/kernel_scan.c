@@ -297,7 +297,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
 {
     ak_scan *s = ak_alloc(1, sizeof *s);
     char shape[AK_SCAN_SHAPE];
-    ak_status status = s == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(s, err);
     AK_TRY(status);
     text += ak_utf8_mark(text);
     *s = (ak_scan){.text = text,

@@ -509,7 +509,7 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
                      "dtypes", c->dtype, "choices", "arguments", c->arguments, "flops", "0",
                      "bytes", c->bytes, "reference", given, "tolerance", c->dtype, "relative",
                      "100*eps", "rms", "100*eps");
-    return *out == NULL ? ak_fail_memory(c->err) : AK_OK;
+    return ak_made(*out, c->err);
 }
 
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,

@@ -49,9 +49,7 @@ static ak_status value_text(char **out, const json_t *value, ak_error *err)
 static ak_status add_parameter(ak_importance *importance, const char *name, ak_error *err)
 {
     importance->parameters[importance->parameter_count].name = ak_strdup(name);
-    if (importance->parameters[importance->parameter_count].name == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(importance->parameters[importance->parameter_count].name, err));
     importance->parameter_count++;
     return AK_OK;
 }
@@ -372,10 +370,8 @@ static ak_status sort_parameters(ak_importance *importance, ak_error *err)
 {
     size_t count = importance->parameter_count, order[AK_PARAMETERS_MAX], place[AK_PARAMETERS_MAX];
     double shared[AK_PARAMETERS_MAX];
-    ak_importance_parameter *sorted = ak_alloc(count, sizeof *sorted);
-    if (sorted == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_importance_parameter *sorted;
+    AK_DO(AK_NEW(sorted, count, err));
     for (size_t i = 0; i < count; i++) {
         shared[i] = importance->parameters[i].shared;
     }

@@ -53,7 +53,7 @@ static ak_status sections_json(json_t **out, const ak_report_model *model, ak_er
     AK_DO(ak_sections_build(&sections, model, err));
     *out = ak_page_sections(&sections);
     ak_sections_clear(&sections);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

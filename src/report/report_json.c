@@ -239,9 +239,7 @@ static ak_status render(ak_buf *out, const ak_report_model *model, size_t width,
 {
     (void)width;
     json_t *report = ak_report_object(model);
-    if (report == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(report, err));
     ak_json_print(out, report, true);
     ak_buf_putc(out, '\n');
     json_decref(report);

@@ -56,11 +56,8 @@ static int by_cost(const void *a, const void *b)
 /* Computes sums and counts, the ranking, and the steps of the search. */
 static ak_status rank(ak_report_model *model, ak_error *err)
 {
-    model->ranking = ak_alloc(model->count, sizeof *model->ranking);
-    model->steps = ak_alloc(model->count, sizeof *model->steps);
-    if (model->ranking == NULL || model->steps == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(model->ranking, model->count, err));
+    AK_DO(AK_NEW(model->steps, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         model->by_status[trial->status]++;
@@ -127,8 +124,7 @@ static int by_count(const void *a, const void *b)
 
 static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error *err)
 {
-    model->failures = ak_alloc(model->count, sizeof *model->failures);
-    AK_DO(model->failures == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(AK_NEW(model->failures, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *reason = trial->reason == NULL ? "" : trial->reason;
@@ -152,8 +148,7 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
 
 static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error *err)
 {
-    model->authors = ak_alloc(model->count, sizeof *model->authors);
-    AK_DO(model->authors == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(AK_NEW(model->authors, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *strategy = trial->strategy == NULL ? "" : trial->strategy;
@@ -178,8 +173,7 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
 
 static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error *err)
 {
-    model->devices = ak_alloc(model->count, sizeof *model->devices);
-    AK_DO(model->devices == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(AK_NEW(model->devices, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *uuid = trial->device_uuid == NULL ? "" : trial->device_uuid;

@@ -14,7 +14,7 @@ ak_status ak_sections_open(ak_section_builder *b, ak_sections *out, ak_error *er
 {
     *out = (ak_sections){.arena = ak_arena_new()};
     *b = (ak_section_builder){.sections = out, .err = err, .status = AK_OK};
-    return out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(out->arena, err);
 }
 
 ak_status ak_sections_end(ak_section_builder *b)
@@ -140,7 +140,7 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
         char *kept =
             clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
         ak_free(clean);
-        b->status = kept == NULL ? ak_fail_memory(b->err) : AK_OK;
+        b->status = ak_made(kept, b->err);
         b->section->picture = kept;
         while (kept != NULL && *kept != 0) {
             char *line_end = kept + strcspn(kept, "\n"), after = *line_end;

@@ -423,7 +423,7 @@ static ak_status write_worth(char **out, const worth *w, ak_error *err)
 {
     if (w->calls == 0 && w->predicted == 0) {
         *out = ak_strdup("null");
-        return *out == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_made(*out, err);
     }
     json_t *object = json_object();
     bool good = ak_json_set(object, "runs", json_integer((json_int_t)w->runs)) &&
@@ -439,10 +439,8 @@ static ak_status write_worth(char **out, const worth *w, ak_error *err)
 ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_filter *filter,
                        ak_error *err)
 {
-    worth *w = ak_alloc(1, sizeof *w);
-    if (w == NULL) {
-        return ak_fail_memory(err);
-    }
+    worth *w;
+    AK_DO(AK_NEW(w, 1, err));
     w->run_ids = ak_map_new();
     w->asked = ak_map_new();
     w->err = err;

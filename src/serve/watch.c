@@ -225,7 +225,7 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
             s->stale = false;
             json_decref(s->devices);
             s->devices = json_array();
-            AK_DO(s->devices == NULL ? ak_fail_memory(err) : AK_OK);
+            AK_DO(ak_made(s->devices, err));
             AK_DO(ak_archive_run_devices(w->archive, s->id, add_device, s, err));
         }
     }
@@ -253,7 +253,7 @@ static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 static ak_status look_at_fleets(ak_watch *w, ak_error *err)
 {
     json_t *now = json_array();
-    ak_status status = now == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(now, err);
     status = status == AK_OK ? ak_archive_fleets(w->archive, add_fleet, now, err) : status;
     if (status != AK_OK || json_equal(now, w->fleets)) {
         json_decref(now);
@@ -303,9 +303,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
             ids = NULL;
         }
     }
-    if (ids == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(ids, err));
     json_decref(changed ? w->killed : ids);
     w->killed = changed ? ids : w->killed;
     w->killed_version += changed ? 1 : 0;
@@ -391,10 +389,8 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
 {
     bool changed;
     ak_status status = AK_OK;
-    ak_watch *w = ak_alloc(1, sizeof *w);
-    if (w == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_watch *w;
+    AK_DO(AK_NEW(w, 1, err));
     w->version = -1;
     w->by_id = ak_map_new();
     w->path = ak_strdup(path);

@@ -494,7 +494,7 @@ static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,
     ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
     writer *w = ak_alloc(1, sizeof *w);
     ak_status status = AK_OK;
-    AK_TRY(w == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(w, err));
     AK_TRY(ak_bundle_make(&bundle, name, archive, request, err));
     AK_TRY(ak_pack_tar(&tar, &bundle, err));
     if (akr_open_memory(&open, tar.data, tar.length, AKR_LOOK, &why) != AKR_OK) {

@@ -122,7 +122,7 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 {
     place at = {.task = task};
     json_t *list = json_array();
-    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(list, err);
     for (size_t i = 0; i < task->problem->size_count; i++) {
         at.sizes[i] = task->problem->sizes[i].name;
     }

@@ -12,10 +12,8 @@ ak_status ak_unique_room(ak_unique *t, ak_error *err)
         return AK_OK;
     }
     size_t size = t->size == 0 ? 256 : t->size * 2;
-    struct ak_unique_slot *slots = ak_alloc(size, sizeof *slots);
-    if (slots == NULL) {
-        return ak_fail_memory(err);
-    }
+    struct ak_unique_slot *slots;
+    AK_DO(AK_NEW(slots, size, err));
     for (size_t i = 0; i < t->size; i++) {
         if (t->slots[i].id != 0) {
             size_t at = t->slots[i].hash & (size - 1);

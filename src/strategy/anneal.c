@@ -53,10 +53,8 @@ static void restart(anneal *self)
 
 static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    anneal *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    anneal *self;
+    AK_DO(AK_NEW(self, 1, err));
     ak_status status = ak_frame_open(&self->frame, &ak_strategy_anneal, context, err);
     if (status != AK_OK) {
         close_anneal(&self->frame.base);

@@ -50,10 +50,8 @@ static void close_diffevo(ak_strategy *strategy)
 
 static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    diffevo *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    diffevo *self;
+    AK_DO(AK_NEW(self, 1, err));
     ak_status status = ak_frame_open(&self->frame, &ak_strategy_diffevo, context, err);
     self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
     self->difference = ak_strategy_hyper(context, hypers, HYPER_DIFFERENCE);

@@ -63,10 +63,8 @@ static void close_evolve(ak_strategy *strategy)
 
 static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    evolve *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    evolve *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->starts_left = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
     self->parents = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARENTS);
     self->growth = ak_strategy_hyper(context, hypers, HYPER_GROWTH);

@@ -53,10 +53,8 @@ static ak_status make_room(ak_frame *frame, ak_error *err)
         return AK_OK;
     }
     size_t count = frame->slot_count == 0 ? SLOTS_MIN : 2 * frame->slot_count;
-    uint32_t *slots = ak_alloc(count, sizeof *slots);
-    if (slots == NULL) {
-        return ak_fail_memory(err);
-    }
+    uint32_t *slots;
+    AK_DO(AK_NEW(slots, count, err));
     ak_free(frame->slots);
     frame->slots = slots;
     frame->slot_count = count;

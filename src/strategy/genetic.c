@@ -47,10 +47,8 @@ static void close_genetic(ak_strategy *strategy)
 
 static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    genetic *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    genetic *self;
+    AK_DO(AK_NEW(self, 1, err));
     ak_status status = ak_frame_open(&self->frame, &ak_strategy_genetic, context, err);
     self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
     self->tournament = (size_t)ak_strategy_hyper(context, hypers, HYPER_TOURNAMENT);

@@ -55,10 +55,8 @@ static void close_local(ak_strategy *strategy)
 
 static ak_status open_local(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    local *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    local *self;
+    AK_DO(AK_NEW(self, 1, err));
     ak_status status = ak_frame_open(&self->frame, &ak_strategy_local, context, err);
     self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
     self->jump = ak_strategy_hyper(context, hypers, HYPER_JUMP);

@@ -49,10 +49,8 @@ static void close_pso(ak_strategy *strategy)
 
 static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    pso *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    pso *self;
+    AK_DO(AK_NEW(self, 1, err));
     ak_status status = ak_frame_open(&self->frame, &ak_strategy_pso, context, err);
     self->count = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARTICLES);
     self->keep = ak_strategy_hyper(context, hypers, HYPER_KEEP);

@@ -37,7 +37,7 @@ static ak_status take_config(char **out, const json_t *of, const ak_task *task, 
         return AK_OK;
     }
     *out = ak_strdup(text);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 static ak_status take_candidates(ak_tune_result *out, const json_t *list, const ak_task *task,
@@ -47,10 +47,7 @@ static ak_status take_candidates(ak_tune_result *out, const json_t *list, const 
     if (count == 0) {
         return AK_OK;
     }
-    out->candidates = ak_alloc(count, sizeof *out->candidates);
-    if (out->candidates == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(out->candidates, count, err));
     out->candidate_count = out->baseline = count;
     for (size_t i = 0; i < count; i++) {
         AK_DO(take_config(&out->candidates[i].config, json_array_get(list, i), task, err));
@@ -77,7 +74,7 @@ static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, co
     }
     found.found = true;
     found.run = ak_strdup(run->id);
-    AK_TRY(found.run == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(found.run, err));
     AK_TRY(take_candidates(&found, json_object_get(result, "contestants"), task, err));
     *out = found;
     return AK_OK;

@@ -70,7 +70,7 @@ ak_status ak_task_facts(char **out_json, const ak_task *task, const ak_config *c
     ak_brief brief = {0};
     json_t *object = json_object();
     ak_status status = AK_OK;
-    AK_TRY(object == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(object, err));
     AK_TRY(ak_brief_open(&brief, task, NULL, err));
     if (config == NULL) {
         AK_TRY(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&

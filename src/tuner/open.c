@@ -110,7 +110,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, 
     const char *device = at->list.first;
     ak_task *task = NULL;
     ak_scope *facts = ak_scope_new(NULL);
-    AK_TRY(facts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(facts, err));
     AK_TRY(at->list.sheet ? backend->sheet_facts(facts, device, err)
                           : backend->facts(facts, device, spec->threads, err));
     const ak_device_facts known = {.backend = backend->name,
@@ -124,7 +124,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, 
     AK_TRY(ak_task_bind(&task, spec, &known, err));
     if (at->why.text[0] != 0) {
         task->reason = ak_strdup(at->why.text);
-        AK_TRY(task->reason == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_TRY(ak_made(task->reason, err));
     }
     *out = task;
     task = NULL;

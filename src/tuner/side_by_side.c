@@ -46,7 +46,7 @@ static const ak_baseline_info *baseline_of(const ak_session *session, const char
 static ak_status copy_text(char **out, const char *text, ak_error *err)
 {
     *out = ak_strdup(text);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 static ak_status name_library(ak_compared *c, const ak_session *session, const char *library,
@@ -103,7 +103,7 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_OK;
     entry->costs = ak_alloc(entry->sample_count, sizeof(double));
-    AK_TRY(entry->costs == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(entry->costs, err));
     AK_TRY(ak_task_scope(&scope, task, &task->shape, candidate->config, err));
     for (size_t i = 0; status == AK_OK && i < entry->sample_count; i++) {
         const ak_objective_facts facts = {
@@ -198,10 +198,8 @@ static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *the
 {
     size_t rounds =
         mine->sample_count < theirs->sample_count ? mine->sample_count : theirs->sample_count;
-    bool *disturbed = ak_alloc(rounds + 1, sizeof *disturbed);
-    if (disturbed == NULL) {
-        return ak_fail_memory(err);
-    }
+    bool *disturbed;
+    AK_DO(AK_NEW(disturbed, rounds + 1, err));
     for (size_t i = 0; i < rounds; i++) {
         disturbed[i] = disturbed_in(mine, i) || disturbed_in(theirs, i);
     }
@@ -380,9 +378,7 @@ static ak_status reject_implausible(ak_result *result, const ak_session *session
             ak_comparison_entry_clear(entry);
             entry->status = AK_TRIAL_REJECTED;
             entry->reason = ak_strdup(why);
-            if (entry->reason == NULL) {
-                return ak_fail_memory(err);
-            }
+            AK_DO(ak_made(entry->reason, err));
         }
     }
     return AK_OK;

@@ -29,7 +29,7 @@ double ak_many_elapsed(const ak_many *m)
 ak_status ak_many_keep(char **out, const char *text, ak_error *err)
 {
     *out = ak_strdup(text);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 /* Runs the steps, each of which uses the results of the one before. A cancelled run ends between

@@ -20,10 +20,7 @@ static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
     ak_sizes_result *result = m->result;
     size_t most = result->config_count < TRADEOFF_MAX ? result->config_count : TRADEOFF_MAX;
     most = most < result->size_count ? most : result->size_count;
-    result->tradeoff = ak_alloc(most, sizeof *result->tradeoff);
-    if (result->tradeoff == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->tradeoff, most, err));
     for (size_t k = 1; k <= most; k++) {
         ak_cover p = {0};
         ak_status status =

@@ -35,10 +35,7 @@ ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     size_t most = result->size_count < ELITES_MIN ? ELITES_MIN : result->size_count;
-    result->configs = ak_alloc(most, sizeof *result->configs);
-    if (result->configs == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->configs, most, err));
     for (size_t i = 0; i < result->size_count; i++) {
         AK_TRY(m->tuned[i].found ? add_elite(m, m->tuned[i].best.config, err) : AK_OK);
     }
@@ -206,7 +203,7 @@ static ak_status keep_winner(const ak_many *m, size_t size, const ak_session *se
         trial.cost = trial.cost_low = trial.cost_high = one->cost;
     }
     trial.strategy = ak_strdup("sizes");
-    ak_status status = trial.strategy == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(trial.strategy, err);
     AK_TRY(status);
     AK_TRY(ak_config_parse(&config, m->tasks[size]->space, text, err));
     AK_TRY(ak_session_complete_trial(&trial, session, &config, NULL, err));
@@ -249,11 +246,8 @@ ak_status ak_many_measure(ak_many *m, ak_error *err)
 {
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
-    result->ms = ak_alloc(result->config_count * result->size_count, sizeof *result->ms);
-    result->costs = ak_alloc(result->config_count * result->size_count, sizeof *result->costs);
-    if (result->ms == NULL || result->costs == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->ms, result->config_count * result->size_count, err));
+    AK_DO(AK_NEW(result->costs, result->config_count * result->size_count, err));
     for (size_t i = 0; i < result->size_count; i++) {
         AK_TRY(measure_one(m, i, err));
     }

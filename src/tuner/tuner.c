@@ -86,9 +86,7 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
 {
     ak_status status = AK_OK;
     r->submitted = ak_set_new();
-    if (r->submitted == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(r->submitted, err));
     const ak_run_advisor_setting setting = {.options = r->options,
                                             .task = r->task,
                                             .session = &r->session,

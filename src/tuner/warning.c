@@ -40,9 +40,7 @@ static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
     AK_DO(ak_grow(&texts, &out->capacity, out->count + 1, sizeof *out->texts, err));
     out->texts = texts;
     out->texts[out->count] = ak_strdup(text);
-    if (out->texts[out->count] == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(out->texts[out->count], err));
     out->count++;
     return AK_OK;
 }

@@ -424,10 +424,8 @@ ak_status ak_message_texts(const char ***out, size_t *count, const json_t *objec
     if (status != AK_OK) {
         return status;
     }
-    const char **texts = ak_alloc(length + 1, sizeof *texts);
-    if (texts == NULL) {
-        return ak_fail_memory(err);
-    }
+    const char **texts;
+    AK_DO(AK_NEW(texts, length + 1, err));
     for (size_t i = 0; i < length; i++) {
         texts[i] = json_string_value(json_array_get(array, i));
         if (texts[i] == NULL) {

@@ -34,10 +34,8 @@ ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object,
     if (length > AK_PART_SAMPLES_MAX) {
         return ak_fail(err, AK_LIMIT, AK_PART_WHERE ": %zu samples are too many", length);
     }
-    double *samples = ak_alloc(length, sizeof *samples);
-    if (samples == NULL) {
-        return ak_fail_memory(err);
-    }
+    double *samples;
+    AK_DO(AK_NEW(samples, length, err));
     for (size_t i = 0; i < length; i++) {
         const json_t *item = json_array_get(array, i);
         samples[i] = json_number_value(item);
@@ -88,9 +86,7 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
         return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string", key);
     }
     char *copy = ak_strdup(json_string_value(value));
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(copy, err));
     if (!log && strlen(copy) > TEXT_MAX) {
         copy[TEXT_MAX] = 0;
     }
@@ -99,7 +95,7 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
     if (*out != copy) {
         ak_free(copy);
     }
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 ak_status ak_part_get_real(double *out, const json_t *object, const char *key, ak_error *err)

@@ -105,9 +105,7 @@ ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err
 {
     AK_DO(worker_start(w, pool, "--compile", pool->backend->name, err));
     json_t *request = ak_pool_start_request(pool, pool->folder.path);
-    if (request == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(request, err));
     ak_status status = ak_pool_worker_ask(w, pool, "start", request, AK_POOL_SPARE_NS, err);
     w->at = AK_POOL_NONE;
     return status;

@@ -293,10 +293,8 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     const char *const head[] = {program,          "worker",      "--nvrtc",
                                 job->source_path, job->artifact, "--ptxas-options=-v"};
     enum { HEAD = sizeof head / sizeof head[0] };
-    const char **argv = ak_alloc(job->argc + HEAD + 1, sizeof *argv);
-    if (argv == NULL) {
-        return ak_fail_memory(err);
-    }
+    const char **argv;
+    AK_DO(AK_NEW(argv, job->argc + HEAD + 1, err));
     memcpy(argv, head, sizeof head);
     if (job->argc > 0) {
         memcpy(argv + HEAD, job->argv, job->argc * sizeof *argv);
@@ -379,5 +377,5 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
     (void)snprintf(version, bytes, "NVRTC %d.%d", major, minor);
     *out = json_pack("{s:s, s:i, s:i}", "architecture", architecture, "compute_capability",
                      (int)strtol(architecture + 3, NULL, 10), "driver", major * 1000);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }

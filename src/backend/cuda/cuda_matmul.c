@@ -295,10 +295,8 @@ static ak_status open_state(ak_device *device, ak_error *err)
     if (device->lt != NULL) {
         return AK_OK;
     }
-    ak_cublaslt_state *state = ak_alloc(1, sizeof *state);
-    if (state == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_cublaslt_state *state;
+    AK_DO(AK_NEW(state, 1, err));
     ak_status status = ak_cublaslt_open(&state->lt, err);
     if (status == AK_OK && state->lt->create(&state->handle) != 0) {
         status = ak_fail(err, AK_UNAVAILABLE, "cuBLASLt does not start on this device");
@@ -769,10 +767,7 @@ static ak_status product_load(ak_runnable *runnable, const char *name, ak_error 
     }
     terms t = terms_of(runnable->device->task);
     runnable->work = &product_work;
-    runnable->product = ak_alloc(1, sizeof *runnable->product);
-    if (runnable->product == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(runnable->product, 1, err));
     runnable->product->role = role;
     if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
         ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,

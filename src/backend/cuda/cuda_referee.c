@@ -136,10 +136,8 @@ static ak_status open_code(ak_device *device, ak_error *err)
     if (device->referee != NULL) {
         return AK_OK;
     }
-    ak_cuda_referee_code *code = ak_alloc(1, sizeof *code);
-    if (code == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_cuda_referee_code *code;
+    AK_DO(AK_NEW(code, 1, err));
     device->referee = code;
     code->blocks = (uint32_t)(device->sm_count > 0 ? device->sm_count : 1) * BLOCKS_PER_SM;
     code->found = ak_alloc(code->blocks, sizeof *code->found);
@@ -288,10 +286,8 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     if (device->task->dtype == AK_DTYPE_I32) {
         return ak_fail(err, AK_UNAVAILABLE, "device references are for floating dtypes");
     }
-    ak_referee *referee = ak_alloc(1, sizeof *referee);
-    if (referee == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_referee *referee;
+    AK_DO(AK_NEW(referee, 1, err));
     referee->device = device;
     referee->shape = *shape;
     memcpy(referee->offset, offset, problem->argument_count * sizeof *offset);

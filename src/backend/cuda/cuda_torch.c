@@ -92,10 +92,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     if (device->torch != NULL) {
         return AK_OK;
     }
-    device->torch = ak_alloc(1, sizeof *device->torch);
-    if (device->torch == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(device->torch, 1, err));
     const ak_proc_spec plain = {.argv = NULL};
     ak_status status =
         ak_script_start(&device->torch->script, ak_script_python(), SCRIPT, WHERE, &plain, err);

@@ -84,7 +84,7 @@ static ak_status check_whole(const char *key, const char *text, const ak_problem
     double value = 0;
     ak_scope *scope = ak_scope_new(NULL);
     ak_status status = AK_OK;
-    AK_TRY(scope == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(scope, err));
     for (size_t i = 0; i < problem->size_count; i++) {
         AK_TRY(ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err));
     }

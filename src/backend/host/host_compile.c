@@ -326,7 +326,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         AK_TRY(leave_out_libgomp(&p, job, err));
     }
     argv = command_of(compiler, &p, job);
-    AK_TRY(argv == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(argv, err));
     AK_TRY(run_compiler(&result, argv, job, err));
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, ak_host_elf_hash, err));

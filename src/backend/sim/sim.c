@@ -83,10 +83,8 @@ static void close_device(ak_device *device)
 
 static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
 {
-    ak_device *device = ak_alloc(1, sizeof *device);
-    if (device == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_device *device;
+    AK_DO(AK_NEW(device, 1, err));
     device->task = task;
     ak_status status = AK_OK;
     AK_TRY(ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
