@@ -11,6 +11,11 @@
 #include "problem/source_text.h"
 #include "space/expr.h"
 
+void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length)
+{
+    (void)snprintf(out, AK_SCAN_NAME, "%.*s", (int)length, from);
+}
+
 /* ---- entry --------------------------------------------------------------------------------- */
 
 /* Returns whether a word that stands before a bracket is no name of a function. */
