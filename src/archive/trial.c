@@ -30,13 +30,11 @@ const char *ak_trial_status_text(ak_trial_status status)
 
 bool ak_trial_status_parse(ak_trial_status *out, const char *text)
 {
-    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
-        if (strcmp(text, status_texts[i]) == 0) {
-            *out = (ak_trial_status)i;
-            return true;
-        }
+    const size_t i = AK_FIND_TEXT(status_texts, AK_TRIAL_STATUS_COUNT, text);
+    if (i < AK_TRIAL_STATUS_COUNT) {
+        *out = (ak_trial_status)i;
     }
-    return false;
+    return i < AK_TRIAL_STATUS_COUNT;
 }
 
 double ak_trial_cost(const ak_trial *trial)

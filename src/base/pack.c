@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/text.h"
 
 #define BLOCK    512
 #define TAR_MAX  ((size_t)1 << 30)
@@ -28,12 +29,8 @@ void ak_pack_clear(ak_pack *pack)
 
 const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name)
 {
-    for (size_t i = 0; i < pack->count; i++) {
-        if (strcmp(pack->files[i].name, name) == 0) {
-            return &pack->files[i];
-        }
-    }
-    return NULL;
+    size_t i = AK_FIND(pack->files, pack->count, name, name);
+    return i < pack->count ? &pack->files[i] : NULL;
 }
 
 static bool is_name(const char *name)

@@ -16,6 +16,9 @@ ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
 ak_status ak_fail_within(ak_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The number of elements of an array. */
+#define AK_COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 /* Writes "out of memory" and returns AK_NO_MEMORY. */
 ak_status ak_fail_memory(ak_error *err);
 

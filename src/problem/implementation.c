@@ -25,16 +25,12 @@ static const struct {
 } languages[] = {
     {"host", "C", "c"},       {"host", "C++", "c++"},     {"host", "Fortran", "fortran"},
     {"cuda", "CUDA", "cuda"}, {"cuda", "Triton", TRITON}, {"opencl", "OpenCL", "opencl"}};
-#define LANGUAGES (sizeof languages / sizeof languages[0])
+#define LANGUAGES AK_COUNT(languages)
 
 static const char *backend_of(const char *beginning)
 {
-    for (size_t i = 0; i < LANGUAGES; i++) {
-        if (strcmp(beginning, languages[i].lower) == 0) {
-            return languages[i].backend;
-        }
-    }
-    return beginning;
+    size_t i = AK_FIND(languages, LANGUAGES, lower, beginning);
+    return i < LANGUAGES ? languages[i].backend : beginning;
 }
 
 /* Reads "Language". Returns AK_INVALID if it is not one of the backend's, as one of which all

@@ -23,12 +23,7 @@ static bool is_word_of_c(const char *name)
 {
     static const char *const words[] = {"void",  "int",    "float",  "double", "if",    "for",
                                         "while", "switch", "return", "sizeof", "kernel"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(name, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
 /* Finds the name and the bracket of the function whose qualifiers begin at `at`. */
@@ -132,7 +127,7 @@ static void begin_entry(ak_scan *s)
         for (begin = end; begin > 0 && strchr(AK_SOURCE_WORD, s->plain[begin - 1]) != NULL;) {
             begin--;
         }
-        for (size_t i = 0; i < sizeof words / sizeof *words && s->plain[end] != '('; i++) {
+        for (size_t i = 0; i < AK_COUNT(words) && s->plain[end] != '('; i++) {
             if (end - begin == strlen(words[i]) &&
                 memcmp(s->plain + begin, words[i], end - begin) == 0) {
                 known = true;

@@ -21,12 +21,8 @@ static bool is_one_of(const char *word, const char *const *list)
 
 static const ak_scan_type *type_named(const char *name)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(types[i].name, name) == 0) {
-            return &types[i];
-        }
-    }
-    return NULL;
+    size_t i = AK_FIND(types, AK_COUNT(types), name, name);
+    return i < AK_COUNT(types) ? &types[i] : NULL;
 }
 
 /* Returns what the words of a type mean; NULL for a type that no argument can have. A word that is

@@ -56,12 +56,7 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
 
 static bool has_implementation(const ak_problem *problem, const char *backend)
 {
-    for (size_t i = 0; i < problem->implementation_count; i++) {
-        if (strcmp(problem->implementations[i].backend, backend) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS(problem->implementations, problem->implementation_count, backend, backend);
 }
 
 /* Finds where a kernel runs when neither device nor implementation is named: on the usual device

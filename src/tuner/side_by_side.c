@@ -35,12 +35,8 @@ void ak_compared_free(ak_compared *list, size_t count)
 
 static const ak_baseline_info *baseline_of(const ak_session *session, const char *name)
 {
-    for (size_t i = 0; i < session->baseline_count; i++) {
-        if (strcmp(session->baselines[i].name, name) == 0) {
-            return &session->baselines[i];
-        }
-    }
-    return NULL;
+    size_t i = AK_FIND(session->baselines, session->baseline_count, name, name);
+    return i < session->baseline_count ? &session->baselines[i] : NULL;
 }
 
 static ak_status copy_text(char **out, const char *text, ak_error *err)

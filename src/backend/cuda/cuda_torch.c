@@ -42,7 +42,7 @@ static const struct way {
             {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention"},
             {PREFIX "fast", "PyTorch, fast accumulation", "fast", "matmul_fp8"},
             {PREFIX "loop", "PyTorch, a product for each group", "loop", "matmul_grouped"}};
-enum { WAYS = sizeof ways / sizeof ways[0] };
+enum { WAYS = AK_COUNT(ways) };
 
 struct ak_torch_state {
     ak_script script;
@@ -55,7 +55,7 @@ static bool torch_applies(const ak_task *task)
     static const char *const kernels[] = {
         "matmul",    "matmul_act", "matmul_fp8", "matmul_grouped",   "softmax",
         "layernorm", "rmsnorm",    "reduce",     "attention_decode", "attention"};
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(kernels); i++) {
         if (strcmp(task->problem->name, kernels[i]) == 0) {
             return task->problem->builtin;
         }
@@ -239,11 +239,7 @@ static const ak_cuda_work torch_work = {
 
 static size_t way_of(const char *name)
 {
-    size_t i = 0;
-    while (i < WAYS && strcmp(ways[i].name, name) != 0) {
-        i++;
-    }
-    return i;
+    return AK_FIND(ways, WAYS, name, name);
 }
 
 static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *err)
