@@ -20,6 +20,8 @@ void *ak_resize(void *memory, size_t count, size_t size);
    for NULL. */
 char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
+/* The same for a text that there is, with the failure as a status. */
+ak_status ak_copy_text(char **out, const char *text, ak_error *err);
 /* Frees a block of any of the functions above. NULL is accepted. */
 void ak_free(void *memory);
 

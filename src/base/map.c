@@ -92,8 +92,7 @@ ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err)
     uint64_t hash = ak_hash64(key, strlen(key));
     slot *s = probe(map->slots, map->capacity, key, hash);
     if (s->key == NULL) {
-        s->key = ak_strdup(key);
-        AK_DO(ak_made(s->key, err));
+        AK_DO(ak_copy_text(&s->key, key, err));
         s->hash = hash;
         map->count++;
     }

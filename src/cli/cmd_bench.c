@@ -210,8 +210,7 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
     while (m->done < m->count) {
         if (m->list[m->done].invalid[0] != 0) {
             m->trials[m->done].status = AK_TRIAL_INVALID;
-            m->trials[m->done].reason = ak_strdup(m->list[m->done].invalid);
-            AK_TRY(ak_made(m->trials[m->done].reason, err));
+            AK_TRY(ak_copy_text(&m->trials[m->done].reason, m->list[m->done].invalid, err));
             m->done++;
             continue;
         }

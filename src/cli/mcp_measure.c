@@ -120,8 +120,7 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
     AK_TRY(ak_tester_run(&trial, m->tester, config, err));
     m->call->mcp->evaluations++;
     ak_free(trial.strategy);
-    trial.strategy = ak_strdup("mcp");
-    AK_TRY(ak_made(trial.strategy, err));
+    AK_TRY(ak_copy_text(&trial.strategy, "mcp", err));
     AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
     AK_TRY(add_trial(m, &trial, config, err));
 out:

@@ -254,8 +254,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
         d->joules[i] = NULL;
         return AK_OK;
     }
-    out->reason = ak_strdup(r->outcome.reason);
-    return ak_made(out->reason, err);
+    return ak_copy_text(&out->reason, r->outcome.reason, err);
 }
 
 /* Names the candidate that lost the device. Nothing is known of the other candidates, which may be

@@ -303,8 +303,7 @@ static ak_status conclude(ak_trial *out, const ak_loaded *r, ak_error *err)
     out->status = r->outcome.status;
     out->max_error = r->max_error;
     if (out->status != AK_TRIAL_OK) {
-        out->reason = ak_strdup(r->outcome.reason);
-        return ak_made(out->reason, err);
+        return ak_copy_text(&out->reason, r->outcome.reason, err);
     }
     return AK_OK;
 }

@@ -114,8 +114,7 @@ void ak_study_close(ak_study *study)
 ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
 {
     if (study->model == NULL && name != NULL) {
-        study->model = ak_strdup(name);
-        return ak_made(study->model, err);
+        return ak_copy_text(&study->model, name, err);
     }
     return AK_OK;
 }

@@ -48,8 +48,7 @@ static ak_status value_text(char **out, const json_t *value, ak_error *err)
 
 static ak_status add_parameter(ak_importance *importance, const char *name, ak_error *err)
 {
-    importance->parameters[importance->parameter_count].name = ak_strdup(name);
-    AK_DO(ak_made(importance->parameters[importance->parameter_count].name, err));
+    AK_DO(ak_copy_text(&importance->parameters[importance->parameter_count].name, name, err));
     importance->parameter_count++;
     return AK_OK;
 }

@@ -67,8 +67,7 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
     void *values = (void *)c->values;
     AK_TRY(ak_grow(&values, &c->capacity, c->count + 1, sizeof(char *), err));
     c->values = values;
-    c->values[c->count] = ak_strdup(key.data + prefix);
-    AK_TRY(ak_made(c->values[c->count], err));
+    AK_TRY(ak_copy_text(&c->values[c->count], key.data + prefix, err));
     *at = c->count++;
     AK_TRY(ak_map_put(r->values, key.data, *at, err));
 out:

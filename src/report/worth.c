@@ -422,8 +422,7 @@ static json_t *calls_json(const worth *w)
 static ak_status write_worth(char **out, const worth *w, ak_error *err)
 {
     if (w->calls == 0 && w->predicted == 0) {
-        *out = ak_strdup("null");
-        return ak_made(*out, err);
+        return ak_copy_text(out, "null", err);
     }
     json_t *object = json_object();
     bool good = ak_json_set(object, "runs", json_integer((json_int_t)w->runs)) &&

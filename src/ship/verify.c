@@ -202,8 +202,8 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     if (result->entry_count == 0 || entry->status != AK_TRIAL_OK) {
         const char *why = result->entry_count == 0 ? result->trial.reason : entry->reason;
         out->status = result->entry_count == 0 ? AK_TRIAL_CRASHED : entry->status;
-        out->reason = ak_strdup(why == NULL ? ak_trial_status_text(out->status) : why);
-        return ak_made(out->reason, err);
+        return ak_copy_text(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
+                            err);
     }
     ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
     out->median_ms = stats.median;
@@ -219,8 +219,7 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     out->temperature_celsius = conditions->temperature_celsius;
     ak_throttle_text(throttle, conditions->throttle);
     ak_free(out->throttle);
-    out->throttle = ak_strdup(throttle);
-    return ak_made(out->throttle, err);
+    return ak_copy_text(&out->throttle, throttle, err);
 }
 
 /* Times the code as a finish does, in a comparison of the same length, with copies of it in the

@@ -169,8 +169,7 @@ static ak_status try_default(candidate *c, ak_session *session, const chooser *c
     AK_TRY(ak_pool_submit(session->pool, &job, err));
     AK_TRY(ak_pool_wait(&result, session->pool, RACE_WAIT_NS, err));
     AK_TRY(ak_session_complete_trial(trial, session, &job.config, NULL, err));
-    trial->strategy = ak_strdup(PROPOSED_BY);
-    AK_TRY(ak_made(trial->strategy, err));
+    AK_TRY(ak_copy_text(&trial->strategy, PROPOSED_BY, err));
     AK_TRY(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
     if (trial->status == AK_TRIAL_OK) {
         c->cost = ak_trial_cost(trial);

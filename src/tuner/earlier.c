@@ -36,8 +36,7 @@ static ak_status take_config(char **out, const json_t *of, const ak_task *task, 
     if (text == NULL || ak_config_parse(&config, task->space, text, NULL) != AK_OK) {
         return AK_OK;
     }
-    *out = ak_strdup(text);
-    return ak_made(*out, err);
+    return ak_copy_text(out, text, err);
 }
 
 static ak_status take_candidates(ak_tune_result *out, const json_t *list, const ak_task *task,
@@ -73,8 +72,7 @@ static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, co
         return AK_OK;
     }
     found.found = true;
-    found.run = ak_strdup(run->id);
-    AK_TRY(ak_made(found.run, err));
+    AK_TRY(ak_copy_text(&found.run, run->id, err));
     AK_TRY(take_candidates(&found, json_object_get(result, "contestants"), task, err));
     *out = found;
     return AK_OK;

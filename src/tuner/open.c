@@ -118,8 +118,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, 
     problem = NULL; /* now owned by ak_task_bind, even if it fails */
     AK_TRY(ak_task_bind(&task, spec, &known, err));
     if (at->why.text[0] != 0) {
-        task->reason = ak_strdup(at->why.text);
-        AK_TRY(ak_made(task->reason, err));
+        AK_TRY(ak_copy_text(&task->reason, at->why.text, err));
     }
     *out = task;
     task = NULL;

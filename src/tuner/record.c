@@ -185,8 +185,7 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
     ak_session_utc(started, &r->session);
     AK_TRY(describe_options(&options, r, err));
     AK_TRY(ak_session_run_id(r->id, &r->session, options, r->archive, err));
-    r->result->run = ak_strdup(r->id);
-    AK_TRY(ak_made(r->result->run, err));
+    AK_TRY(ak_copy_text(&r->result->run, r->id, err));
     AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
     ak_run_note_whereabouts(r->archive, r->id, r->task, r->options);
     ak_session_keep_sources(r->task, r->archive);

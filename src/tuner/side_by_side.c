@@ -39,21 +39,15 @@ static const ak_baseline_info *baseline_of(const ak_session *session, const char
     return i < session->baseline_count ? &session->baselines[i] : NULL;
 }
 
-static ak_status copy_text(char **out, const char *text, ak_error *err)
-{
-    *out = ak_strdup(text);
-    return ak_made(*out, err);
-}
-
 static ak_status name_library(ak_compared *c, const ak_session *session, const char *library,
                               const char *version, ak_error *err)
 {
     ak_status status = AK_OK;
     const ak_baseline_info *info = baseline_of(session, library);
     const char *installed = info == NULL ? "" : info->version;
-    AK_TRY(copy_text(&c->name, info == NULL ? library : info->title, err));
-    AK_TRY(copy_text(&c->version, version == NULL ? installed : version, err));
-    AK_TRY(copy_text(&c->library, library, err));
+    AK_TRY(ak_copy_text(&c->name, info == NULL ? library : info->title, err));
+    AK_TRY(ak_copy_text(&c->version, version == NULL ? installed : version, err));
+    AK_TRY(ak_copy_text(&c->library, library, err));
 out:
     return status;
 }
@@ -71,7 +65,7 @@ static ak_status name_candidate(ak_compared *c, const ak_session *session,
     AK_DO(ak_config_text(&c->config, task->space, candidate->config, err));
     c->task = candidate->task;
     c->ranked = ak_candidate_is_ranked(name);
-    return copy_text(&c->name, name, err);
+    return ak_copy_text(&c->name, name, err);
 }
 
 static void set_times(ak_compared *c, const ak_session *session, const ak_comparison_entry *entry)
@@ -118,7 +112,7 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
     if (status != AK_OK) {
         AK_TRY(status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK);
         c->median_ms = c->ci_low_ms = c->ci_high_ms = 0;
-        AK_TRY(copy_text(&c->reason, why.text, err));
+        AK_TRY(ak_copy_text(&c->reason, why.text, err));
         goto out;
     }
     ak_stats_of(&stats, entry->costs, entry->sample_count);
@@ -142,7 +136,7 @@ static ak_status set_conditions(ak_compared *c, const ak_conditions *conditions,
     c->power_watts = conditions->power_watts;
     c->temperature_celsius = conditions->temperature_celsius;
     ak_throttle_text(reasons, conditions->throttle);
-    return copy_text(&c->throttle, reasons, err);
+    return ak_copy_text(&c->throttle, reasons, err);
 }
 
 static ak_status describe(ak_compared *c, const ak_session *session,
@@ -156,7 +150,7 @@ static ak_status describe(ak_compared *c, const ak_session *session,
     if (entry->status != AK_TRIAL_OK) {
         const char *why =
             entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason;
-        AK_TRY(copy_text(&c->reason, why, err));
+        AK_TRY(ak_copy_text(&c->reason, why, err));
     } else if (entry->sample_count > 0) {
         set_times(c, session, entry);
         if (session->task->objective != NULL) {
@@ -164,7 +158,7 @@ static ak_status describe(ak_compared *c, const ak_session *session,
         }
     }
     if (entry->overlap != AK_OVERLAP_UNKNOWN) {
-        AK_TRY(copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
+        AK_TRY(ak_copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
     }
     if (entry->conditions.samples > 0) {
         AK_TRY(set_conditions(c, &entry->conditions, err));
@@ -373,8 +367,7 @@ static ak_status reject_implausible(ak_result *result, const ak_session *session
         if (ak_session_implausible(why, session, stats.median)) {
             ak_comparison_entry_clear(entry);
             entry->status = AK_TRIAL_REJECTED;
-            entry->reason = ak_strdup(why);
-            AK_DO(ak_made(entry->reason, err));
+            AK_DO(ak_copy_text(&entry->reason, why, err));
         }
     }
     return AK_OK;

@@ -26,12 +26,6 @@ double ak_many_elapsed(const ak_many *m)
     return (double)(ak_clock_ns() - m->begin_ns) / 1e9;
 }
 
-ak_status ak_many_keep(char **out, const char *text, ak_error *err)
-{
-    *out = ak_strdup(text);
-    return ak_made(*out, err);
-}
-
 /* Runs the steps, each of which uses the results of the one before. A cancelled run ends between
    two steps. */
 static ak_status find_table(ak_many *m, ak_error *err)

@@ -24,7 +24,7 @@ static ak_status add_elite(ak_many *m, const char *config, ak_error *err)
             return AK_OK;
         }
     }
-    ak_status status = ak_many_keep(&result->configs[result->config_count], config, err);
+    ak_status status = ak_copy_text(&result->configs[result->config_count], config, err);
     result->config_count += status == AK_OK ? 1 : 0;
     return status;
 }
@@ -121,7 +121,7 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
         one->library_ms = library->median_ms;
         one->library_cost = ak_compared_cost(library);
         one->library_value = ak_task_objective_value(task, one->library_cost);
-        return ak_many_keep(&one->library, library->name, err);
+        return ak_copy_text(&one->library, library->name, err);
     }
     return AK_OK;
 }

@@ -160,8 +160,7 @@ static ak_status set_conditions(ak_trial *out, const ak_conditions *c, ak_error 
     out->power_watts = c->power_watts;
     out->temperature_celsius = c->temperature_celsius;
     ak_throttle_text(text, c->throttle);
-    out->throttle = ak_strdup(text);
-    return ak_made(out->throttle, err);
+    return ak_copy_text(&out->throttle, text, err);
 }
 
 static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)

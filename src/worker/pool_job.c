@@ -196,8 +196,7 @@ static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_
         if (from->kind != AK_JOB_COMPARISON) {
             AK_DO(unit_for(&j->units[i], pool, task, &from->config, specialised, err));
         } else if (from->candidates[i].baseline != NULL) {
-            j->baselines[i] = ak_strdup(from->candidates[i].baseline);
-            AK_DO(ak_made(j->baselines[i], err));
+            AK_DO(ak_copy_text(&j->baselines[i], from->candidates[i].baseline, err));
         } else if (from->candidates[i].config != NULL) {
             AK_DO(unit_for(&j->units[i], pool, task, from->candidates[i].config, specialised, err));
         } else {
