@@ -260,18 +260,15 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                                const ak_trial *like, ak_error *err)
 {
     sqlite3_stmt *rows;
-    ak_status status = ak_store_prepare(
+    const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
+                                 like->choices, like->environment, filter->run};
+    ak_status status = ak_store_query(
         &rows, archive,
         "SELECT result FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR instr(size, "
         "';') > 0) AND dtype = ?4 "
         "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
             "?7") ") AND result IS NOT NULL",
-        err);
-    const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
-                                 like->choices, like->environment, filter->run};
-    if (status == AK_OK) {
-        status = ak_store_bind_texts(rows, texts, 7, err);
-    }
+        texts, 7, err);
     so_far s = {.best = best};
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);

@@ -166,10 +166,7 @@ static ak_status has_run(bool *out, ak_archive *archive, const char *id, ak_erro
 {
     sqlite3_stmt *statement;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&statement, archive, "SELECT 1 FROM runs WHERE id = ?1", err));
-    if (!ak_store_bind_text(statement, 1, id)) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_store_query(&statement, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err));
     *out = ak_store_next(&status, archive, statement, err);
 out:
     (void)sqlite3_finalize(statement);

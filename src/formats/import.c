@@ -107,7 +107,6 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
 ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
                            ak_error *err)
 {
-    sqlite3_stmt *statement = NULL;
     json_t *config = NULL, *result = NULL;
     char *text = NULL;
     ak_status status = AK_OK;
@@ -123,17 +122,11 @@ ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_
                        "tuned", "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
                        json_object_get(finish, "ci_ms"));
     AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
-    AK_TRY(ak_store_prepare(
-        &statement, import->archive,
-        "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL", err));
-    AK_TRY(ak_store_bind_text(statement, 1, trial->run) && ak_store_bind_text(statement, 2, text)
-               ? AK_OK
-               : ak_fail_memory(err));
-    AK_TRY(sqlite3_step(statement) == SQLITE_DONE
-               ? AK_OK
-               : ak_store_fault(import->archive, "a run cannot be added", err));
+    AK_TRY(ak_store_change(
+        import->archive,
+        "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL",
+        (const char *const[]){trial->run, text}, 2, err));
 out:
-    (void)sqlite3_finalize(statement);
     ak_free(text);
     json_decref(config);
     json_decref(result);
