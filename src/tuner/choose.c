@@ -116,8 +116,12 @@ static ak_status ask_archive(candidate *c, ak_archive *archive, ak_error *err)
 
 static const known *known_at(const candidate *c, const char *size)
 {
-    size_t i = AK_FIND(c->sizes, c->count, size, size);
-    return i < c->count ? &c->sizes[i] : NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->sizes[i].size, size) == 0) {
+            return &c->sizes[i];
+        }
+    }
+    return NULL;
 }
 
 /* Returns the nearest size at which at least `needed` of the candidates were tried and at least one
