@@ -32,10 +32,8 @@ static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filt
     sqlite3_stmt *rows;
     ak_archive_filter all = *filter;
     all.simulated = true;
-    ak_status status = ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err));
+    ak_status status = AK_OK;
     if (sqlite3_step(rows) == SQLITE_ROW) {
         status =
             ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device '%s' shows them",

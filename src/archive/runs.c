@@ -137,11 +137,10 @@ ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err
 {
     AK_DO(check_run(run, err));
     AK_DO(ak_store_begin(archive, err));
-    ak_status status =
-        ak_store_need_environment(archive, run->environment, run->environment_json, err);
-    if (status == AK_OK) {
-        status = ak_store_insert_run(archive, run, false, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_need_environment(archive, run->environment, run->environment_json, err));
+    AK_TRY(ak_store_insert_run(archive, run, false, err));
+out:
     if (status != AK_OK) {
         ak_store_rollback(archive);
         return status;

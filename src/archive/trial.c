@@ -407,10 +407,8 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
     if (!json_is_object(object)) {
         return ak_fail(err, AK_INVALID, "%s: a trial must be an object", where);
     }
-    ak_status status = only_known(object, where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(only_known(object, where, err));
+    ak_status status = AK_OK;
     if (present(object, "status") == NULL || present(object, "config") == NULL) {
         return ak_fail(err, AK_INVALID,
                        "%s: a trial needs at least \"kernel\", \"config\" and "

@@ -256,10 +256,8 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
     ak_candidate one;
     ak_args named = *args;
     size_t count = 0;
-    ak_status status = ak_mcp_config_text(&text, value, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_mcp_config_text(&text, value, err));
+    ak_status status = AK_OK;
     if (strcmp(text, "default") == 0 || text[0] == 0) {
         ak_space_default(out, ak_task_space(task));
     } else if (text[0] == '#' && strchr(text, ';') == NULL) {

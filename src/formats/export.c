@@ -309,10 +309,8 @@ const char *ak_format_text(const json_t *object, const char *key)
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
     char *words = NULL;
-    ak_status status = hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err));
+    ak_status status = AK_OK;
     json_t *known = NULL;
     if (words != NULL) {
         status = ak_json_parse(&known, words, strlen(words), "environment", err);

@@ -402,14 +402,9 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
     if (!json_is_object(entry)) {
         return ak_fail(err, AK_INVALID, "%s must be an object", where);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_copy(trial, task, err));
-    AK_TRY(ak_config_text_from_json(&trial->config, entry, order, where, err));
-    AK_TRY(take_result(trial, entry, where, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_trial_copy(trial, task, err));
+    AK_DO(ak_config_text_from_json(&trial->config, entry, order, where, err));
+    AK_DO(take_result(trial, entry, where, err));
     trial->compile_ns = ak_format_ns(ak_json_number_at(entry, "compile_time"));
     trial->check_ns = ak_format_ns(ak_json_number_at(entry, "verification_time"));
     trial->measure_ns = ak_format_ns(ak_json_number_at(entry, "benchmark_time"));

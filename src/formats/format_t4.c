@@ -133,16 +133,11 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
     t4_writer *writer = context;
     json_t *config, *result;
-    ak_status status = AK_OK;
-    AK_TRY(ak_one_task_check(&writer->task, "T4", trial, err));
+    AK_DO(ak_one_task_check(&writer->task, "T4", trial, err));
     if (writer->count == 0) {
-        AK_TRY(print_head(writer->out, trial, err));
+        AK_DO(print_head(writer->out, trial, err));
     }
-    AK_TRY(ak_config_text_to_json(&config, trial->config, "trial", err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_config_text_to_json(&config, trial->config, "trial", err));
     result = result_of(trial, config);
     AK_DO(ak_made(result, err));
     ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
@@ -210,14 +205,9 @@ static void take_derived(ak_trial *trial, const json_t *measurement, const char 
 static ak_status take_time(ak_trial *trial, const json_t *result, const char *where, ak_error *err)
 {
     json_t *measurements = NULL, *times = NULL, *runtimes = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&measurements, result, "measurements", where, err));
-    AK_TRY(ak_json_object_or_null(&times, result, "times", where, err));
-    AK_TRY(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
+    AK_DO(ak_json_object_or_null(&times, result, "times", where, err));
+    AK_DO(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
     trial->compile_ns = ak_format_ns(ak_json_number_at(times, "compilation"));
     trial->check_ns = ak_format_ns(ak_json_number_at(times, "validation"));
     trial->measure_ns = ak_format_ns(ak_json_number_at(times, "benchmark"));

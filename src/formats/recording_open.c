@@ -51,10 +51,8 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
         !ak_fs_has_suffix(path, ".json")) {
         return refuse(path, err);
     }
-    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    ak_status status = AK_OK;
     const ak_recording_format *const *format = formats;
     while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
         format++;

@@ -118,10 +118,8 @@ static ak_status try_one(replay *r, const ak_proposal *proposal, ak_error *err)
 {
     const ak_recording *recording = r->job->recording;
     uint64_t index = 0;
-    ak_status status = look_up(&index, r, &proposal->config, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(look_up(&index, r, &proposal->config, err));
+    ak_status status = AK_OK;
     const ak_record *record = &recording->records[index];
     bool ok = record->status == AK_TRIAL_OK;
     r->out->evaluations++;

@@ -194,10 +194,8 @@ static ak_status ask(ak_reply *out, const ak_request *request, const ak_errand *
     ticket t;
     look last = {0};
     bool done = false;
-    ak_status status = post(&t, errand->place, request->chat, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(post(&t, errand->place, request->chat, err));
+    ak_status status = AK_OK;
     int64_t end_ns = errand->now_ns(errand->context) + errand->timeout_ns;
     for (;;) {
         int64_t now_ns = errand->now_ns(errand->context);

@@ -161,10 +161,8 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
 {
     json_t *defines, *value;
     const char *where = implementation->where, *name, *text;
-    ak_status status = ak_json_object_or_null(&defines, kernel, "Defines", where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_object_or_null(&defines, kernel, "Defines", where, err));
+    ak_status status = AK_OK;
     json_object_foreach(defines, name, value)
     {
         if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {

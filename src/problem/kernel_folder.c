@@ -93,10 +93,8 @@ static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *
 {
     char **names;
     size_t count;
-    ak_status status = ak_fs_list(&names, &count, files->folder, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_list(&names, &count, files->folder, err));
+    ak_status status = AK_OK;
     ak_error damage = AK_ERROR_INIT;
     for (size_t i = 0; i < count && status == AK_OK; i++) {
         bool holds = false;

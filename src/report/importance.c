@@ -410,10 +410,8 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
         importance->why = "no parameter had two values";
         return AK_OK;
     }
-    ak_status status = learn(&forest, t, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(learn(&forest, t, err));
+    ak_status status = AK_OK;
     importance->r2 = ak_forest_out_of_bag(forest);
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";

@@ -144,10 +144,8 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
     if (space->listed) {
         return ak_fail(err, AK_INVALID, "this configuration was not recorded");
     }
-    ak_status status = ak_space_broken(&broken, space, config, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_space_broken(&broken, space, config, err));
+    ak_status status = AK_OK;
     if (broken == space->condition_count) {
         return space->outline
                    ? AK_OK

@@ -55,10 +55,8 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
 {
     ak_graph *g = p->graph;
     assert(count > 0 && total > 0); /* every node leads to a configuration */
-    ak_status status = ak_unique_room(&p->unique, p->err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_unique_room(&p->unique, p->err));
+    ak_status status = AK_OK;
     /* `before` follows from the other members, but one call hashes whole edges. Padding is zero. */
     uint64_t hash = ak_hash64(edges, count * sizeof *edges);
     size_t at = hash & (p->unique.size - 1);

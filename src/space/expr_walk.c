@@ -126,10 +126,8 @@ static ak_status eval_negate(ak_value *out, const ak_node *operand, ak_walk *w)
 
 static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
 {
-    ak_status status = ak_walk_spend(w, 1);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_walk_spend(w, 1));
+    ak_status status = AK_OK;
     ak_value a, b;
     switch (node->kind) {
     case AK_NODE_CONSTANT:

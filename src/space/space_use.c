@@ -123,13 +123,8 @@ ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, co
                             ak_space_reader *r)
 {
     const char *use;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(&use, json, "Use", "define", r->where, r->err));
-    AK_TRY(ak_json_bool_or(&parameter->numerics, json, "Numerics", false, r->where, r->err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_string_or(&use, json, "Use", "define", r->where, r->err));
+    AK_DO(ak_json_bool_or(&parameter->numerics, json, "Numerics", false, r->where, r->err));
     if (strcmp(use, "option") == 0) {
         parameter->use = AK_USE_OPTION;
         return read_option(parameter, body, json, r);

@@ -87,13 +87,8 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
 {
     *place = SIZE_MAX;
     *tag = AK_FRAME_NO_TAG;
-    ak_status status = AK_OK;
-    AK_TRY(make_room(frame, err));
-    AK_TRY(ak_walk_observe(&frame->walk, observation->config, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(make_room(frame, err));
+    AK_DO(ak_walk_observe(&frame->walk, observation->config, err));
     size_t slot = slot_of(frame, observation->config);
     if (frame->slots[slot] != 0) {
         return AK_OK;

@@ -347,10 +347,8 @@ ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *ar
     chooser ch = {.cancel = cancel};
     size_t chosen = 0;
     ak_buf reason = AK_BUF(4096);
-    ak_status status = ak_task_open(&first, spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_task_open(&first, spec, err));
+    ak_status status = AK_OK;
     if (spec->implementation != NULL || first->recorded ||
         ak_problem_runnable(first->problem, NULL) != AK_OK) {
         *out = first;

@@ -155,10 +155,8 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
                                  const ak_comparison_spec *spec, ak_error *err)
 {
     ak_comparison_result comparison;
-    ak_status status = ak_session_comparison(&comparison, session, spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_session_comparison(&comparison, session, spec, err));
+    ak_status status = AK_OK;
     ak_comparison found = {.candidates = comparison.list,
                            .count = spec->count,
                            .reference = comparison.reference,

@@ -150,10 +150,8 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     ak_tuning r = {.task = task, .archive = archive, .result = &result};
     ak_strategy_choice choice;
     prepare(&r, options);
-    ak_status status = choose_strategy(&choice, &r, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(choose_strategy(&choice, &r, err));
+    ak_status status = AK_OK;
     AK_TRY(open_run(&r, &choice, err));
     AK_TRY(ak_tuning_resume(&r, err));
     ak_tuning_announce(&r);

@@ -120,15 +120,15 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
         options[count++] = choices[i];
     }
     const ak_cuda_source_parts source = {parts, 1, task->problem->device_reference, options, count};
-    ak_status status = ak_cuda_helper(&code->module, device, &source, err);
-    for (size_t i = 0; status == AK_OK && i < KERNELS; i++) {
+    AK_DO(ak_cuda_helper(&code->module, device, &source, err));
+    for (size_t i = 0; i < KERNELS; i++) {
         if (device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) !=
             0) {
-            status = ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s",
-                             task->problem->name, kernel_names[i]);
+            AK_DO(ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s", task->problem->name,
+                          kernel_names[i]));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status open_code(ak_device *device, ak_error *err)
@@ -293,18 +293,19 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     memcpy(referee->offset, offset, problem->argument_count * sizeof *offset);
     referee->key = secret(device);
     ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < problem->argument_count; i++) {
+    for (size_t i = 0; i < problem->argument_count; i++) {
         /* An argument that is both read and written cannot be restored when the reference must be
            computed again. */
         if (dtype_of(referee, i) == AK_DTYPE_F64 ||
             spec_of(referee, i)->access == AK_ACCESS_INOUT) {
-            status = ak_fail(err, AK_UNAVAILABLE,
-                             "device references are for dtypes up to 4 bytes and for outputs that "
-                             "are not read");
+            AK_TRY(ak_fail(err, AK_UNAVAILABLE,
+                           "device references are for dtypes up to 4 bytes and for outputs that "
+                           "are not read"));
         }
     }
-    status = status == AK_OK ? open_code(device, err) : status;
-    status = status == AK_OK ? reserve(referee, err) : status;
+    AK_TRY(open_code(device, err));
+    AK_TRY(reserve(referee, err));
+out:
     if (status != AK_OK) {
         referee_close(referee);
         return status;

@@ -153,18 +153,18 @@ static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, in
                          int64_t high_yz, reader *r)
 {
     numbers found = {.at = {1, 1, 1}, .max = EXTENTS};
-    ak_status status = list(&found, r->launch, key, (range){1, high}, r);
-    if (status == AK_OK && needed && found.count == 0) {
-        status = ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key);
+    AK_DO(list(&found, r->launch, key, (range){1, high}, r));
+    if (needed && found.count == 0) {
+        AK_DO(ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key));
     }
-    for (size_t i = 0; status == AK_OK && i < EXTENTS; i++) {
+    for (size_t i = 0; i < EXTENTS; i++) {
         if (i > 0 && found.at[i] > high_yz) {
-            status = ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
-                             r->where, key, i, (long long)found.at[i], (long long)high_yz);
+            AK_DO(ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
+                          r->where, key, i, (long long)found.at[i], (long long)high_yz));
         }
         out[i] = (uint32_t)found.at[i];
     }
-    return status;
+    return AK_OK;
 }
 
 static bool find_argument(size_t *out, const ak_problem *problem, const char *name)
