@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Counts in the source tree: files, lines, long functions, long parameter lists, circles of includes, comments.
 
-Usage: figures.py [TREE] [--long] [--check] [--since COMMIT]
+Usage: figures.py [TREE] [--long] [--check] [--alike] [--since COMMIT]
 --long lists what is over a limit; --check fails if something over a limit does not say why.
+--alike lists functions whose bodies differ in nothing but names, numbers and texts, the longest first.
 --since divides the lines of HEAD, by git blame with moved and copied lines followed (it takes some minutes):
 lines that stood in the commit, lines by which functions that were there have grown or were written anew, and
 functions and files that came since. A file with less than a tenth of old lines counts as one that came since.
@@ -67,6 +68,24 @@ def circles(graph):
             visit(v)
     return found
 
+def alike(tree):
+    """Prints the functions that have the same shape: of the body without comments, what it calls of ours is kept."""
+    shapes = collections.defaultdict(list)
+    for path in sources(tree):
+        with open(path, encoding="utf-8") as f:
+            lines = f.read().split("\n")[:-1]
+        for function, first, length, _, _ in functions(lines):
+            body = "\n".join(lines[first - 1:first - 1 + length]).split("\n{", 1)[1]
+            names, shape = {}, []
+            for token in re.findall(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"|\w+|\S', body, re.S):
+                if token.startswith("/*"):
+                    continue
+                own = re.match(r"[A-Za-z]", token) and not re.match(r"(ak|AK|json)_|(if|for|while|return)$", token)
+                shape.append(names.setdefault(token, "v%d" % len(names)) if own or token[0] == '"' else token)
+            shapes[" ".join(shape)].append((length, "%s:%d: %s" % (os.path.relpath(path, tree), first, function)))
+    for same in sorted((s for s in shapes.values() if len(s) > 1 and s[0][0] > 4), key=lambda s: -s[0][0]):
+        print("%d lines: %s" % (same[0][0], ", ".join(where for _, where in same)))
+
 def lines_since(tree, commit):
     """Prints for each folder how many lines are old, grown, in new functions and in new files."""
     def git(*words):
@@ -98,8 +117,12 @@ def main():
     ap.add_argument("tree", nargs="?", default=".")
     ap.add_argument("--long", action="store_true")
     ap.add_argument("--check", action="store_true")
+    ap.add_argument("--alike", action="store_true")
     ap.add_argument("--since", metavar="COMMIT")
     args = ap.parse_args()
+    if args.alike:
+        alike(args.tree)
+        return
     if args.since:
         lines_since(args.tree, args.since)
         return

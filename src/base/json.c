@@ -468,6 +468,12 @@ double ak_json_number_at(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
+double ak_json_positive_at(const json_t *object, const char *key)
+{
+    double value = ak_json_number_at(object, key);
+    return value > 0 ? value : 0;
+}
+
 const char *ak_json_text_at(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

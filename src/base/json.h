@@ -60,6 +60,9 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
 double ak_json_number_at(const json_t *object, const char *key);
 const char *ak_json_text_at(const json_t *object, const char *key);
 
+/* The same for a number that counts only above 0. */
+double ak_json_positive_at(const json_t *object, const char *key);
+
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
    insertion order. Reals get the fewest digits that read back as the same number (0.1, not
    0.10000000000000001). What a terminal would obey (ak_plain_obeyed) is escaped. Nesting deeper

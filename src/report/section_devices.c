@@ -44,17 +44,12 @@ void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model
     }
 }
 
-static double figure(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "contestants");
     bool any = false;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        any = any || figure(json_array_get(list, i), "sm_clock_mhz") > 0;
+        any = any || ak_json_number_at(json_array_get(list, i), "sm_clock_mhz") > 0;
     }
     if (!any) {
         return;
@@ -68,11 +63,11 @@ void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *mo
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *throttle = json_string_value(json_object_get(one, "throttle"));
         ak_section_cell(b, name == NULL ? "" : name);
-        ak_section_figure(b, "%.0f", figure(one, "sm_clock_mhz"));
-        ak_section_figure(b, "%.0f", figure(one, "memory_clock_mhz"));
-        ak_section_figure(b, "%.0f", figure(one, "power_watts"));
-        ak_section_figure(b, "%.0f", figure(one, "temperature_celsius"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "sm_clock_mhz"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "memory_clock_mhz"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "power_watts"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "temperature_celsius"));
         ak_section_cell(b, throttle == NULL ? "-" : throttle);
-        ak_section_figure(b, "%.1f %%", figure(one, "utilisation") * 100);
+        ak_section_figure(b, "%.1f %%", ak_json_number_at(one, "utilisation") * 100);
     }
 }

@@ -193,17 +193,11 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     ak_section_pairf(b, "trial", "%" PRId64, trial->id);
 }
 
-static const char *overlap_of(const json_t *candidate)
-{
-    const char *overlap = json_string_value(json_object_get(candidate, "overlap"));
-    return overlap == NULL ? "" : overlap;
-}
-
 /* True if a candidate's kernels may begin early, so that the table needs the column. */
 static bool any_overlap(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *overlap = overlap_of(json_array_get(list, i));
+        const char *overlap = ak_json_text_at(json_array_get(list, i), "overlap");
         if (overlap[0] != 0 && strcmp(overlap, ak_overlap_text(AK_OVERLAP_NONE)) != 0) {
             return true;
         }
@@ -301,7 +295,7 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
             ak_section_cell(b, version != NULL ? version : config != NULL ? config : "");
         }
         if (overlap) {
-            ak_section_cell(b, overlap_of(one));
+            ak_section_cell(b, ak_json_text_at(one, "overlap"));
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "problem/sources.h"
@@ -213,7 +214,7 @@ static ak_status write_source(char path[AK_PATH_MAX], const ak_bundle_build *b, 
     ak_buf text = AK_BUF(2 * AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(ak_fs_join(path, b->folder.path, "kernel.c", err));
-    AK_TRY(backend->source(&text, task->implementation->source, ak_task_file("kernel.c"), err));
+    AK_TRY(backend->source(&text, task->implementation->source, ak_fs_base("kernel.c"), err));
     AK_TRY(ak_fs_write(path, text.data, text.length, err));
 out:
     ak_buf_free(&text);

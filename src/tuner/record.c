@@ -7,6 +7,7 @@
 #include "archive/overview.h"
 #include "backend/sim/sim.h"
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
 
@@ -43,7 +44,7 @@ static bool shorten(json_t *object, const char *key)
     }
     ak_buf name = AK_BUF(AK_PATH_MAX);
     size_t provider = strncmp(path, "file:", 5) == 0 ? 5 : strncmp(path, "replay:", 7) == 0 ? 7 : 0;
-    ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_task_file(path));
+    ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_fs_base(path));
     bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
     ak_buf_free(&name);
     return good;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/fs.h"
 #include "space/expr.h"
 
 /* Limits of CUDA for any device. */
@@ -554,7 +555,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                     .own_size = own_size,
                     .err = &why};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch",
-                       ak_task_file(implementation->where));
+                       ak_fs_base(implementation->where));
         status = status == AK_OK ? read_kernel(&out->kernels[out->count], &used, task,
                                                implementation->kernel_name, resident, &r)
                                  : status;
@@ -563,7 +564,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
     }
     if (status == AK_OK && out->count == 0) {
         status = ak_fail(&why, AK_INVALID, "%s: Launch: \"Use\" leaves no kernel",
-                         ak_task_file(implementation->where));
+                         ak_fs_base(implementation->where));
     }
     if (status != AK_OK) {
         (void)ak_task_blame(task, shape, config, &why);
