@@ -33,20 +33,6 @@ typedef struct attention {
 #endif
 } attention;
 
-#if kv_is_e4m3
-/* e4m3: sign, 4 bits of exponent with a bias of 7, 3 bits of fraction; no infinity. */
-static float decoded(int byte)
-{
-    const int exponent = byte >> 3 & 15, fraction = byte & 7;
-    float x = (float)(exponent == 0 ? fraction : 8 + fraction) / 512.0F; /* 2^-9 */
-    for (int i = 1; i < exponent; ++i) {
-        x *= 2;
-    }
-    x = (byte & 127) == 127 ? __builtin_nanf("") : x;
-    return byte & 128 ? -x : x;
-}
-#endif
-
 /* A thread's part of an item. Its sums are rows x columns, then a maximum and a sum for each
    row. */
 typedef struct part {
@@ -308,7 +294,7 @@ void ak_kernel(const ak_host_call *call)
                                                : call->number[SCALE]);
 #if kv_is_e4m3
     for (int i = 0; i < 256; ++i) {
-        a.number[i] = decoded(i);
+        a.number[i] = e4m3_decoded(i);
     }
 #endif
     for (int64_t i = 0; i < a.batch; ++i) {

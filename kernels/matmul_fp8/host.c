@@ -44,18 +44,6 @@ typedef struct room {
     float total[ROWS + MR][PANELS * NR];
 } room;
 
-/* e4m3: sign, 4 bits of exponent with a bias of 7, 3 bits of fraction; no infinity. */
-static float decoded(int byte)
-{
-    const int exponent = byte >> 3 & 15, fraction = byte & 7;
-    float x = (float)(exponent == 0 ? fraction : 8 + fraction) / 512.0F; /* 2^-9 */
-    for (int i = 1; i < exponent; ++i) {
-        x *= 2;
-    }
-    x = (byte & 127) == 127 ? __builtin_nanf("") : x;
-    return byte & 128 ? -x : x;
-}
-
 #if a_type_is_e5m2
 /* e5m2: the upper half of an f16. */
 static float decoded_a(int byte)
@@ -66,7 +54,7 @@ static float decoded_a(int byte)
     return (float)half;
 }
 #else
-#define decoded_a decoded
+#define decoded_a e4m3_decoded
 #endif
 
 #if c_type_is_e4m3
@@ -265,7 +253,7 @@ void ak_kernel(const ak_host_call *call)
     };
     for (int i = 0; i < 256; ++i) {
         p.number_a[i] = decoded_a(i);
-        p.number_b[i] = decoded(i);
+        p.number_b[i] = e4m3_decoded(i);
     }
     call->parallel(call->pool, THREADS < call->threads ? THREADS : call->threads, multiply_share,
                    &p);

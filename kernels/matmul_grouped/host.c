@@ -275,18 +275,6 @@ static void multiply_share(void *context, int thread, int threads)
     }
 }
 
-/* e4m3: sign, 4 bits of exponent with a bias of 7, 3 bits of fraction; no infinity. */
-static float decoded(int byte)
-{
-    const int exponent = byte >> 3 & 15, fraction = byte & 7;
-    float x = (float)(exponent == 0 ? fraction : 8 + fraction) / 512.0F; /* 2^-9 */
-    for (int i = 1; i < exponent; ++i) {
-        x *= 2;
-    }
-    x = (byte & 127) == 127 ? __builtin_nanf("") : x;
-    return byte & 128 ? -x : x;
-}
-
 void ak_kernel(const ak_host_call *call)
 {
     product p = {
@@ -306,7 +294,7 @@ void ak_kernel(const ak_host_call *call)
         .ldc = call->pitch[4],
     };
     for (int i = 0; i < 256; ++i) {
-        p.decoded[i] = decoded(i);
+        p.decoded[i] = e4m3_decoded(i);
     }
     call->parallel(call->pool, THREADS < call->threads ? THREADS : call->threads, multiply_share,
                    &p);

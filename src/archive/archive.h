@@ -130,5 +130,9 @@ ak_status ak_archive_environment(char **out, ak_archive *archive, const char *ha
    that was not measured is null; max_error is null if it is not finite. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
+/* Reads the samples of a trial that has none yet from a list; `name` and `where` are for
+   messages. */
+ak_status ak_trial_samples(ak_trial *trial, const json_t *list, const char *name, const char *where,
+                           ak_error *err);
 
 #endif

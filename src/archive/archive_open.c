@@ -169,26 +169,24 @@ out:
 static ak_status migrate(ak_archive *archive, ak_error *err)
 {
     int64_t version;
-    ak_status status = ak_store_begin(archive, err);
-    if (status == AK_OK) {
-        status = check_version(&version, archive, err);
-    }
-    for (; status == AK_OK && version < AK_SCHEMA_VERSION; version++) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_begin(archive, err));
+    AK_TRY(check_version(&version, archive, err));
+    for (; version < AK_SCHEMA_VERSION; version++) {
         if (sqlite3_exec(archive->db, ak_schema_steps[version - 1], NULL, NULL, NULL) !=
             SQLITE_OK) {
-            status = (sqlite3_errcode(archive->db) & 0xff) == SQLITE_ERROR
-                         ? ak_fail(err, AK_CORRUPT,
-                                   "%s: the archive is damaged (%s); nothing was changed: move it "
-                                   "away or give another path",
-                                   archive->path, sqlite3_errmsg(archive->db))
-                         : ak_store_fault(archive, "cannot be brought up to date", err);
+            AK_TRY((sqlite3_errcode(archive->db) & 0xff) == SQLITE_ERROR
+                       ? ak_fail(err, AK_CORRUPT,
+                                 "%s: the archive is damaged (%s); nothing was changed: move it "
+                                 "away or give another path",
+                                 archive->path, sqlite3_errmsg(archive->db))
+                       : ak_store_fault(archive, "cannot be brought up to date", err));
         }
     }
-    if (status == AK_OK) {
-        char pragma[64];
-        (void)snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", AK_SCHEMA_VERSION);
-        status = ak_store_execute(archive, pragma, err);
-    }
+    char pragma[64];
+    (void)snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", AK_SCHEMA_VERSION);
+    AK_TRY(ak_store_execute(archive, pragma, err));
+out:
     if (status != AK_OK) {
         ak_store_rollback(archive);
         return status;
@@ -416,17 +414,15 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
 static ak_status open_archive(ak_archive **out, const char *path, bool to_read, ak_error *err)
 {
     char resolved[AK_PATH_MAX];
-    ak_status status = resolve(resolved, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(resolve(resolved, path, err));
     ak_archive *archive = ak_alloc(1, sizeof *archive);
     if (archive != NULL) {
         archive->path = ak_strdup(resolved);
         archive->copied = to_read && only_readable(resolved);
         archive->empty = to_read && access(resolved, F_OK) != 0 && errno == ENOENT;
     }
-    status = archive == NULL || archive->path == NULL ? ak_fail_memory(err) : open_at(archive, err);
+    ak_status status =
+        archive == NULL || archive->path == NULL ? ak_fail_memory(err) : open_at(archive, err);
     if (status != AK_OK) {
         ak_archive_close(archive);
         return status;

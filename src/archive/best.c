@@ -32,10 +32,8 @@ static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filt
     sqlite3_stmt *rows;
     ak_archive_filter all = *filter;
     all.simulated = true;
-    ak_status status = ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err));
+    ak_status status = AK_OK;
     if (sqlite3_step(rows) == SQLITE_ROW) {
         status =
             ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device '%s' shows them",
@@ -116,12 +114,6 @@ typedef struct winner {
     const json_t *noise;              /* of the finish */
 } winner;
 
-static double number(const json_t *object, const char *key)
-{
-    double value = json_number_value(json_object_get(object, key)); /* 0 unless it is a number */
-    return value > 0 ? value : 0;
-}
-
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
    over that size alone (a new reference), or NULL if it names none. That winner is the fastest of
    the elites of all sizes, which were measured side by side there. */
@@ -161,21 +153,21 @@ static bool read_winner(winner *out, const json_t *result)
     const json_t *interval = json_object_get(best, "ci_ms");
     *out = (winner){
         .config = json_string_value(json_object_get(best, "config")),
-        .ms = number(best, "ms"),
+        .ms = ak_json_positive_at(best, "ms"),
         .low = json_number_value(json_array_get(interval, 0)),
         .high = json_number_value(json_array_get(interval, 1)),
-        .tflops = number(best, "tflops"),
-        .gbs = number(best, "gbs"),
-        .efficiency = number(best, "efficiency"),
-        .joules = number(best, "joules"),
-        .cost = number(best, "cost"),
-        .cost_low = number(best, "cost_low"),
-        .cost_high = number(best, "cost_high"),
+        .tflops = ak_json_positive_at(best, "tflops"),
+        .gbs = ak_json_positive_at(best, "gbs"),
+        .efficiency = ak_json_positive_at(best, "efficiency"),
+        .joules = ak_json_positive_at(best, "joules"),
+        .cost = ak_json_positive_at(best, "cost"),
+        .cost_low = ak_json_positive_at(best, "cost_low"),
+        .cost_high = ak_json_positive_at(best, "cost_high"),
         .noise = json_object_get(result, "noise"),
     };
     for (size_t i = 0; i < json_array_size(list) && out->conditions == NULL; i++) {
         const json_t *one = json_array_get(list, i);
-        out->conditions = number(one, "ms") == out->ms ? one : NULL;
+        out->conditions = ak_json_positive_at(one, "ms") == out->ms ? one : NULL;
     }
     return out->config != NULL && out->ms > 0;
 }
@@ -190,10 +182,10 @@ typedef struct so_far {
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
     const char *throttle = json_string_value(json_object_get(conditions, "throttle"));
-    best->sm_clock_mhz = number(conditions, "sm_clock_mhz");
-    best->memory_clock_mhz = number(conditions, "memory_clock_mhz");
-    best->power_watts = number(conditions, "power_watts");
-    best->temperature_celsius = number(conditions, "temperature_celsius");
+    best->sm_clock_mhz = ak_json_positive_at(conditions, "sm_clock_mhz");
+    best->memory_clock_mhz = ak_json_positive_at(conditions, "memory_clock_mhz");
+    best->power_watts = ak_json_positive_at(conditions, "power_watts");
+    best->temperature_celsius = ak_json_positive_at(conditions, "temperature_celsius");
     ak_free(best->throttle);
     best->throttle = throttle == NULL ? NULL : ak_strdup(throttle);
     return throttle != NULL && best->throttle == NULL ? ak_fail_memory(err) : AK_OK;
@@ -216,8 +208,8 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
     best->tflops = won->tflops > 0 ? won->tflops : best->tflops;
     best->gbs = won->gbs > 0 ? won->gbs : best->gbs;
     best->efficiency = won->efficiency > 0 ? won->efficiency : best->efficiency;
-    best->finish_candidates = (size_t)number(won->noise, "candidates");
-    best->finish_seconds = number(won->noise, "seconds");
+    best->finish_candidates = (size_t)ak_json_positive_at(won->noise, "candidates");
+    best->finish_seconds = ak_json_positive_at(won->noise, "seconds");
     best->search_ms = trial->median_ms;
     best->search_clock_mhz = trial->sm_clock_mhz;
     return take_conditions(best, won->conditions, err);
@@ -260,18 +252,15 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                                const ak_trial *like, ak_error *err)
 {
     sqlite3_stmt *rows;
-    ak_status status = ak_store_prepare(
+    const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
+                                 like->choices, like->environment, filter->run};
+    ak_status status = ak_store_query(
         &rows, archive,
         "SELECT result FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR instr(size, "
         "';') > 0) AND dtype = ?4 "
         "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
             "?7") ") AND result IS NOT NULL",
-        err);
-    const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
-                                 like->choices, like->environment, filter->run};
-    if (status == AK_OK) {
-        status = ak_store_bind_texts(rows, texts, 7, err);
-    }
+        texts, 7, err);
     so_far s = {.best = best};
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
@@ -297,14 +286,11 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    ak_status status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
+    ak_status status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;

@@ -97,10 +97,7 @@ ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *
     if (record.started == NULL) {
         record.started = now;
     }
-    ak_status status = ak_store_prepare(&statement, archive, add_sql, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_store_prepare(&statement, archive, add_sql, err));
     int position = 1;
     bool bound = true;
 #define BIND_TEXT(column) bound = bound && bind_foreign(statement, position++, record.column);
@@ -145,10 +142,7 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
                                void *context, ak_error *err)
 {
     sqlite3_stmt *statement;
-    ak_status status = ak_store_prepare(&statement, archive, read_sql, err);
-    if (status == AK_OK && !ak_store_bind_text(statement, 1, run)) {
-        status = ak_fail_memory(err);
-    }
+    ak_status status = ak_store_query(&statement, archive, read_sql, &run, 1, err);
     bool more = true;
     while (more && ak_store_next(&status, archive, statement, err)) {
         ak_call call = {0};

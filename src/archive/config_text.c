@@ -85,7 +85,7 @@ ak_status ak_config_text_to_json(json_t **out, const char *text, const char *whe
         return ak_fail(err, AK_INVALID, "%s: the configuration is not UTF-8 text", where);
     }
     json_t *object = json_object();
-    ak_status status = object == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(object, err);
     while (status == AK_OK && *text != 0) {
         size_t length = name_length(text);
         if (length == 0) {

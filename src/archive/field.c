@@ -64,10 +64,7 @@ static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err
 {
     double *copy = NULL;
     if (from->sample_count > 0) {
-        copy = ak_alloc(from->sample_count, sizeof *copy);
-        if (copy == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(AK_NEW(copy, from->sample_count, err));
         memcpy(copy, from->samples_ms, from->sample_count * sizeof *copy);
     }
     ak_free(out->samples_ms);

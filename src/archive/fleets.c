@@ -23,34 +23,24 @@
 
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
 {
-    sqlite3_stmt *statement = NULL;
     char now[AK_CLOCK_UTC_BYTES];
+    const char *const texts[] = {fleet->id, now, fleet->run, fleet->about, fleet->workers_json};
     const int busy_ms = archive->busy_ms;
     ak_status status = AK_OK;
     ak_clock_utc(now);
     ak_store_busy(archive, PATIENCE_MS);
     if (fleet->workers_json == NULL) {
-        AK_TRY(ak_store_prepare(&statement, archive,
-                                "DELETE FROM fleets WHERE id = ?1 OR seen < " LONG_AGO, NULL));
+        AK_TRY(ak_store_change(archive, "DELETE FROM fleets WHERE id = ?1 OR seen < " LONG_AGO,
+                               texts, 1, NULL));
     } else {
         AK_TRY(ak_store_execute(archive, MAKE, NULL));
-        AK_TRY(ak_store_prepare(&statement, archive,
-                                "INSERT OR REPLACE INTO fleets (id, seen, run, about, workers) "
-                                "VALUES (?1, ?2, ?3, ?4, ?5)",
-                                NULL));
-    }
-    bool bound =
-        ak_store_bind_text(statement, 1, fleet->id) &&
-        (fleet->workers_json == NULL ||
-         (ak_store_bind_text(statement, 2, now) && ak_store_bind_text(statement, 3, fleet->run) &&
-          ak_store_bind_text(statement, 4, fleet->about) &&
-          ak_store_bind_text(statement, 5, fleet->workers_json)));
-    if (bound) {
-        (void)sqlite3_step(statement);
+        AK_TRY(ak_store_change(archive,
+                               "INSERT OR REPLACE INTO fleets (id, seen, run, about, workers) "
+                               "VALUES (?1, ?2, ?3, ?4, ?5)",
+                               texts, 5, NULL));
     }
 out:
     (void)status; /* the next change is noted again */
-    (void)sqlite3_finalize(statement);
     ak_store_busy(archive, busy_ms);
 }
 

@@ -41,11 +41,8 @@ out:
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash, ak_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    ak_status status =
-        ak_store_prepare(&statement, archive, "SELECT files FROM sources WHERE hash = ?1", err);
-    if (status == AK_OK && !ak_store_bind_text(statement, 1, hash)) {
-        status = ak_fail_memory(err);
-    }
+    ak_status status = ak_store_query(&statement, archive,
+                                      "SELECT files FROM sources WHERE hash = ?1", &hash, 1, err);
     int code = status == AK_OK ? sqlite3_step(statement) : SQLITE_OK;
     if (status == AK_OK && code == SQLITE_DONE) {
         status = ak_fail(err, AK_NOT_FOUND, "%.200s has no sources with the hash %.40s",

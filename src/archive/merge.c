@@ -125,26 +125,15 @@ static void make_id(char out[64], const ak_run *run)
 /* Sets what the entry of a run that is here already lacks. The result is set later. */
 static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there, ak_error *err)
 {
-    sqlite3_stmt *set = NULL;
-    ak_status status = AK_OK;
     if (!here->imported || there->imported) {
         return AK_OK;
     }
-    AK_TRY(ak_store_prepare(&set, m->archive,
-                            "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, "
-                            "imported = 0 WHERE id = ?1",
-                            err));
-    AK_TRY(ak_store_bind_text(set, 1, here->id) && ak_store_bind_text(set, 2, there->started) &&
-                   ak_store_bind_text(set, 3, there->strategy) &&
-                   ak_store_bind_text(set, 4, there->options_json)
-               ? AK_OK
-               : ak_fail_memory(err));
-    AK_TRY(sqlite3_step(set) == SQLITE_DONE
-               ? AK_OK
-               : ak_store_fault(m->archive, "a run cannot be added", err));
-out:
-    (void)sqlite3_finalize(set);
-    return status;
+    return ak_store_change(
+        m->archive,
+        "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, "
+        "imported = 0 WHERE id = ?1",
+        (const char *const[]){here->id, there->started, there->strategy, there->options_json}, 4,
+        err);
 }
 
 /* Finds the id that a run has or gets here, and adds the run, without its result, if it is new. */
@@ -333,7 +322,6 @@ static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
     ak_run run = {0};
     json_t *result = NULL;
     char *text = NULL;
-    sqlite3_stmt *set = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_archive_get_run(&run, m->other, one->old, err));
     if (run.ended == NULL && run.result_json == NULL) {
@@ -344,19 +332,11 @@ static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
             ak_json_parse(&result, run.result_json, strlen(run.result_json), m->other->path, err));
         AK_TRY(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
     }
-    AK_TRY(ak_store_prepare(&set, m->archive,
-                            "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1 AND "
-                            "(ended IS NULL OR result IS NULL)",
-                            err));
-    AK_TRY(ak_store_bind_text(set, 1, one->id) && ak_store_bind_text(set, 2, run.ended) &&
-                   ak_store_bind_text(set, 3, text)
-               ? AK_OK
-               : ak_fail_memory(err));
-    AK_TRY(sqlite3_step(set) == SQLITE_DONE
-               ? AK_OK
-               : ak_store_fault(m->archive, "a run cannot be added", err));
+    AK_TRY(ak_store_change(m->archive,
+                           "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1 AND "
+                           "(ended IS NULL OR result IS NULL)",
+                           (const char *const[]){one->id, run.ended, text}, 3, err));
 out:
-    (void)sqlite3_finalize(set);
     json_decref(result);
     ak_free(text);
     ak_run_clear(&run);

@@ -84,11 +84,7 @@ ak_status ak_archive_overview(ak_archive *archive, const char *id, ak_overview_v
                               void *context, ak_error *err)
 {
     sqlite3_stmt *rows;
-    AK_DO(ak_store_prepare(&rows, archive, SELECT_OVERVIEW "WHERE id = ?1", err));
-    if (!ak_store_bind_text(rows, 1, id)) {
-        (void)sqlite3_finalize(rows);
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_store_query(&rows, archive, SELECT_OVERVIEW "WHERE id = ?1", &id, 1, err));
     return visit_runs(archive, rows, visit, context, err);
 }
 
@@ -134,11 +130,7 @@ ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
                                   ak_overview_trials_visitor visit, void *context, ak_error *err)
 {
     sqlite3_stmt *rows;
-    AK_DO(ak_store_prepare(&rows, archive, SELECT_TRIALS "run = ?1 GROUP BY run", err));
-    if (!ak_store_bind_text(rows, 1, run)) {
-        (void)sqlite3_finalize(rows);
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_store_query(&rows, archive, SELECT_TRIALS "run = ?1 GROUP BY run", &run, 1, err));
     return visit_trials(archive, rows, visit, context, err);
 }
 
@@ -177,10 +169,7 @@ ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
     sqlite3_stmt *rows;
     ak_status status = AK_OK;
     bool more = true;
-    AK_DO(ak_store_prepare(&rows, archive, SELECT_DEVICES, err));
-    if (!ak_store_bind_text(rows, 1, run)) {
-        status = ak_fail_memory(err);
-    }
+    AK_DO(ak_store_query(&rows, archive, SELECT_DEVICES, &run, 1, err));
     while (more && ak_store_next(&status, archive, rows, err)) {
         char *texts[5] = {NULL};
         ak_overview_device device;

@@ -18,10 +18,7 @@ ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, d
                            double bandwidth_gbs, ak_error *err)
 {
     sqlite3_stmt *statement;
-    ak_status status = ak_store_prepare(&statement, archive, update, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_store_prepare(&statement, archive, update, err));
     const char *const texts[] = {task->kernel, task->implementation, task->device,     task->size,
                                  task->dtype,  task->choices,        task->environment};
     bool bound = sqlite3_bind_double(statement, 1, peak_tflops) == SQLITE_OK &&

@@ -102,9 +102,7 @@ static ak_status keep(kept *out, const ak_trial *trial, ak_error *err)
         char **text = ak_field_text(&out->trial, &ak_fields[i]);
         if (*text != NULL && !ak_utf8_valid(*text)) {
             *text = out->clean[i] = ak_utf8_clean(*text);
-            if (*text == NULL) {
-                return ak_fail_memory(err);
-            }
+            AK_DO(ak_made(*text, err));
         }
     }
     return AK_OK;
@@ -168,10 +166,7 @@ static ak_status has_run(bool *out, ak_archive *archive, const char *id, ak_erro
 {
     sqlite3_stmt *statement;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&statement, archive, "SELECT 1 FROM runs WHERE id = ?1", err));
-    if (!ak_store_bind_text(statement, 1, id)) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_store_query(&statement, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err));
     *out = ak_store_next(&status, archive, statement, err);
 out:
     (void)sqlite3_finalize(statement);
@@ -221,10 +216,7 @@ static ak_status read_samples(ak_trial *trial, sqlite3_stmt *row, int column, ak
         return ak_fail(err, AK_CORRUPT, "trial %lld: its samples are damaged",
                        (long long)trial->id);
     }
-    trial->samples_ms = ak_alloc(count, sizeof(double));
-    if (trial->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(trial->samples_ms, count, err));
     trial->sample_count = count;
     swap_samples((unsigned char *)trial->samples_ms, blob, count);
     return AK_OK;
@@ -260,9 +252,7 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
     }
     case AK_FIELD_STATUS: {
         const char *text = (const char *)sqlite3_column_text(row, column);
-        if (text == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(text, err));
         return ak_trial_status_parse(&trial->status, text)
                    ? AK_OK
                    : ak_fail(err, AK_CORRUPT, "trial %lld: its status \"%.40s\" is unknown",

@@ -83,11 +83,9 @@ static ak_status check_run(const ak_run *run, ak_error *err)
     }
     RUN_MAP(CHECK)
 #undef CHECK
-    ak_status status = check_document(run->options_json, "options", err);
-    if (status == AK_OK) {
-        status = check_document(run->result_json, "result", err);
-    }
-    return status == AK_OK ? check_document(run->environment_json, "environment", err) : status;
+    AK_DO(check_document(run->options_json, "options", err));
+    AK_DO(check_document(run->result_json, "result", err));
+    return check_document(run->environment_json, "environment", err);
 }
 
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
@@ -100,15 +98,12 @@ ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const
     }
     char now[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(now);
-    sqlite3_stmt *statement;
-    AK_DO(ak_store_prepare(&statement, archive,
-                           "INSERT INTO environments (hash, words, first_seen) VALUES (?1, ?2, ?3) "
-                           "ON CONFLICT (hash) DO UPDATE SET words = excluded.words "
-                           "WHERE words IS NULL AND excluded.words IS NOT NULL",
-                           err));
-    bool bound = ak_store_bind_text(statement, 1, hash) &&
-                 ak_store_bind_text(statement, 2, words) && ak_store_bind_text(statement, 3, now);
-    AK_DO(ak_store_finish(archive, statement, bound, err));
+    const char *const texts[] = {hash, words, now};
+    AK_DO(ak_store_change(archive,
+                          "INSERT INTO environments (hash, words, first_seen) VALUES (?1, ?2, ?3) "
+                          "ON CONFLICT (hash) DO UPDATE SET words = excluded.words "
+                          "WHERE words IS NULL AND excluded.words IS NOT NULL",
+                          texts, 3, err));
     return ak_trial_set(&archive->environment, hash, err);
 }
 
@@ -119,19 +114,17 @@ ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool impor
     sqlite3_stmt *statement;
 #define NAME(column, member, other)  #column ", "
 #define PLACE(column, member, other) "?, "
-    AK_DO(ak_store_prepare(
-        &statement, archive,
-        "INSERT INTO runs (" RUN_MAP(NAME) "imported) VALUES (" RUN_MAP(PLACE) "?)", err));
 #define VALUE(column, member, other) run->member != NULL ? run->member : (other),
     const char *const texts[] = {RUN_MAP(VALUE)};
+    const int count = (int)AK_COUNT(texts);
+    AK_DO(
+        ak_store_query(&statement, archive,
+                       "INSERT INTO runs (" RUN_MAP(NAME) "imported) VALUES (" RUN_MAP(PLACE) "?)",
+                       texts, count, err));
 #undef NAME
 #undef PLACE
 #undef VALUE
-    int count = (int)(sizeof texts / sizeof texts[0]);
     bool bound = sqlite3_bind_int(statement, count + 1, imported ? 1 : 0) == SQLITE_OK;
-    for (int i = 0; i < count && bound; i++) {
-        bound = ak_store_bind_text(statement, i + 1, texts[i]);
-    }
     ak_status status = ak_store_finish(archive, statement, bound, err);
     if (status == AK_INVALID) {
         return ak_fail(err, AK_INVALID, "%s: run %s is already in the archive", archive->path,
@@ -142,17 +135,12 @@ ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool impor
 
 ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err)
 {
-    ak_status status = check_run(run, err);
-    if (status == AK_OK) {
-        status = ak_store_begin(archive, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_store_need_environment(archive, run->environment, run->environment_json, err);
-    if (status == AK_OK) {
-        status = ak_store_insert_run(archive, run, false, err);
-    }
+    AK_DO(check_run(run, err));
+    AK_DO(ak_store_begin(archive, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_need_environment(archive, run->environment, run->environment_json, err));
+    AK_TRY(ak_store_insert_run(archive, run, false, err));
+out:
     if (status != AK_OK) {
         ak_store_rollback(archive);
         return status;
@@ -163,22 +151,13 @@ ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err
 ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ended,
                            const char *result_json, ak_error *err)
 {
-    sqlite3_stmt *statement;
-    ak_status status = check_document(result_json, "result", err);
-    if (status == AK_OK) {
-        status = ak_store_prepare(&statement, archive,
-                                  "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1", err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    bool bound = ak_store_bind_text(statement, 1, id) && ak_store_bind_text(statement, 2, ended) &&
-                 ak_store_bind_text(statement, 3, result_json);
-    status = ak_store_finish(archive, statement, bound, err);
-    if (status == AK_OK && sqlite3_changes(archive->db) == 0) {
-        status = ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
-    }
-    return status;
+    const char *const texts[] = {id, ended, result_json};
+    AK_DO(check_document(result_json, "result", err));
+    AK_DO(ak_store_change(archive, "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1", texts,
+                          3, err));
+    return sqlite3_changes(archive->db) != 0
+               ? AK_OK
+               : ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
 }
 
 /* Reports that there is no such run. If the text is the id of a trial, the error names the run of
@@ -238,13 +217,10 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
 {
     sqlite3_stmt *statement;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&statement, archive,
-                            SELECT_RUN "WHERE ?1 IS NULL OR r.id = ?1 "
-                                       "ORDER BY imported, number DESC LIMIT 1",
-                            err));
-    if (!ak_store_bind_text(statement, 1, id)) {
-        AK_TRY(ak_fail_memory(err));
-    }
+    AK_TRY(ak_store_query(&statement, archive,
+                          SELECT_RUN "WHERE ?1 IS NULL OR r.id = ?1 "
+                                     "ORDER BY imported, number DESC LIMIT 1",
+                          &id, 1, err));
     bool found = ak_store_next(&status, archive, statement, err);
     AK_TRY(status);
     if (!found) {
@@ -266,17 +242,14 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
     sqlite3_stmt *statement;
     const char *const texts[] = {like->kernel, like->implementation, like->size,
                                  like->dtype,  like->choices,        like->environment};
-    ak_status status =
-        ak_store_prepare(&statement, archive,
-                         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
-                                    "dtype = ?4 AND choices = ?5 AND environment = ?6 AND ended IS "
-                                    "NOT NULL AND result IS NOT NULL AND imported = 0 "
-                                    "ORDER BY number DESC LIMIT 1",
-                         err);
     *found = false;
-    if (status == AK_OK) {
-        status = ak_store_bind_texts(statement, texts, 6, err);
-    }
+    ak_status status =
+        ak_store_query(&statement, archive,
+                       SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
+                                  "dtype = ?4 AND choices = ?5 AND environment = ?6 AND ended IS "
+                                  "NOT NULL AND result IS NOT NULL AND imported = 0 "
+                                  "ORDER BY number DESC LIMIT 1",
+                       texts, 6, err);
     *found = ak_store_next(&status, archive, statement, err);
     if (*found) {
         status = read_run(out, statement, err);
@@ -291,15 +264,12 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_v
     sqlite3_stmt *rows;
     const char *const texts[] = {like->kernel, like->implementation, like->device,
                                  like->size,   like->dtype,          like->choices};
-    ak_status status = ak_store_prepare(
+    ak_status status = ak_store_query(
         &rows, archive,
         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND device = ?3 AND size = ?4 AND "
                    "dtype = ?5 AND choices = ?6 AND imported = 0 ORDER BY number",
-        err);
+        texts, 6, err);
     bool more = true;
-    if (status == AK_OK) {
-        status = ak_store_bind_texts(rows, texts, 6, err);
-    }
     while (more && ak_store_next(&status, archive, rows, err)) {
         ak_run run = {0};
         status = read_run(&run, rows, err);
@@ -322,11 +292,8 @@ ak_status ak_archive_environment(char **out, ak_archive *archive, const char *ha
 {
     sqlite3_stmt *statement;
     char *words = NULL;
-    ak_status status = ak_store_prepare(&statement, archive,
-                                        "SELECT words FROM environments WHERE hash = ?1", err);
-    if (status == AK_OK && !ak_store_bind_text(statement, 1, hash)) {
-        status = ak_fail_memory(err);
-    }
+    ak_status status = ak_store_query(
+        &statement, archive, "SELECT words FROM environments WHERE hash = ?1", &hash, 1, err);
     if (ak_store_next(&status, archive, statement, err)) {
         status = ak_store_text(&words, statement, 0, err);
     }

@@ -98,13 +98,26 @@ bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text)
     return code == SQLITE_OK;
 }
 
-ak_status ak_store_bind_texts(sqlite3_stmt *statement, const char *const *texts, int count,
-                              ak_error *err)
+ak_status ak_store_query(sqlite3_stmt **out, ak_archive *archive, const char *sql,
+                         const char *const *texts, int count, ak_error *err)
 {
+    AK_DO(ak_store_prepare(out, archive, sql, err));
     for (int i = 0; i < count; i++) {
-        AK_DO(ak_store_bind_text(statement, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err));
+        if (!ak_store_bind_text(*out, i + 1, texts[i])) {
+            (void)sqlite3_finalize(*out);
+            *out = NULL;
+            return ak_fail_memory(err);
+        }
     }
     return AK_OK;
+}
+
+ak_status ak_store_change(ak_archive *archive, const char *sql, const char *const *texts, int count,
+                          ak_error *err)
+{
+    sqlite3_stmt *statement;
+    AK_DO(ak_store_query(&statement, archive, sql, texts, count, err));
+    return ak_store_finish(archive, statement, true, err);
 }
 
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err)
@@ -137,7 +150,7 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
     if (text != NULL) {
         *out = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
     }
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 ak_status ak_store_begin(ak_archive *archive, ak_error *err)

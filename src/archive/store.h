@@ -46,9 +46,12 @@ ak_status ak_store_prepare(sqlite3_stmt **out, ak_archive *archive, const char *
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err);
 /* Binds a text that must stay valid until the statement has run; NULL binds NULL. */
 bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text);
-/* Binds texts to the first parameters of a statement. */
-ak_status ak_store_bind_texts(sqlite3_stmt *statement, const char *const *texts, int count,
-                              ak_error *err);
+/* Prepares a statement and binds texts to its first parameters, or gives NULL and fails. */
+ak_status ak_store_query(sqlite3_stmt **out, ak_archive *archive, const char *sql,
+                         const char *const *texts, int count, ak_error *err);
+/* Runs such a statement, which returns no row. */
+ak_status ak_store_change(ak_archive *archive, const char *sql, const char *const *texts, int count,
+                          ak_error *err);
 /* Takes the next row of a statement. Returns false after the last one, if *status is an error
    already, and if the row cannot be read, which *status then says. */
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);

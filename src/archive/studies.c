@@ -15,9 +15,9 @@ static bool is_kind(const char *kind)
 ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                ak_error *err)
 {
-    sqlite3_stmt *statement = NULL;
     json_t *object = NULL;
     char now[AK_CLOCK_UTC_BYTES];
+    const char *const texts[] = {now, kind, json};
     ak_status status = AK_OK;
     if (!is_kind(kind)) {
         return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
@@ -25,20 +25,12 @@ ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char
     AK_TRY(ak_json_parse(&object, json, strlen(json), kind, err));
     if (!json_is_array(
             json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
-        status = ak_fail(err, AK_INVALID, "%s: this is no result of %s", kind, kind);
-        goto out;
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: this is no result of %s", kind, kind));
     }
-    AK_TRY(ak_store_prepare(&statement, archive,
-                            "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)", err));
     ak_clock_utc(now);
-    bool bound = ak_store_bind_text(statement, 1, now) && ak_store_bind_text(statement, 2, kind) &&
-                 ak_store_bind_text(statement, 3, json);
-    AK_TRY(bound ? AK_OK : ak_fail_memory(err));
-    if (sqlite3_step(statement) != SQLITE_DONE) {
-        status = ak_store_fault(archive, "cannot be written", err);
-    }
+    AK_TRY(ak_store_change(archive, "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)",
+                           texts, 3, err));
 out:
-    (void)sqlite3_finalize(statement);
     json_decref(object);
     return status;
 }

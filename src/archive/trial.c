@@ -30,13 +30,11 @@ const char *ak_trial_status_text(ak_trial_status status)
 
 bool ak_trial_status_parse(ak_trial_status *out, const char *text)
 {
-    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
-        if (strcmp(text, status_texts[i]) == 0) {
-            *out = (ak_trial_status)i;
-            return true;
-        }
+    const size_t i = AK_FIND_TEXT(status_texts, AK_TRIAL_STATUS_COUNT, text);
+    if (i < AK_TRIAL_STATUS_COUNT) {
+        *out = (ak_trial_status)i;
     }
-    return false;
+    return i < AK_TRIAL_STATUS_COUNT;
 }
 
 double ak_trial_cost(const ak_trial *trial)
@@ -206,20 +204,6 @@ static bool set_text(json_t *object, const ak_field *field, const char *text)
     return good;
 }
 
-static bool set_samples(json_t *object, const char *name, const double *samples, size_t count)
-{
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, ak_json_real(samples[i])) == 0;
-    }
-    if (!good) {
-        json_decref(array);
-        return false;
-    }
-    return ak_json_set(object, name, array);
-}
-
 static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
 {
     switch (field->kind) {
@@ -246,7 +230,8 @@ static bool set_field(json_t *object, const ak_trial *trial, const ak_field *fie
     case AK_FIELD_STATUS:
         return ak_json_set_text(object, field->name, ak_trial_status_text(trial->status));
     case AK_FIELD_SAMPLES:
-        return set_samples(object, field->name, trial->samples_ms, trial->sample_count);
+        return ak_json_set(object, field->name,
+                           ak_json_reals(trial->samples_ms, trial->sample_count));
     }
     return false;
 }
@@ -279,12 +264,7 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
             good = set_interval(object, trial);
         }
     }
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }
 
 /* ---- from JSON ------------------------------------------------------------------------------- */
@@ -314,8 +294,8 @@ static ak_status get_long(int64_t *out, const json_t *value, const char *name, c
     return AK_OK;
 }
 
-static ak_status get_samples(ak_trial *trial, const json_t *value, const char *name,
-                             const char *where, ak_error *err)
+ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *name,
+                           const char *where, ak_error *err)
 {
     size_t count = json_array_size(value);
     if (!json_is_array(value)) {
@@ -328,10 +308,7 @@ static ak_status get_samples(ak_trial *trial, const json_t *value, const char *n
     if (count == 0) {
         return AK_OK;
     }
-    trial->samples_ms = ak_alloc(count, sizeof(double));
-    if (trial->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(trial->samples_ms, count, err));
     trial->sample_count = count;
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
@@ -388,7 +365,7 @@ static ak_status get_field(ak_trial *trial, const ak_field *field, const json_t 
     case AK_FIELD_STATUS:
         return get_status(&trial->status, value, where, err);
     case AK_FIELD_SAMPLES:
-        return get_samples(trial, value, field->name, where, err);
+        return ak_trial_samples(trial, value, field->name, where, err);
     }
     return AK_INTERNAL;
 }
@@ -430,10 +407,8 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
     if (!json_is_object(object)) {
         return ak_fail(err, AK_INVALID, "%s: a trial must be an object", where);
     }
-    ak_status status = only_known(object, where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(only_known(object, where, err));
+    ak_status status = AK_OK;
     if (present(object, "status") == NULL || present(object, "config") == NULL) {
         return ak_fail(err, AK_INVALID,
                        "%s: a trial needs at least \"kernel\", \"config\" and "

@@ -76,10 +76,7 @@ int64_t ak_archive_trial_id(const ak_archive *archive, int64_t id)
 ak_status ak_archive_defer(ak_archive *archive, const ak_archive_patience *patience, ak_error *err)
 {
     if (archive->waiting == NULL) {
-        archive->waiting = ak_alloc(1, sizeof *archive->waiting);
-        if (archive->waiting == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(AK_NEW(archive->waiting, 1, err));
     }
     if (archive->waiting->depth++ == 0) {
         archive->waiting->patience = *patience;

@@ -22,7 +22,6 @@
 
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths)
 {
-    sqlite3_stmt *statement = NULL;
     char process[AK_ALIVE_BYTES], *text = NULL;
     const int busy_ms = archive->busy_ms;
     ak_status status = AK_OK;
@@ -30,16 +29,11 @@ void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const jso
     ak_store_busy(archive, PATIENCE_MS);
     AK_TRY(ak_json_text(&text, paths, NULL));
     AK_TRY(ak_store_execute(archive, MAKE, NULL));
-    AK_TRY(ak_store_prepare(
-        &statement, archive,
-        "INSERT OR REPLACE INTO whereabouts (run, process, paths) VALUES (?1, ?2, ?3)", NULL));
-    if (ak_store_bind_text(statement, 1, run) && ak_store_bind_text(statement, 2, process) &&
-        ak_store_bind_text(statement, 3, text)) {
-        (void)sqlite3_step(statement);
-    }
+    AK_TRY(ak_store_change(
+        archive, "INSERT OR REPLACE INTO whereabouts (run, process, paths) VALUES (?1, ?2, ?3)",
+        (const char *const[]){run, process, text}, 3, NULL));
 out:
     (void)status; /* nothing depends on it */
-    (void)sqlite3_finalize(statement);
     ak_store_busy(archive, busy_ms);
     ak_free(text);
 }
@@ -58,9 +52,8 @@ ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *arc
     if (there == 0) {
         return AK_OK;
     }
-    AK_TRY(ak_store_prepare(&row, archive, "SELECT process, paths FROM whereabouts WHERE run = ?1",
-                            err));
-    AK_TRY(ak_store_bind_text(row, 1, run) ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_store_query(&row, archive, "SELECT process, paths FROM whereabouts WHERE run = ?1",
+                          &run, 1, err));
     if (sqlite3_step(row) == SQLITE_ROW) {
         AK_TRY(ak_store_text(process, row, 0, err));
         AK_TRY(ak_store_text(&text, row, 1, err));

@@ -257,9 +257,10 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
     }
     if (status == AK_LIMIT || status == AK_NOT_FOUND) {
         out->status = AK_TRIAL_COMPILE_ERROR;
-        out->reason = ak_strdup(status == AK_LIMIT ? "the compiler's output is too large"
-                                                   : "the compiler wrote no output");
-        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_copy_text(&out->reason,
+                            status == AK_LIMIT ? "the compiler's output is too large"
+                                               : "the compiler wrote no output",
+                            err);
     }
     if (status != AK_OK) {
         return status;

@@ -38,10 +38,8 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
                        "Python)",
                        who, python);
     }
-    ak_status status = ak_proc_run(&run, &spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_proc_run(&run, &spec, err));
+    ak_status status = AK_OK;
     char *at = run.output;
     size_t count = 0;
     for (; run.exit_code == 0 && count < AK_SCRIPT_PATHS && strchr(at, '\n') != NULL; count++) {

@@ -48,6 +48,12 @@ char *ak_strdup(const char *text)
     return text == NULL ? NULL : ak_strndup(text, strlen(text));
 }
 
+ak_status ak_copy_text(char **out, const char *text, ak_error *err)
+{
+    *out = ak_strdup(text);
+    return ak_made(*out, err);
+}
+
 char *ak_strndup(const char *text, size_t length)
 {
     size_t bytes;

@@ -8,12 +8,20 @@
 /* Returns zeroed memory for `count` elements of `size` bytes; NULL on failure. A count of 0 is no
    failure. */
 void *ak_alloc(size_t count, size_t size);
+/* Points `pointer` at zeroed memory for `count` of what it points to, or fails:
+
+       ak_model *model;
+       AK_DO(AK_NEW(model, 1, err)); */
+#define AK_NEW(pointer, count, err)                                                                \
+    ((pointer) = ak_alloc(count, sizeof *(pointer)), ak_made(pointer, err))
 /* Resizes a block as realloc does: on failure it returns NULL and the old block stays valid. */
 void *ak_resize(void *memory, size_t count, size_t size);
 /* Both return a copy that the caller frees with ak_free, or NULL on failure. ak_strdup returns NULL
    for NULL. */
 char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
+/* The same for a text that there is, with the failure as a status. */
+ak_status ak_copy_text(char **out, const char *text, ak_error *err);
 /* Frees a block of any of the functions above. NULL is accepted. */
 void ak_free(void *memory);
 

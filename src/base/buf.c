@@ -112,9 +112,7 @@ ak_status ak_buf_take(char **out, ak_buf *buf, ak_error *err)
     ak_status status = ak_buf_status(buf, err);
     if (status == AK_OK && buf->capacity == 0) {
         char *empty = ak_strdup("");
-        if (empty == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(empty, err));
         *out = empty;
         return AK_OK;
     }

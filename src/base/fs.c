@@ -346,13 +346,8 @@ ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
 static ak_status lock_folder(ak_fs_owned *folder, ak_error *err)
 {
     char first[AK_PATH_MAX], final[AK_PATH_MAX];
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(first, folder->path, OWNER_FILE ".new", err));
-    AK_TRY(ak_fs_join(final, folder->path, OWNER_FILE, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_join(first, folder->path, OWNER_FILE ".new", err));
+    AK_DO(ak_fs_join(final, folder->path, OWNER_FILE, err));
     folder->lock = open(first, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (folder->lock < 0 || flock(folder->lock, LOCK_EX | LOCK_NB) != 0 ||
         rename(first, final) != 0) {
@@ -410,11 +405,8 @@ ak_status ak_fs_owned_open(ak_fs_owned *out, ak_error *err)
 {
     ak_fs_owned folder = {.lock = -1};
     remove_stale_folders();
-    ak_status status = ak_fs_temp(folder.path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = lock_folder(&folder, err);
+    AK_DO(ak_fs_temp(folder.path, err));
+    ak_status status = lock_folder(&folder, err);
     if (status != AK_OK) {
         ak_fs_owned_close(&folder);
         return status;

@@ -424,10 +424,54 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
 }
 
+json_t *ak_json_reals(const double *values, size_t count)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(list, ak_json_real(values[i])) == 0;
+    }
+    return ak_json_whole(list, good);
+}
+
+json_t *ak_json_texts(const char *const *texts, size_t count)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(list, json_string(texts[i])) == 0;
+    }
+    return ak_json_whole(list, good);
+}
+
+json_t *ak_json_whole(json_t *value, bool good)
+{
+    if (!good) {
+        json_decref(value);
+        return NULL;
+    }
+    return value;
+}
+
+ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err)
+{
+    if (ak_json_whole(value, good) == NULL) {
+        return ak_fail_memory(err);
+    }
+    *out = value;
+    return AK_OK;
+}
+
 double ak_json_number_at(const json_t *object, const char *key)
 {
     /* Jansson returns 0 if it is not a number */
     return json_number_value(json_object_get(object, key));
+}
+
+double ak_json_positive_at(const json_t *object, const char *key)
+{
+    double value = ak_json_number_at(object, key);
+    return value > 0 ? value : 0;
 }
 
 const char *ak_json_text_at(const json_t *object, const char *key)

@@ -60,6 +60,9 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
 double ak_json_number_at(const json_t *object, const char *key);
 const char *ak_json_text_at(const json_t *object, const char *key);
 
+/* The same for a number that counts only above 0. */
+double ak_json_positive_at(const json_t *object, const char *key);
+
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
    insertion order. Reals get the fewest digits that read back as the same number (0.1, not
    0.10000000000000001). What a terminal would obey (ak_plain_obeyed) is escaped. Nesting deeper
@@ -80,5 +83,14 @@ json_t *ak_json_interval(double low, double high);
 bool ak_json_set(json_t *object, const char *key, json_t *value);
 bool ak_json_set_real(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
+
+/* Make a list of numbers (null where one is not finite) or of texts. NULL: no memory. */
+json_t *ak_json_reals(const double *values, size_t count);
+json_t *ak_json_texts(const char *const *texts, size_t count);
+
+/* Ends the making of a value: returns it if all its parts are in (`good`), else releases it and
+   returns NULL. ak_json_give gives it as *out, or fails for want of memory. */
+json_t *ak_json_whole(json_t *value, bool good);
+ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err);
 
 #endif

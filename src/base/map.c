@@ -74,9 +74,7 @@ static ak_status widen(ak_map *map, ak_error *err)
     }
     size_t capacity = map->capacity == 0 ? 16 : map->capacity * 2;
     slot *slots = ak_alloc(capacity, sizeof(slot));
-    if (slots == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(slots, err));
     for (size_t i = 0; i < map->capacity; i++) {
         if (map->slots[i].key != NULL) {
             *probe(slots, capacity, map->slots[i].key, map->slots[i].hash) = map->slots[i];
@@ -94,10 +92,7 @@ ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err)
     uint64_t hash = ak_hash64(key, strlen(key));
     slot *s = probe(map->slots, map->capacity, key, hash);
     if (s->key == NULL) {
-        s->key = ak_strdup(key);
-        if (s->key == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_copy_text(&s->key, key, err));
         s->hash = hash;
         map->count++;
     }
@@ -156,10 +151,8 @@ ak_status ak_set_add(bool *added, ak_set *set, uint64_t key, ak_error *err)
     } else if (fresh) {
         if (set->capacity == 0 || set->count + 1 > set->capacity / 3 * 2) {
             size_t capacity = set->capacity == 0 ? 64 : set->capacity * 2;
-            uint64_t *keys = ak_alloc(capacity, sizeof *keys);
-            if (keys == NULL) {
-                return ak_fail_memory(err);
-            }
+            uint64_t *keys;
+            AK_DO(AK_NEW(keys, capacity, err));
             for (size_t i = 0; i < set->capacity; i++) {
                 if (set->keys[i] != 0) {
                     keys[set_probe(keys, capacity, set->keys[i])] = set->keys[i];

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/text.h"
 
 #define BLOCK    512
 #define TAR_MAX  ((size_t)1 << 30)
@@ -28,12 +29,8 @@ void ak_pack_clear(ak_pack *pack)
 
 const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name)
 {
-    for (size_t i = 0; i < pack->count; i++) {
-        if (strcmp(pack->files[i].name, name) == 0) {
-            return &pack->files[i];
-        }
-    }
-    return NULL;
+    size_t i = AK_FIND(pack->files, pack->count, name, name);
+    return i < pack->count ? &pack->files[i] : NULL;
 }
 
 static bool is_name(const char *name)
@@ -233,10 +230,8 @@ ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size
                             const char *where, ak_error *err)
 {
     uLongf size = max;
-    unsigned char *data = ak_alloc(max, 1);
-    if (data == NULL) {
-        return ak_fail_memory(err);
-    }
+    unsigned char *data;
+    AK_DO(AK_NEW(data, max, err));
     int code = uncompress(data, &size, bytes, length);
     ak_status status = code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
                        : code == Z_MEM_ERROR ? ak_fail_memory(err)

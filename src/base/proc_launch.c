@@ -105,9 +105,7 @@ ak_status ak_proc_launch_with(pid_t *out, const ak_proc_spec *spec, int output, 
         return ak_fail(err, AK_NOT_FOUND, "%s: there is no such program", spec->argv[0]);
     }
     char **envp = environment_with(spec->setenv, spec->passes);
-    if (envp == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(envp, err));
     int null = ak_proc_above_low(open("/dev/null", O_RDWR | O_CLOEXEC));
     ak_proc_launch l = {.call = spec->call,
                         .context = spec->context,

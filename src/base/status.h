@@ -16,6 +16,9 @@ ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
 ak_status ak_fail_within(ak_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The number of elements of an array. */
+#define AK_COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 /* Writes "out of memory" and returns AK_NO_MEMORY. */
 ak_status ak_fail_memory(ak_error *err);
 
@@ -59,5 +62,14 @@ ak_status ak_fail_memory(ak_error *err);
 #define ak_fail(err, status, ...) ((void)(ak_fail)(err, status, __VA_ARGS__), (status))
 #define ak_fail_memory(err)       ((void)(ak_fail_memory)(err), AK_NO_MEMORY)
 #endif
+
+/* Fails for want of memory if there is no pointer; ends what makes one:
+
+       *out = ak_strdup(text);
+       return ak_made(*out, err); */
+static inline ak_status ak_made(const void *pointer, ak_error *err)
+{
+    return pointer == NULL ? ak_fail_memory(err) : AK_OK;
+}
 
 #endif

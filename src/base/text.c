@@ -103,6 +103,27 @@ bool ak_text_same(const char *a, const char *b)
     return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
 }
 
+size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, const char *text)
+{
+    size_t i = 0;
+    for (const char *at = rows; i < count; i++, at += row) {
+        const char *its;
+        memcpy(&its, at + member, sizeof its);
+        if (strcmp(its, text) == 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+bool ak_text_is_one_of(const char *text, const char *const *list)
+{
+    while (*list != NULL && strcmp(text, *list) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
 char *ak_text_trim(char *text)
 {
     text += strspn(text, " \t");

@@ -20,6 +20,22 @@ size_t ak_text_distance(const char *a, const char *b);
 
 /* Returns whether two texts are equal; NULL counts as "". */
 bool ak_text_same(const char *a, const char *b);
+/* Finds the row of a table that has this text in a member; gives `count` if there is none. A row is
+   `row` bytes long, and the member `member` bytes from its begin. AK_FIND and AK_HAS name a member,
+   AK_FIND_TEXT and AK_HAS_TEXT look in a list of texts:
+
+       const size_t i = AK_FIND(problem->sizes, problem->size_count, name, "M"); */
+#define AK_TEXT_MEMBER(type, member) /* refuses a member that is an array of characters */         \
+    (offsetof(type, member) + _Generic(&((type *)NULL)->member, char ** : 0u, const char ** : 0u,  \
+                                       char *const * : 0u, const char *const * : 0u))
+size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, const char *text);
+#define AK_FIND(rows, count, member, text)                                                         \
+    ak_text_find(rows, count, sizeof *(rows), AK_TEXT_MEMBER(__typeof__(*(rows)), member), text)
+#define AK_HAS(rows, count, member, text) (AK_FIND(rows, count, member, text) < (count))
+#define AK_FIND_TEXT(list, count, text)   ak_text_find(list, count, sizeof *(list), 0, text)
+#define AK_HAS_TEXT(list, count, text)    (AK_FIND_TEXT(list, count, text) < (count))
+/* Returns whether a NULL-terminated list has this text. */
+bool ak_text_is_one_of(const char *text, const char *const *list);
 /* Ends a text before its trailing spaces and tabs, and returns what follows the leading ones. */
 char *ak_text_trim(char *text);
 

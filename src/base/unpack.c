@@ -75,17 +75,14 @@ ak_status ak_unpack_read(char **out, size_t *length, const char *path, size_t ma
 {
     char *data = NULL;
     size_t bytes = 0;
-    ak_status status = ak_fs_read(&data, &bytes, path, max, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_read(&data, &bytes, path, max, err));
     if (bytes < 2 || (unsigned char)data[0] != 0x1f || (unsigned char)data[1] != 0x8b) {
         *out = data;
         *length = bytes;
         return AK_OK;
     }
     ak_buf text = AK_BUF(max);
-    status = unpack(&text, data, bytes, path, err);
+    ak_status status = unpack(&text, data, bytes, path, err);
     if (status == AK_OK) {
         *length = text.length;
         status = ak_buf_take(out, &text, err);

@@ -57,10 +57,8 @@ void ak_value_print(ak_buf *out, const json_t *value)
 ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t length = ak_config_format(NULL, 0, space, config);
-    char *text = ak_alloc(length + 1, 1);
-    if (text == NULL) {
-        return ak_fail_memory(err);
-    }
+    char *text;
+    AK_DO(AK_NEW(text, length + 1, err));
     (void)ak_config_format(text, length + 1, space, config);
     *out = text;
     return AK_OK;

@@ -459,10 +459,8 @@ ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const
                           .a = shape->fill[i][0],
                           .b = shape->fill[i][1],
                           .elements = shape->elements[i]};
-    double *values = ak_alloc(shape->elements[i], sizeof *values);
-    if (values == NULL) {
-        return ak_fail_memory(err);
-    }
+    double *values;
+    AK_DO(AK_NEW(values, shape->elements[i], err));
     ak_inputs_fill(values, shape->elements[i], &fill, dtype, task->seed, i);
     for (size_t r = 0; r < rows; r++) {
         ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],

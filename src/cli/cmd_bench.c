@@ -161,11 +161,7 @@ static json_t *size_json(const measured *m)
     bool good = object != NULL && ak_task_json(object, m->task) &&
                 ak_json_set(object, "configurations", trials_json(m)) &&
                 (m->comparison.count == 0 || set_comparison(object, m));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Prints an object for one size, an object with a list for several. */
@@ -214,8 +210,7 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
     while (m->done < m->count) {
         if (m->list[m->done].invalid[0] != 0) {
             m->trials[m->done].status = AK_TRIAL_INVALID;
-            m->trials[m->done].reason = ak_strdup(m->list[m->done].invalid);
-            AK_TRY(m->trials[m->done].reason == NULL ? ak_fail_memory(err) : AK_OK);
+            AK_TRY(ak_copy_text(&m->trials[m->done].reason, m->list[m->done].invalid, err));
             m->done++;
             continue;
         }

@@ -164,13 +164,13 @@ static int run_show(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_t *file = NULL;
-    ak_status status = ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err);
-    status = status == AK_OK ? ak_bundle_read(&text, args->operand[1], &err) : status;
-    status =
-        status == AK_OK ? ak_json_parse(&file, text, strlen(text), args->operand[1], &err) : status;
-    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
-        status = ak_out_json(file) ? AK_OK : ak_fail_memory(&err);
-    } else if (status == AK_OK) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err));
+    AK_TRY(ak_bundle_read(&text, args->operand[1], &err));
+    AK_TRY(ak_json_parse(&file, text, strlen(text), args->operand[1], &err));
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        AK_TRY(ak_out_json(file) ? AK_OK : ak_fail_memory(&err));
+    } else {
         show(file);
         ak_buf command = AK_BUF(2 * AK_PATH_MAX);
         ak_buf_puts(&command, "bundle verify ");
@@ -178,6 +178,7 @@ static int run_show(const ak_args *args)
         ak_out_next(command.data, "is it right and as fast here?");
         ak_buf_free(&command);
     }
+out:
     json_decref(file);
     ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
@@ -255,25 +256,26 @@ static int run_verify(const ak_args *args)
     json_t *report = NULL;
     bool good = false;
     ak_catch_interrupts();
-    ak_status status = read_slowdown(&options.max_slowdown, args, &err);
-    status =
-        status == AK_OK ? ak_bundle_verify(&text, &good, args->operand[1], &options, &err) : status;
-    status = status == AK_OK ? ak_json_parse(&report, text, strlen(text), "verify", &err) : status;
-    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
-        status = ak_out_json(report) ? AK_OK : ak_fail_memory(&err);
-    } else if (status == AK_OK) {
+    ak_status status = AK_OK;
+    AK_TRY(read_slowdown(&options.max_slowdown, args, &err));
+    AK_TRY(ak_bundle_verify(&text, &good, args->operand[1], &options, &err));
+    AK_TRY(ak_json_parse(&report, text, strlen(text), "verify", &err));
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        AK_TRY(ak_out_json(report) ? AK_OK : ak_fail_memory(&err));
+    } else {
         print_rows(report);
     }
     const char *warning = ak_json_text_at(report, "warning");
-    if (status == AK_OK && warning[0] != 0) {
+    if (warning[0] != 0) {
         ak_warn("%s", warning);
     }
-    if (status == AK_OK && !good) {
-        status = ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
-                         is_right(report) ? "its results are right, but it is slower here than its "
-                                            "recorded time (--max-slowdown sets the limit)"
-                                          : "its results are not right here");
+    if (!good) {
+        AK_TRY(ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
+                       is_right(report) ? "its results are right, but it is slower here than its "
+                                          "recorded time (--max-slowdown sets the limit)"
+                                        : "its results are not right here"));
     }
+out:
     json_decref(report);
     ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);

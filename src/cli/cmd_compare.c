@@ -358,7 +358,7 @@ static int run_one(const ak_args *args)
     shown s = {0};
     compared *c = ak_alloc(1, sizeof *c);
     ak_status status = AK_OK;
-    AK_TRY(c == NULL ? ak_fail_memory(&err) : AK_OK);
+    AK_TRY(ak_made(c, &err));
     AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
     AK_TRY(open_compared(c, args, archive, NULL, &err));
     for (size_t i = 0; i < c->several.count && !ak_args_has(args, AK_OPTION_JSON); i++) {

@@ -297,11 +297,7 @@ static json_t *packages_of(const json_t *findings)
     if (!json_is_string(json_object_get(findings, "curl"))) {
         good = good && json_array_append_new(list, json_string("libcurl4")) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 /* Returns what works, and what does not with the reason. */
@@ -310,11 +306,7 @@ static json_t *verdict_of(const json_t *findings)
     json_t *list = json_array();
     bool good = list != NULL && judge_cpu(list, findings) && judge_backends(list, findings) &&
                 judge_llm(list, findings) && judge_confinement(list, findings);
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static void print_verdict(const json_t *findings)

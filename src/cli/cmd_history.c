@@ -106,10 +106,8 @@ static ak_status straighten(ring *r, ak_error *err)
     if (r->next == 0) {
         return AK_OK;
     }
-    ak_trial *list = ak_alloc(r->count, sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_trial *list;
+    AK_DO(AK_NEW(list, r->count, err));
     for (size_t i = 0; i < r->count; i++) {
         list[i] = r->trials[(r->next + i) % r->count];
     }
@@ -197,16 +195,18 @@ static int show_source(const ak_args *args)
         return ak_complain_error(&err);
     }
     bool good = ak_text_int(&id, text[0] == '#' ? text + 1 : text) && id > 0;
-    ak_status status = good ? ak_args_archive(&archive, args, &err)
-                            : ak_fail(&err, AK_INVALID,
-                                      "--source %.60s: a trial is named by its id, such as '#5'; "
-                                      "'autokernel history' shows them",
-                                      text);
-    status = status == AK_OK ? ak_archive_source(archive, id, show_file, &s, &err) : status;
-    status = status == AK_OK ? s.status : status;
-    if (status == AK_OK && json) {
-        status = ak_out_json(s.list) ? AK_OK : ak_fail_memory(&err);
+    ak_status status = AK_OK;
+    AK_TRY(good ? ak_args_archive(&archive, args, &err)
+                : ak_fail(&err, AK_INVALID,
+                          "--source %.60s: a trial is named by its id, such as '#5'; "
+                          "'autokernel history' shows them",
+                          text));
+    AK_TRY(ak_archive_source(archive, id, show_file, &s, &err));
+    AK_TRY(s.status);
+    if (json) {
+        AK_TRY(ak_out_json(s.list) ? AK_OK : ak_fail_memory(&err));
     }
+out:
     json_decref(s.list);
     ak_archive_close(archive);
     int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);

@@ -47,14 +47,9 @@ static int run(const ak_args *args)
     ak_archive *archive = NULL;
     const char *format = NULL; /* NULL: the contents of the file decide */
     tally t = {0};
-    ak_status status = AK_OK;
-    if (ak_args_has(args, AK_OPTION_FORMAT)) {
-        status = ak_format_named(&format, args->text[AK_OPTION_FORMAT], &err);
-    }
-    if (status == AK_OK) {
-        status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err);
-    }
-    if (status != AK_OK) {
+    if ((ak_args_has(args, AK_OPTION_FORMAT) &&
+         ak_format_named(&format, args->text[AK_OPTION_FORMAT], &err) != AK_OK) ||
+        ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK) {
         return ak_complain_error(&err);
     }
     add_files(&t, archive, format, args);

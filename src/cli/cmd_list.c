@@ -140,11 +140,7 @@ static json_t *parameter_json(const ak_parameter *p)
            ak_json_set_text(row, "use", use_text(p->use)) &&
            ak_json_set(row, "numerics", json_boolean(p->numerics));
     json_decref(values);
-    if (!good) {
-        json_decref(row);
-        return NULL;
-    }
-    return row;
+    return ak_json_whole(row, good);
 }
 
 static json_t *whole_json(double count)
@@ -181,11 +177,7 @@ json_t *ak_space_json(const ak_task *task)
            ak_json_set(object, "valid", whole_json((double)ak_space_count(space)));
     json_decref(parameters);
     json_decref(conditions);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Formats the values of a parameter with its default in brackets: "64 [128] 256". */

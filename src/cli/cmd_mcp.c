@@ -22,8 +22,7 @@ static ak_status allow(ak_mcp *mcp, const char *operand, ak_error *err)
         }
     }
     mcp->kernels[mcp->kernel_count].operand = operand;
-    mcp->kernels[mcp->kernel_count].name = ak_strdup(name);
-    AK_TRY(mcp->kernels[mcp->kernel_count].name == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&mcp->kernels[mcp->kernel_count].name, name, err));
     mcp->kernel_count++;
 out:
     ak_mcp_opened_close(&opened);

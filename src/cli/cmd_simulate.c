@@ -49,9 +49,7 @@ static ak_status split_strategies(board *b, const char *text, ak_error *err)
             return ak_fail(err, AK_LIMIT, "--strategy: at most %d at once", STRATEGIES_MAX);
         }
         char *name = ak_strndup(text, length);
-        if (name == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(name, err));
         b->entries[b->entry_count++].strategy = name;
         text += text[length] == ',' ? length + 1 : length;
     }
@@ -150,11 +148,7 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
         good =
             ak_json_set(object, "score", result->scored ? json_real(result->score) : json_null());
     }
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
@@ -169,11 +163,7 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
         good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
     }
     good = ak_json_set(object, "recordings", list) && good; /* releases the list even on failure */
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Returns {"strategies": [...]}; NULL: no memory. */
@@ -185,11 +175,7 @@ static json_t *board_json(const board *b, const ak_args *args)
         good = json_array_append_new(list, entry_json(b, &b->entries[e], args)) == 0;
     }
     good = ak_json_set(object, "strategies", list) && good;
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Prints an object for one strategy, a list of objects for several. */
@@ -295,39 +281,31 @@ static int run(const ak_args *args)
     if (ak_study_format(args, "simulate", formats, &err) != AK_OK) {
         return ak_complain_error(&err);
     }
-    board *b = ak_alloc(1, sizeof *b);
-    ak_status status = b == NULL ? ak_fail_memory(&err) : AK_OK;
-    if (status == AK_OK) {
-        status = split_strategies(b, strategies == NULL ? "portfolio" : strategies, &err);
-    }
+    board *b = NULL;
+    json_t *all = NULL;
+    const bool page = ak_study_asks(args, "html"), json = ak_study_asks(args, "json");
+    ak_status status = AK_OK;
+    AK_TRY(AK_NEW(b, 1, &err));
+    AK_TRY(split_strategies(b, strategies == NULL ? "portfolio" : strategies, &err));
     ak_catch_interrupts();
-    for (size_t i = 0; i < args->operand_count && status == AK_OK; i++) {
-        status = ak_check_file(args->operand[i], "a recording (docs/formats.md)", &err);
-        status = status == AK_OK ? ak_recording_open_t1(&b->recordings[i], args->operand[i],
-                                                        args->text[AK_OPTION_SPACE], &err)
-                                 : status;
-        b->recording_count += status == AK_OK ? 1 : 0;
+    for (size_t i = 0; i < args->operand_count; i++) {
+        AK_TRY(ak_check_file(args->operand[i], "a recording (docs/formats.md)", &err));
+        AK_TRY(ak_recording_open_t1(&b->recordings[i], args->operand[i],
+                                    args->text[AK_OPTION_SPACE], &err));
+        b->recording_count++;
     }
-    if (status == AK_OK) {
-        status = ak_like_files_open(&b->like, args, &err);
-    }
-    if (status == AK_OK) {
-        status = simulate(b, args, &err);
-    }
-    json_t *all = status == AK_OK ? board_json(b, args) : NULL;
-    bool page = ak_study_asks(args, "html"), json = ak_study_asks(args, "json");
-    if (status == AK_OK && (all == NULL || (json && !print_json(all)))) {
-        status = ak_fail_memory(&err);
-    }
-    if (status == AK_OK && !json && !page) {
+    AK_TRY(ak_like_files_open(&b->like, args, &err));
+    AK_TRY(simulate(b, args, &err));
+    all = board_json(b, args);
+    AK_TRY(all == NULL || (json && !print_json(all)) ? ak_fail_memory(&err) : AK_OK);
+    if (!json && !page) {
         print_text(b, args);
     }
-    if (status == AK_OK) {
-        ak_keep_study(args, "simulate", all);
+    ak_keep_study(args, "simulate", all);
+    if (page) {
+        AK_TRY(ak_study_print_page("simulate", all, &err));
     }
-    if (status == AK_OK && page) {
-        status = ak_study_print_page("simulate", all, &err);
-    }
+out:
     json_decref(all);
     for (size_t e = 0; b != NULL && e < b->entry_count; e++) {
         for (size_t i = 0; i < b->recording_count; i++) {

@@ -216,10 +216,8 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
 static ak_status print_study(const char *text, const ak_args *args, ak_error *err)
 {
     json_t *study = NULL;
-    ak_status status = ak_json_parse(&study, text, strlen(text), "study", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_parse(&study, text, strlen(text), "study", err));
+    ak_status status = AK_OK;
     bool page = ak_study_asks(args, "html");
     if (ak_study_asks(args, "json")) {
         status = ak_out_json(study) ? AK_OK : ak_fail_memory(err);

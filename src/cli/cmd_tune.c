@@ -34,12 +34,8 @@ static const char *ending(const char *stopped_by)
                    {"satisfied", "the model expects nothing better"},
                    {"fault", "the machine failed, not the configurations"},
                    {"cancelled", "interrupted"}};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        if (strcmp(endings[i].code, stopped_by) == 0) {
-            return endings[i].text;
-        }
-    }
-    return stopped_by;
+    size_t i = AK_FIND(endings, AK_COUNT(endings), code, stopped_by);
+    return i < AK_COUNT(endings) ? endings[i].text : stopped_by;
 }
 
 /* Says why the search ended. It stops at the target by its own measurements, which only the finish

@@ -122,21 +122,17 @@ int ak_llm_show_run(const ak_args *args)
     ak_archive *archive = NULL;
     char *text = NULL;
     json_t *conversation = NULL;
-    ak_status status = ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", &err);
-    if (status == AK_OK) {
-        status = ak_args_archive(&archive, args, &err);
-    }
-    if (status == AK_OK) {
-        status = ak_llm_conversation(&text, archive, args->operand[1], &err);
-    }
-    if (status == AK_OK) {
-        status = ak_json_parse(&conversation, text, strlen(text), "conversation", &err);
-    }
-    if (status == AK_OK && !ak_args_has(args, AK_OPTION_JSON)) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", &err));
+    AK_TRY(ak_args_archive(&archive, args, &err));
+    AK_TRY(ak_llm_conversation(&text, archive, args->operand[1], &err));
+    AK_TRY(ak_json_parse(&conversation, text, strlen(text), "conversation", &err));
+    if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_conversation(conversation);
-    } else if (status == AK_OK && !ak_out_json(conversation)) {
-        status = ak_fail_memory(&err);
+    } else {
+        AK_TRY(ak_out_json(conversation) ? AK_OK : ak_fail_memory(&err));
     }
+out:
     json_decref(conversation);
     ak_text_free(text);
     ak_archive_close(archive);

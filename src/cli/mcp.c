@@ -94,15 +94,11 @@ static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message
 static ak_rpc_code discover(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                             ak_error *err)
 {
-    json_t *versions = json_array();
     (void)mcp, (void)message;
-    for (size_t i = 0; i < REVISIONS; i++) {
-        (void)json_array_append_new(versions, json_string(revisions[i]));
-    }
     return give(result,
-                json_pack("{s:o, s:o, s:s, s:{s:o}}", "supportedVersions", versions, "capabilities",
-                          capabilities(), "instructions", instructions, "_meta", META_SERVER,
-                          server()),
+                json_pack("{s:o, s:o, s:s, s:{s:o}}", "supportedVersions",
+                          ak_json_texts(revisions, REVISIONS), "capabilities", capabilities(),
+                          "instructions", instructions, "_meta", META_SERVER, server()),
                 err);
 }
 
@@ -175,11 +171,7 @@ static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error 
         good = json_object_set(result, "structuredContent", call->result) == 0;
     }
     ak_free(json);
-    if (!good) {
-        json_decref(result);
-        return NULL;
-    }
-    return result;
+    return ak_json_whole(result, good);
 }
 
 static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
@@ -329,11 +321,8 @@ static json_t *revision_error(const json_t *id, const char *wanted)
 {
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");
     json_t *data = json_pack("{s:[s], s:o}", "supported", NEWEST, "requested", ak_rpc_text(wanted));
-    if (json_object_set_new(json_object_get(reply, "error"), "data", data) != 0) {
-        json_decref(reply);
-        return NULL;
-    }
-    return reply;
+    bool good = json_object_set_new(json_object_get(reply, "error"), "data", data) == 0;
+    return ak_json_whole(reply, good);
 }
 
 static json_t *answer_one(ak_mcp *mcp, const json_t *value)

@@ -186,10 +186,8 @@ ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
     char folder[AK_PATH_MAX], path[AK_PATH_MAX], *text = NULL;
     size_t length = 0;
     const char *format = ak_mcp_text(call, "format", "best");
-    ak_status status = ak_fs_temp(folder, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_temp(folder, err));
+    ak_status status = AK_OK;
     AK_TRY(ak_fs_join(path, folder, "export", err));
     AK_TRY(write_export(path, format, call, err));
     AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));

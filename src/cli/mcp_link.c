@@ -263,10 +263,8 @@ void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text)
 
 ak_status ak_mcp_link_open(ak_mcp_link **out, ak_error *err)
 {
-    ak_mcp_link *link = ak_alloc(1, sizeof *link);
-    if (link == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_mcp_link *link;
+    AK_DO(AK_NEW(link, 1, err));
     *link = (ak_mcp_link){.lines = AK_RPC_LINES_INIT};
     link->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (link->out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {

@@ -61,7 +61,7 @@ ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err)
     const ak_mcp *mcp = call->mcp;
     json_t *rows = json_array();
     ak_status status = AK_OK;
-    AK_TRY(rows == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(rows, err));
     for (size_t i = 0; i < mcp->kernel_count; i++) {
         AK_TRY(describe_kernel(rows, call, &mcp->kernels[i], err));
     }

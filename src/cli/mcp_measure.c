@@ -21,11 +21,7 @@ json_t *ak_mcp_budget(const ak_mcp *mcp)
                         : json_integer((json_int_t)(mcp->evaluations_max - mcp->evaluations))) &&
         ak_json_set(left, "seconds_left",
                     mcp->spend_max_ns == 0 ? json_null() : json_real(seconds > 0 ? seconds : 0));
-    if (!good) {
-        json_decref(left);
-        return NULL;
-    }
-    return left;
+    return ak_json_whole(left, good);
 }
 
 /* Returns the limit that forbids measuring `wanted` more configurations, "evaluations" or "time";
@@ -124,8 +120,7 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
     AK_TRY(ak_tester_run(&trial, m->tester, config, err));
     m->call->mcp->evaluations++;
     ak_free(trial.strategy);
-    trial.strategy = ak_strdup("mcp");
-    AK_TRY(trial.strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&trial.strategy, "mcp", err));
     AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
     AK_TRY(add_trial(m, &trial, config, err));
 out:

@@ -128,7 +128,7 @@ static bool read_one(void *context, const char *uri, const ak_asset *asset, cons
         return false;
     }
     w->text = ak_strndup(asset->data, asset->length);
-    w->status = w->text == NULL ? ak_fail_memory(w->err) : AK_OK;
+    w->status = ak_made(w->text, w->err);
     return false;
 }
 
@@ -143,7 +143,7 @@ ak_status ak_mcp_resource(json_t **out, const ak_mcp *mcp, const char *uri, ak_e
     if (w.status == AK_OK) {
         *out = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri, "mimeType", type_of(uri),
                          "text", ak_rpc_text(w.text));
-        w.status = *out == NULL ? ak_fail_memory(err) : AK_OK;
+        w.status = ak_made(*out, err);
     }
     ak_free(w.text);
     return w.status;

@@ -96,11 +96,8 @@ ak_rpc_code ak_rpc_read(ak_rpc_message *out, const json_t *value, ak_error *err)
 static json_t *message(const char *key, json_t *value)
 {
     json_t *object = json_object();
-    if (!ak_json_set_text(object, "jsonrpc", "2.0") || !ak_json_set(object, key, value)) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    bool good = ak_json_set_text(object, "jsonrpc", "2.0") && ak_json_set(object, key, value);
+    return ak_json_whole(object, good);
 }
 
 static json_t *with_id(const json_t *id)
@@ -110,11 +107,8 @@ static json_t *with_id(const json_t *id)
 
 static json_t *complete(json_t *object, const char *key, json_t *value)
 {
-    if (!ak_json_set(object, key, value)) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    bool good = ak_json_set(object, key, value);
+    return ak_json_whole(object, good);
 }
 
 json_t *ak_rpc_text(const char *text)

@@ -136,11 +136,7 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
     json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
     good = good && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
     json_decref(names);
-    if (!good) {
-        json_decref(schema);
-        return NULL;
-    }
-    return schema;
+    return ak_json_whole(schema, good);
 }
 
 /* All of the properties are required: a result has one form. */
@@ -156,11 +152,8 @@ static json_t *output_schema(const ak_mcp_tool *tool)
     {
         (void)json_array_append_new(required, json_string(key));
     }
-    if (!ak_json_set(schema, "required", required)) {
-        json_decref(schema);
-        return NULL;
-    }
-    return schema;
+    bool good = ak_json_set(schema, "required", required);
+    return ak_json_whole(schema, good);
 }
 
 json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp)
@@ -263,10 +256,8 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
     ak_candidate one;
     ak_args named = *args;
     size_t count = 0;
-    ak_status status = ak_mcp_config_text(&text, value, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_mcp_config_text(&text, value, err));
+    ak_status status = AK_OK;
     if (strcmp(text, "default") == 0 || text[0] == 0) {
         ak_space_default(out, ak_task_space(task));
     } else if (text[0] == '#' && strchr(text, ';') == NULL) {

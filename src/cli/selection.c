@@ -32,9 +32,7 @@ static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive
     }
     char *name = ak_strdup(archived ? operand : ak_problem_name(problem));
     ak_problem_close(problem);
-    if (name == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(name, err));
     *out = name;
     *archived_out = archived;
     return AK_OK;

@@ -46,9 +46,7 @@ static ak_status give_config(ak_several_part *part, const char *text, size_t len
                        AK_CONFIGS_MAX);
     }
     char *copy = ak_strndup(text, length);
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(copy, err));
     args->config[args->config_count++] = copy;
     return AK_OK;
 }
@@ -87,10 +85,7 @@ ak_status ak_several_split(ak_several *out, const ak_args *args, ak_error *err)
     out->count = out->count == 0 ? 1 : out->count;
     for (size_t i = 0; i < out->count; i++) {
         part = &out->parts[i];
-        part->args = ak_alloc(1, sizeof *part->args);
-        if (part->args == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(AK_NEW(part->args, 1, err));
         *part->args = *args;
         part->args->text[AK_OPTION_IMPL] = part->name[0] == 0 ? NULL : part->name;
         part->args->config_count = 0;

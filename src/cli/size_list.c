@@ -43,8 +43,7 @@ ak_status ak_size_list_read(ak_size_list *out, const char *text, ak_error *err)
     if (from_file) {
         AK_DO(ak_fs_read(&out->text, NULL, text + 1, LIST_BYTES_MAX, err));
     } else {
-        out->text = ak_strdup(text);
-        AK_DO(out->text == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_DO(ak_copy_text(&out->text, text, err));
     }
     return split(out, from_file ? text + 1 : "--sizes", err);
 }

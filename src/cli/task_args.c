@@ -381,9 +381,7 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
     while (status == AK_OK && *text != 0) {
         size_t length = ak_config_length(text);
         char *part = ak_strndup(text, length);
-        if (part == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(part, err));
         if (part[0] == 0) {
             status = AK_OK; /* an empty item, as after the last ';' */
         } else if (*count == AK_CONFIGS_MAX) {

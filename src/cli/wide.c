@@ -263,13 +263,12 @@ ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *
         }
         ak_clock_sleep_ns(POLL_NS);
     }
-    status = err->status;
-    if (status == AK_OK && ak_interrupted != 0) {
-        status =
-            ak_fail(err, AK_CANCELLED,
-                    "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
-                    "--resume goes on from there",
-                    args->operand[0], w.done, list->count);
+    AK_TRY(err->status);
+    if (ak_interrupted != 0) {
+        AK_TRY(ak_fail(err, AK_CANCELLED,
+                       "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
+                       "--resume goes on from there",
+                       args->operand[0], w.done, list->count));
     }
 out:
     for (size_t i = 0; w.at != NULL && i < w.places; i++) {

@@ -16,12 +16,9 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     char *text;
     size_t length;
     int64_t schema = 1;
-    ak_status status = ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err));
     json_t *file = NULL;
-    status = ak_json_parse(&file, text, length, path, err);
+    ak_status status = ak_json_parse(&file, text, length, path, err);
     ak_free(text);
     if (status == AK_OK && !json_is_object(file)) {
         status =

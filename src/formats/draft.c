@@ -33,9 +33,7 @@ void ak_draft_clear(ak_draft *draft)
 ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 {
     char *copy = ak_strdup(text == NULL ? "" : text);
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(copy, err));
     ak_free(*member);
     *member = copy;
     return AK_OK;
@@ -206,10 +204,7 @@ ak_status ak_draft_status(ak_record *record, const json_t *result, const char *k
 {
     const char *word;
     ak_buf known = AK_BUF(300);
-    ak_status status = ak_json_string(&word, result, key, where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_string(&word, result, key, where, err));
     for (size_t i = 0; words[i].word != NULL; i++) {
         if (strcmp(words[i].word, word) == 0) {
             ak_buf_free(&known);
@@ -218,8 +213,8 @@ ak_status ak_draft_status(ak_record *record, const json_t *result, const char *k
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", words[i].word);
     }
-    status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where, key, word,
-                     known.data);
+    ak_status status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where,
+                               key, word, known.data);
     ak_buf_free(&known);
     return status;
 }
@@ -300,12 +295,7 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
     }
     good = good && ak_json_set(definition, "TuningParameters", json_incref(list));
     json_decref(list);
-    if (!good) {
-        json_decref(definition);
-        return ak_fail_memory(err);
-    }
-    *out = definition;
-    return AK_OK;
+    return ak_json_give(out, definition, good, err);
 }
 
 /* ---- as a T1 file has it --------------------------------------------------------------------- */
@@ -383,10 +373,8 @@ static int by_config(const void *a, const void *b)
 /* Sorts the configurations as their space will number them and removes duplicates. */
 static ak_status sort_configs(ak_draft *draft, ak_error *err)
 {
-    placed *list = ak_alloc(draft->count, sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(err);
-    }
+    placed *list;
+    AK_DO(AK_NEW(list, draft->count, err));
     for (size_t i = 0; i < draft->count; i++) {
         list[i] = (placed){draft->configs[i], draft->records[i], i};
     }

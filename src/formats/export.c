@@ -309,10 +309,8 @@ const char *ak_format_text(const json_t *object, const char *key)
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
     char *words = NULL;
-    ak_status status = hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err));
+    ak_status status = AK_OK;
     json_t *known = NULL;
     if (words != NULL) {
         status = ak_json_parse(&known, words, strlen(words), "environment", err);
@@ -327,12 +325,7 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
         good = good && json_object_update_missing(object, known) == 0;
     }
     json_decref(known);
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }
 
 json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial)

@@ -55,7 +55,7 @@ static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
 {
     ak_scope *scope = ak_scope_new(NULL);
-    ak_status status = scope == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(scope, err);
     const char *name;
     json_t *value;
     json_object_foreach(draft->facts, name, value)
@@ -157,12 +157,8 @@ static bool is_closed(const json_t *definition)
 
 static const ak_draft_parameter *recorded(const ak_draft *draft, const char *name)
 {
-    for (size_t p = 0; p < draft->parameter_count; p++) {
-        if (strcmp(draft->parameters[p].name, name) == 0) {
-            return &draft->parameters[p];
-        }
-    }
-    return NULL;
+    size_t p = AK_FIND(draft->parameters, draft->parameter_count, name, name);
+    return p < draft->parameter_count ? &draft->parameters[p] : NULL;
 }
 
 /* Returns the default as one of the recorded values: the nearest if it is a number, the lower of

@@ -24,6 +24,18 @@ typedef struct ak_import ak_import;
    the file. */
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
+/* Adds each entry of a list that `read` makes a trial of. Messages call the i-th "PATH: WHAT I".
+   If `finish` is set, a member "finish" of an entry has the figures of ak_import_finish. */
+typedef struct ak_entries {
+    const char *path, *what;
+    ak_status (*read)(ak_trial *out, const json_t *entry, const void *context, const char *where,
+                      ak_error *err);
+    const void *context;
+    bool finish;
+} ak_entries;
+ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,
+                         ak_error *err);
+
 /* The finish measures the winner of a run again, but the archived trial of the winner has only the
    figures of the search. Exports therefore add a member "finish" to that trial, with "ms", "ci_ms",
    "tflops", "gbs" and "efficiency". ak_format_add_finish sets this member in the JSON of a trial

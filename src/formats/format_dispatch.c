@@ -52,7 +52,10 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
 {
     sqlite3_stmt *rows;
     bool found = false;
-    ak_status status = ak_store_prepare(
+    const char *const texts[] = {filter->kernel, filter->implementation, filter->device,
+                                 filter->dtype,  filter->choices,        filter->environment,
+                                 filter->run};
+    ak_status status = ak_store_query(
         &rows, archive,
         "SELECT id, implementation, device, dtype, choices, environment, result FROM runs "
         "WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR implementation = ?2) "
@@ -60,13 +63,7 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
         "AND (?5 IS NULL OR choices = ?5) AND (?6 IS NULL OR environment = ?6) "
         "AND (?7 IS NULL OR id = ?7) AND (coalesce(?3, ?6, ?7) IS NOT NULL OR "
         "NOT " AK_STORE_SIMULATED ") AND result IS NOT NULL ORDER BY number DESC",
-        err);
-    const char *const texts[] = {filter->kernel, filter->implementation, filter->device,
-                                 filter->dtype,  filter->choices,        filter->environment,
-                                 filter->run};
-    if (status == AK_OK) {
-        status = ak_store_bind_texts(rows, texts, 7, err);
-    }
+        texts, 7, err);
     while (!found && ak_store_next(&status, archive, rows, err)) {
         source_clear(out);
         status = read_row(&found, out, rows, err);

@@ -34,34 +34,28 @@ static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_f
     return status;
 }
 
+/* Reads a trial; what its finish found is not a member of ak_trial. */
+static ak_status read_one(ak_trial *trial, const json_t *entry, const void *context,
+                          const char *where, ak_error *err)
+{
+    json_t *own = json_copy((json_t *)(uintptr_t)entry);
+    (void)context;
+    AK_DO(ak_made(own, err));
+    (void)json_object_del(own, "finish");
+    ak_status status = ak_trial_from_json(trial, own, where, err);
+    json_decref(own);
+    return status;
+}
+
 static ak_status read_json(ak_import *import, const char *text, size_t length, const char *path,
                            ak_error *err)
 {
     json_t *array;
-    ak_status status = ak_json_parse(&array, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    if (!json_is_array(array)) {
-        status = ak_fail(err, AK_INVALID, "%s must be an array of trials", path);
-    }
-    for (size_t i = 0; i < json_array_size(array) && status == AK_OK; i++) {
-        char where[512];
-        ak_trial trial = {0};
-        (void)snprintf(where, sizeof where, "%.400s: trial %zu", path, i + 1);
-        json_t *one = json_array_get(array, i);
-        json_t *finish = json_incref(json_object_get(one, "finish"));
-        (void)json_object_del(one, "finish");
-        status = ak_trial_from_json(&trial, one, where, err);
-        if (status == AK_OK) {
-            status = ak_import_add(import, &trial, where, err);
-        }
-        if (status == AK_OK) {
-            status = ak_import_finish(import, &trial, finish, err);
-        }
-        json_decref(finish);
-        ak_trial_clear(&trial);
-    }
+    AK_DO(ak_json_parse(&array, text, length, path, err));
+    ak_status status =
+        json_is_array(array)
+            ? ak_import_each(import, array, &(ak_entries){path, "trial", read_one, NULL, true}, err)
+            : ak_fail(err, AK_INVALID, "%s must be an array of trials", path);
     json_decref(array);
     return status;
 }

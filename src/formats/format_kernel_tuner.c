@@ -61,11 +61,7 @@ static json_t *problem_size(const char *size)
         good = good && json_array_append(array, value) == 0;
     }
     json_decref(object);
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 /* Adds the configuration's values to the lists of those that occur, and writes its key: the values
@@ -110,18 +106,14 @@ static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *co
 static json_t *entry_of(const ak_trial *trial, const json_t *config)
 {
     json_t *entry = json_copy((json_t *)(uintptr_t)config);
-    json_t *times = json_array();
-    bool good = entry != NULL && times != NULL;
-    for (size_t i = 0; i < trial->sample_count && good; i++) {
-        good = json_array_append_new(times, json_real(trial->samples_ms[i])) == 0;
-    }
+    bool good = entry != NULL;
     bool ok = trial->status == AK_TRIAL_OK;
     const char *fault = ak_kernel_tuner_fault_name(trial->status);
     good = good && (ok ? ak_json_set_real(entry, "time", trial->median_ms)
                        : ak_json_set_text(entry, "time", fault) &&
                              ak_json_set_text(entry, "__error__", fault));
     if (good && ok) {
-        good = ak_json_set(entry, "times", json_incref(times));
+        good = ak_json_set(entry, "times", ak_json_reals(trial->samples_ms, trial->sample_count));
     }
     if (good && trial->tflops > 0) {
         good = ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3);
@@ -135,12 +127,7 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config)
            ak_json_set_real(entry, "strategy_time", ak_format_ms(trial->propose_ns)) &&
            ak_json_set_real(entry, "framework_time", ak_format_ms(trial->overhead_ns)) &&
            ak_json_set_text(entry, "timestamp", trial->timestamp);
-    json_decref(times);
-    if (!good) {
-        json_decref(entry);
-        return NULL;
-    }
-    return entry;
+    return ak_json_whole(entry, good);
 }
 
 /* Writes a trial. If a configuration has several trials, the latest successful one counts, or the
@@ -187,11 +174,7 @@ static json_t *own_of(const ak_trial *trial)
     for (size_t i = 0; i < OWN_COUNT && good; i++) {
         good = ak_json_set_text(own, own_members[i].name, *own_text(trial, i));
     }
-    if (!good) {
-        json_decref(own);
-        return NULL;
-    }
-    return own;
+    return ak_json_whole(own, good);
 }
 
 /* Sorts a list of numbers, because readers expect near values to be neighbours and the list is in
@@ -238,11 +221,7 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
     }
     ak_free(text);
     json_decref(all);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive *archive,
@@ -328,7 +307,7 @@ static ak_status take_size(ak_trial *task, const json_t *size, const char *path,
     size_t count = size == NULL ? 0 : json_is_array(size) ? json_array_size(size) : 1;
     json_t *object = json_object();
     ak_status status = AK_OK;
-    AK_TRY(object == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(object, err));
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_is_array(size) ? json_array_get(size, i) : (json_t *)(uintptr_t)size;
         if (!(json_is_integer(value) || json_is_string(value)) ||
@@ -389,27 +368,11 @@ out:
 static ak_status take_times(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
 {
     json_t *times = NULL;
-    ak_status status = ak_json_array_or_null(&times, entry, "times", where, err);
-    size_t count = json_array_size(times);
-    if (status == AK_OK && count > AK_TRIAL_SAMPLES_MAX) {
-        status = ak_fail(err, AK_LIMIT, "%s: more than %d times", where, AK_TRIAL_SAMPLES_MAX);
+    AK_DO(ak_json_array_or_null(&times, entry, "times", where, err));
+    if (times != NULL) {
+        AK_DO(ak_trial_samples(trial, times, "times", where, err));
+        ak_format_summarise(trial);
     }
-    if (status != AK_OK || count == 0) {
-        return status;
-    }
-    trial->samples_ms = ak_alloc(count, sizeof(double));
-    if (trial->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
-    trial->sample_count = count;
-    for (size_t i = 0; i < count; i++) {
-        const json_t *time = json_array_get(times, i);
-        if (!json_is_number(time)) {
-            return ak_fail(err, AK_INVALID, "%s: \"times\" must hold numbers", where);
-        }
-        trial->samples_ms[i] = json_number_value(time);
-    }
-    ak_format_summarise(trial);
     return AK_OK;
 }
 
@@ -439,14 +402,9 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
     if (!json_is_object(entry)) {
         return ak_fail(err, AK_INVALID, "%s must be an object", where);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_copy(trial, task, err));
-    AK_TRY(ak_config_text_from_json(&trial->config, entry, order, where, err));
-    AK_TRY(take_result(trial, entry, where, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_trial_copy(trial, task, err));
+    AK_DO(ak_config_text_from_json(&trial->config, entry, order, where, err));
+    AK_DO(take_result(trial, entry, where, err));
     trial->compile_ns = ak_format_ns(ak_json_number_at(entry, "compile_time"));
     trial->check_ns = ak_format_ns(ak_json_number_at(entry, "verification_time"));
     trial->measure_ns = ak_format_ns(ak_json_number_at(entry, "benchmark_time"));
@@ -465,11 +423,8 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *file;
     const json_t *order = NULL, *cache = NULL;
     ak_trial task = {0};
-    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = take_head(&task, &order, &cache, file, path, err);
+    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    ak_status status = take_head(&task, &order, &cache, file, path, err);
     const char *key;
     json_t *entry;
     json_object_foreach((json_t *)(uintptr_t)(status == AK_OK ? cache : NULL), key, entry)

@@ -55,11 +55,7 @@ static json_t *entry_of(json_t *trial, json_t *config)
         bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
         good = good && (taken || json_object_set(entry, key, value) == 0);
     }
-    if (!good) {
-        json_decref(entry);
-        return NULL;
-    }
-    return entry;
+    return ak_json_whole(entry, good);
 }
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
@@ -71,7 +67,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     AK_TRY(ak_format_add_finish(object, writer->archive, trial, err));
     AK_TRY(ak_config_text_to_json(&config, trial->config, "trial", err));
     entry = entry_of(object, config);
-    AK_TRY(entry == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(entry, err));
     ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
     ak_json_print(writer->out, entry, false);
     AK_TRY(ak_buf_status(writer->out, err));
@@ -173,7 +169,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
     return status;
 }
 
-static ak_status read_entry(ak_trial *trial, const json_t *entry, const json_t *metadata,
+static ak_status read_entry(ak_trial *trial, const json_t *entry, const void *metadata,
                             const char *where, ak_error *err)
 {
     if (!json_is_object(entry)) {
@@ -190,31 +186,16 @@ static ak_status read_kernels(ak_import *import, const char *text, size_t length
                               ak_error *err)
 {
     json_t *file, *metadata = NULL, *kernels = NULL;
-    ak_status status = ak_json_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
+    AK_DO(ak_json_parse(&file, text, length, path, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_object_or_null(&metadata, file, "metadata", path, err));
+    AK_TRY(ak_json_array_or_null(&kernels, file, "kernels", path, err));
+    if (kernels == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path));
     }
-    status = ak_json_object_or_null(&metadata, file, "metadata", path, err);
-    if (status == AK_OK) {
-        status = ak_json_array_or_null(&kernels, file, "kernels", path, err);
-    }
-    if (status == AK_OK && kernels == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path);
-    }
-    for (size_t i = 0; i < json_array_size(kernels) && status == AK_OK; i++) {
-        char where[512];
-        ak_trial trial = {0};
-        (void)snprintf(where, sizeof where, "%.400s: kernel %zu", path, i + 1);
-        status = read_entry(&trial, json_array_get(kernels, i), metadata, where, err);
-        if (status == AK_OK) {
-            status = ak_import_add(import, &trial, where, err);
-        }
-        if (status == AK_OK) {
-            const json_t *finish = json_object_get(json_array_get(kernels, i), "finish");
-            status = ak_import_finish(import, &trial, finish, err);
-        }
-        ak_trial_clear(&trial);
-    }
+    AK_TRY(ak_import_each(import, kernels,
+                          &(ak_entries){path, "kernel", read_entry, metadata, true}, err));
+out:
     json_decref(file);
     return status;
 }

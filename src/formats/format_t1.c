@@ -150,11 +150,7 @@ static json_t *parameter_of(const ak_parameter *parameter)
                             ak_value_json(&parameter->values[parameter->default_index])) &&
                 ak_json_set_text(object, "Description", parameter->description);
     ak_buf_free(&values);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Adds a condition unless it reads no parameter, so that the task alone decides it. A condition
@@ -199,11 +195,7 @@ static json_t *space_of(const ak_task *task)
            ak_json_set(space, "Conditions", json_incref(conditions));
     json_decref(parameters);
     json_decref(conditions);
-    if (!good) {
-        json_decref(space);
-        return NULL;
-    }
-    return space;
+    return ak_json_whole(space, good);
 }
 
 /* ---- KernelSpecification --------------------------------------------------------------------- */
@@ -222,11 +214,7 @@ static json_t *extents_of(const ak_task *task, const char *key, const char *fall
     }
     json_decref(read);
     json_decref(one);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static const char *type_name(ak_dtype dtype)
@@ -260,11 +248,7 @@ static json_t *argument_of(const ak_task *task, size_t index)
         good = ak_json_set_real(object, "FillValue",
                                 argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a);
     }
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *sizes_of(const ak_task *task)
@@ -310,11 +294,7 @@ static json_t *kernel_of(const ak_task *task)
                 (options == NULL ||
                  json_object_set(kernel, "CompilerOptions", (json_t *)(uintptr_t)options) == 0) &&
                 add_arguments(kernel, task);
-    if (!good) {
-        json_decref(kernel);
-        return NULL;
-    }
-    return kernel;
+    return ak_json_whole(kernel, good);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

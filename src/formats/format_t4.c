@@ -72,20 +72,6 @@ typedef struct t4_writer {
     size_t count;
 } t4_writer;
 
-static json_t *samples_of(const ak_trial *trial)
-{
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; i < trial->sample_count && good; i++) {
-        good = json_array_append_new(array, json_real(trial->samples_ms[i])) == 0;
-    }
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
-}
-
 static json_t *measurements_of(const ak_trial *trial)
 {
     json_t *array = json_array();
@@ -101,11 +87,7 @@ static json_t *measurements_of(const ak_trial *trial)
                                                    "value", value, "unit", derived[i].unit)) == 0;
         }
     }
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 /* Takes ownership of `config`. */
@@ -116,7 +98,8 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
         json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "compilation", ak_format_ms(trial->compile_ns),
                   "framework", ak_format_ms(trial->overhead_ns), "search_algorithm",
                   ak_format_ms(trial->propose_ns), "validation", ak_format_ms(trial->check_ns),
-                  "benchmark", ak_format_ms(trial->measure_ns), "runtimes", samples_of(trial));
+                  "benchmark", ak_format_ms(trial->measure_ns), "runtimes",
+                  ak_json_reals(trial->samples_ms, trial->sample_count));
     json_t *result = json_object();
     bool good = result != NULL && ak_json_set_text(result, "timestamp", trial->timestamp);
     /* ak_json_set takes its value also if it fails. */
@@ -126,11 +109,7 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
            ak_json_set(result, "correctness", json_integer(ok ? 1 : 0));
     good = ak_json_set(result, "measurements", measurements_of(trial)) && good;
     good = good && ak_json_set(result, "objectives", json_pack("[s]", "time"));
-    if (!good) {
-        json_decref(result);
-        return NULL;
-    }
-    return result;
+    return ak_json_whole(result, good);
 }
 
 static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
@@ -154,20 +133,13 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
     t4_writer *writer = context;
     json_t *config, *result;
-    ak_status status = AK_OK;
-    AK_TRY(ak_one_task_check(&writer->task, "T4", trial, err));
+    AK_DO(ak_one_task_check(&writer->task, "T4", trial, err));
     if (writer->count == 0) {
-        AK_TRY(print_head(writer->out, trial, err));
+        AK_DO(print_head(writer->out, trial, err));
     }
-    AK_TRY(ak_config_text_to_json(&config, trial->config, "trial", err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_config_text_to_json(&config, trial->config, "trial", err));
     result = result_of(trial, config);
-    if (result == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(result, err));
     ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
     ak_json_print(writer->out, result, false);
     json_decref(result);
@@ -198,7 +170,7 @@ static ak_status name_of_file(char **out, const char *path, ak_error *err)
     const char *name = ak_fs_base(path);
     size_t length = strcspn(name, ".");
     *out = length == 0 ? ak_strdup("unnamed") : ak_strndup(name, length);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 static ak_status take_task(ak_trial *task, const json_t *file, const char *path, ak_error *err)
@@ -233,14 +205,9 @@ static void take_derived(ak_trial *trial, const json_t *measurement, const char 
 static ak_status take_time(ak_trial *trial, const json_t *result, const char *where, ak_error *err)
 {
     json_t *measurements = NULL, *times = NULL, *runtimes = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&measurements, result, "measurements", where, err));
-    AK_TRY(ak_json_object_or_null(&times, result, "times", where, err));
-    AK_TRY(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
+    AK_DO(ak_json_object_or_null(&times, result, "times", where, err));
+    AK_DO(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
     trial->compile_ns = ak_format_ns(ak_json_number_at(times, "compilation"));
     trial->check_ns = ak_format_ns(ak_json_number_at(times, "validation"));
     trial->measure_ns = ak_format_ns(ak_json_number_at(times, "benchmark"));
@@ -255,23 +222,8 @@ out:
             take_derived(trial, one, name);
         }
     }
-    size_t count = json_array_size(runtimes);
-    if (count > AK_TRIAL_SAMPLES_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: more than %d runtimes", where, AK_TRIAL_SAMPLES_MAX);
-    }
-    if (count > 0) {
-        trial->samples_ms = ak_alloc(count, sizeof(double));
-        if (trial->samples_ms == NULL) {
-            return ak_fail_memory(err);
-        }
-        trial->sample_count = count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const json_t *time = json_array_get(runtimes, i);
-        if (!json_is_number(time)) {
-            return ak_fail(err, AK_INVALID, "%s: \"runtimes\" must hold numbers", where);
-        }
-        trial->samples_ms[i] = json_number_value(time);
+    if (runtimes != NULL) {
+        AK_DO(ak_trial_samples(trial, runtimes, "runtimes", where, err));
     }
     ak_format_summarise(trial);
     return AK_OK;
@@ -294,7 +246,7 @@ static ak_status take_status(ak_trial *trial, const json_t *result, const char *
                    where, word);
 }
 
-static ak_status read_result(ak_trial *trial, const ak_trial *task, const json_t *result,
+static ak_status read_result(ak_trial *trial, const json_t *result, const void *task,
                              const char *where, ak_error *err)
 {
     json_t *config = NULL;
@@ -318,28 +270,16 @@ static ak_status read_t4(ak_import *import, const char *text, size_t length, con
 {
     json_t *file, *results = NULL;
     ak_trial task = {0};
-    ak_status status = ak_python_json_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
+    AK_DO(ak_python_json_parse(&file, text, length, path, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_array_or_null(&results, file, "results", path, err));
+    if (results == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path));
     }
-    status = ak_json_array_or_null(&results, file, "results", path, err);
-    if (status == AK_OK && results == NULL) {
-        status =
-            ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path);
-    }
-    if (status == AK_OK) {
-        status = take_task(&task, file, path, err);
-    }
-    for (size_t i = 0; i < json_array_size(results) && status == AK_OK; i++) {
-        char where[512];
-        ak_trial trial = {0};
-        (void)snprintf(where, sizeof where, "%.400s: result %zu", path, i + 1);
-        status = read_result(&trial, &task, json_array_get(results, i), where, err);
-        if (status == AK_OK) {
-            status = ak_import_add(import, &trial, where, err);
-        }
-        ak_trial_clear(&trial);
-    }
+    AK_TRY(take_task(&task, file, path, err));
+    AK_TRY(ak_import_each(import, results, &(ak_entries){path, "result", read_result, &task, false},
+                          err));
+out:
     ak_trial_clear(&task);
     json_decref(file);
     return status;

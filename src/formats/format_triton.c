@@ -64,7 +64,7 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
                             .device = ak_strdup(trial->device),
                             .config = ak_strdup(trial->config),
                             .ms = trial->median_ms};
-    return all->list[at].config == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(all->list[at].config, err);
 }
 
 /* Writes a value as Python does. */

@@ -107,7 +107,6 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
 ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
                            ak_error *err)
 {
-    sqlite3_stmt *statement = NULL;
     json_t *config = NULL, *result = NULL;
     char *text = NULL;
     ak_status status = AK_OK;
@@ -123,17 +122,11 @@ ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_
                        "tuned", "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
                        json_object_get(finish, "ci_ms"));
     AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
-    AK_TRY(ak_store_prepare(
-        &statement, import->archive,
-        "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL", err));
-    AK_TRY(ak_store_bind_text(statement, 1, trial->run) && ak_store_bind_text(statement, 2, text)
-               ? AK_OK
-               : ak_fail_memory(err));
-    AK_TRY(sqlite3_step(statement) == SQLITE_DONE
-               ? AK_OK
-               : ak_store_fault(import->archive, "a run cannot be added", err));
+    AK_TRY(ak_store_change(
+        import->archive,
+        "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL",
+        (const char *const[]){trial->run, text}, 2, err));
 out:
-    (void)sqlite3_finalize(statement);
     ak_free(text);
     json_decref(config);
     json_decref(result);
@@ -167,6 +160,26 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
         AK_DO(ak_map_put(import->ids, key, (size_t)trial->id, err));
     }
     return AK_OK;
+}
+
+ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,
+                         ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
+        const json_t *entry = json_array_get(list, i);
+        char where[512];
+        ak_trial trial = {0};
+        (void)snprintf(where, sizeof where, "%.400s: %s %zu", entries->path, entries->what, i + 1);
+        AK_TRY(entries->read(&trial, entry, entries->context, where, err));
+        AK_TRY(ak_import_add(import, &trial, where, err));
+        if (entries->finish) {
+            AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
+        }
+    out:
+        ak_trial_clear(&trial);
+    }
+    return status;
 }
 
 /* What every SQLite file, and so every archive, begins with, a 0 included. */
@@ -218,7 +231,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     size_t length = 0;
     ak_import import = {.archive = archive, .ids = ak_map_new()};
     ak_status status = AK_OK;
-    AK_TRY(import.ids == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(import.ids, err));
     if (format != NULL) {
         AK_TRY(find_importable(&ops, format, err));
     }

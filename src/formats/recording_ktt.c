@@ -64,23 +64,24 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
 static ak_status take_config(json_t **out, const json_t *result, const char *where, ak_error *err)
 {
     json_t *list = NULL, *config = json_object();
-    ak_status status = config == NULL
-                           ? ak_fail_memory(err)
-                           : ak_json_array_or_null(&list, result, "Configuration", where, err);
-    if (status == AK_OK && list == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: \"Configuration\" is missing", where);
+    ak_status status = AK_OK;
+    AK_TRY(config == NULL ? ak_fail_memory(err)
+                          : ak_json_array_or_null(&list, result, "Configuration", where, err));
+    if (list == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"Configuration\" is missing", where));
     }
-    for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(pair, "Name"));
         json_t *value = json_object_get(pair, "Value");
         if (name == NULL || value == NULL) {
-            status = ak_fail(err, AK_INVALID,
-                             "%s: \"Configuration\" must hold objects with Name and Value", where);
+            AK_TRY(ak_fail(err, AK_INVALID,
+                           "%s: \"Configuration\" must hold objects with Name and Value", where));
         } else if (!ak_json_set(config, name, json_incref(value))) {
-            status = ak_fail_memory(err);
+            AK_TRY(ak_fail_memory(err));
         }
     }
+out:
     if (status != AK_OK) {
         json_decref(config);
         return status;

@@ -51,10 +51,8 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
         !ak_fs_has_suffix(path, ".json")) {
         return refuse(path, err);
     }
-    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    ak_status status = AK_OK;
     const ak_recording_format *const *format = formats;
     while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
         format++;
@@ -120,7 +118,7 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
     ak_expr_free(expr);
     if (status == AK_OK && known == count) {
         recording->rank = ak_strdup(text);
-        status = recording->rank == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_made(recording->rank, err);
     }
     return status;
 }
@@ -158,10 +156,8 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
 {
     json_t *fitted = NULL;
     ak_draft draft = {.where = path};
-    ak_recording *recording = ak_alloc(1, sizeof *recording);
-    if (recording == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_recording *recording;
+    AK_DO(AK_NEW(recording, 1, err));
     recording->path = ak_strdup(path);
     ak_status status = AK_OK;
     AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));

@@ -254,8 +254,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
         d->joules[i] = NULL;
         return AK_OK;
     }
-    out->reason = ak_strdup(r->outcome.reason);
-    return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(&out->reason, r->outcome.reason, err);
 }
 
 /* Names the candidate that lost the device. Nothing is known of the other candidates, which may be
@@ -358,10 +357,8 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
     const ak_comparison_plan *plan = request->plan;
     const size_t count = request->count;
     assert(count > 0 && count <= AK_JUDGED_MAX);
-    comparison *d = ak_alloc(1, sizeof *d);
-    if (d == NULL) {
-        return ak_fail_memory(err);
-    }
+    comparison *d;
+    AK_DO(AK_NEW(d, 1, err));
     int64_t begin = ak_clock_ns();
     const ak_protocol *protocol = plan->protocol;
     double batches = (double)count * AK_COMPARISON_GROUPS * COMPARISON_GROUP_ROUNDS;

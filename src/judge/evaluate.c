@@ -29,7 +29,7 @@
    before the last sample, and most of the processor time of a short run would go into batches. */
 #define SAMPLES_VARIABLE "AUTOKERNEL_SAMPLES"
 #define SHORTER          10
-#define PLACES_ALIGN  4096
+#define PLACES_ALIGN     4096
 /* A task that exceeds one of these has a single set of inputs, because a second set costs a second
    reference (a second or two of a processor) and a second block of memory. */
 #define SECOND_SET_FLOPS 2.5e9
@@ -75,10 +75,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
 {
     size_t end = 0;
     const ak_problem *problem = e->task->problem;
-    e->edge_cases = ak_alloc(problem->edge_case_count + 1, sizeof *e->edge_cases);
-    if (e->edge_cases == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(e->edge_cases, problem->edge_case_count + 1, err));
     ak_status status = plan_own(&end, e, err);
     size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
     end = base;
@@ -115,7 +112,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
         e->memory.copy = ak_alloc(end, 1);
         e->memory.bytes = e->memory.copy;
     }
-    return e->memory.bytes == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(e->memory.bytes, err);
 }
 
 static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
@@ -211,10 +208,8 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
                             const char *folder, ak_error *err)
 {
-    ak_evaluator *e = ak_alloc(1, sizeof *e);
-    if (e == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_evaluator *e;
+    AK_DO(AK_NEW(e, 1, err));
     e->backend = backend;
     e->task = task;
     uint64_t drawn = 0;
@@ -310,8 +305,7 @@ static ak_status conclude(ak_trial *out, const ak_loaded *r, ak_error *err)
     out->status = r->outcome.status;
     out->max_error = r->max_error;
     if (out->status != AK_TRIAL_OK) {
-        out->reason = ak_strdup(r->outcome.reason);
-        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_copy_text(&out->reason, r->outcome.reason, err);
     }
     return AK_OK;
 }
@@ -320,10 +314,7 @@ static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *er
 {
     ak_stats stats;
     ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
-    out->samples_ms = ak_alloc(timer->sample_count, sizeof(double));
-    if (out->samples_ms == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(out->samples_ms, timer->sample_count, err));
     memcpy(out->samples_ms, timer->samples_ms, timer->sample_count * sizeof(double));
     out->sample_count = timer->sample_count;
     out->median_ms = stats.median;

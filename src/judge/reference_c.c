@@ -105,10 +105,7 @@ static ak_status open_c(void **out, const ak_reference *reference, const char *f
     if (builtin(reference->task) != NULL) {
         return AK_OK;
     }
-    state = ak_alloc(1, sizeof *state);
-    if (state == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(state, 1, err));
     ak_status status = load(state, reference->task, folder, err);
     if (status != AK_OK) {
         close_c(state);

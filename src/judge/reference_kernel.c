@@ -138,7 +138,7 @@ static ak_status open_state(void **out, const ak_reference *reference, const cha
                             bool another, ak_error *err)
 {
     kernel_state *s = ak_alloc(1, sizeof *s);
-    ak_status status = s == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(s, err);
     AK_TRY(status);
     s->task = reference->task;
     if (another) {
@@ -188,10 +188,8 @@ static ak_status put(const kernel_state *s, const ak_shape *shape, size_t i, siz
                      double *values, ak_error *err)
 {
     ak_dtype dtype = ak_task_argument_dtype(s->task, i);
-    unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-    if (bytes == NULL) {
-        return ak_fail_memory(err);
-    }
+    unsigned char *bytes;
+    AK_DO(AK_NEW(bytes, shape->bytes[i], err));
     ak_guard_poison(bytes, shape->bytes[i], dtype, 0);
     if (s->task->problem->arguments[i].access != AK_ACCESS_OUT) {
         copy_rows(bytes, values, shape, i, dtype, true);
@@ -204,10 +202,8 @@ static ak_status put(const kernel_state *s, const ak_shape *shape, size_t i, siz
 static ak_status get(const kernel_state *s, const ak_shape *shape, size_t i, size_t offset,
                      double *values, ak_error *err)
 {
-    unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-    if (bytes == NULL) {
-        return ak_fail_memory(err);
-    }
+    unsigned char *bytes;
+    AK_DO(AK_NEW(bytes, shape->bytes[i], err));
     ak_status status = AK_OK;
     AK_TRY(s->backend->download(bytes, s->device, offset, shape->bytes[i], err));
     copy_rows(bytes, values, shape, i, ak_task_argument_dtype(s->task, i), false);

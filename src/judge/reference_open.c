@@ -32,10 +32,8 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
                        "%s: the problem has no reference, so results cannot be checked",
                        task->problem->name);
     }
-    ak_reference *reference = ak_alloc(1, sizeof *reference);
-    if (reference == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_reference *reference;
+    AK_DO(AK_NEW(reference, 1, err));
     *reference = (ak_reference){.task = task, .ops = *kind};
     int threads = task->threads > 0 ? task->threads : ak_host_cpus();
     ak_status status = AK_OK;

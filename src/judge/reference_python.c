@@ -34,10 +34,7 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     const char *readable[AK_COMPILE_READS + AK_SCRIPT_PATHS + 3];
     size_t n = AK_COMPILE_READS;
     ak_sandbox_plan plan;
-    ak_status status = ak_script_find(&home, "a Python reference", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_script_find(&home, "a Python reference", err));
     memcpy(readable, ak_compile_reads, AK_COMPILE_READS * sizeof *readable);
     for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
         readable[n++] = home.path[i];
@@ -52,7 +49,7 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     ak_sandbox_plan_open(&plan, readable, writable);
     const ak_proc_spec confined = {
         .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
+    ak_status status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
     ak_sandbox_plan_close(&plan);
     ak_script_home_clear(&home);
     return status;
@@ -107,10 +104,8 @@ static ak_status open_python(void **out, const ak_reference *reference, const ch
     char kernel[AK_PATH_MAX];
     const char *slash = strrchr(problem->where, '/');
     size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
-    python_state *s = ak_alloc(1, sizeof *s);
-    if (s == NULL) {
-        return ak_fail_memory(err);
-    }
+    python_state *s;
+    AK_DO(AK_NEW(s, 1, err));
     /* Absolute, because Python imports the reference's neighbours from there. */
     char relative[AK_PATH_MAX];
     (void)snprintf(relative, sizeof relative, "%.*s", (int)length, problem->where);
@@ -154,11 +149,7 @@ static json_t *values_json(const ak_task *task, const ak_shape *shape)
                            : choice->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)number)
                                                              : json_real(number));
     }
-    if (!good) {
-        json_decref(values);
-        return NULL;
-    }
-    return values;
+    return ak_json_whole(values, good);
 }
 
 static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_shape *shape)
@@ -182,11 +173,7 @@ static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_
                                   accesses[argument->access]);
         good = good && json_array_append_new(list, array) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static ak_status run_python(const ak_reference *reference, const ak_shape *shape,

@@ -182,9 +182,7 @@ static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error 
     const ak_shape *shape = &stage->shape;
     double *own = values == NULL ? ak_alloc(shape->elements[i], sizeof *own) : NULL;
     double *to = values == NULL ? own : values;
-    if (to == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(to, err));
     ak_dtype dtype = ak_stage_dtype(stage, i);
     ak_status status = AK_OK;
     const ak_npy_array array = {shape->elements[i], shape->extent[i], spec->rank, dtype};
@@ -206,9 +204,7 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
             continue;
         }
         stage->inputs[i] = ak_alloc(stage->shape.bytes[i], 1);
-        if (stage->inputs[i] == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(stage->inputs[i], err));
         if (!rows_adjoin(stage, i)) {
             paint_gaps(stage->inputs[i], stage, i);
         }
@@ -238,9 +234,7 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
         }
         if (ak_stage_access(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
             stage->rows[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
-            if (stage->rows[i] == NULL) {
-                return ak_fail_memory(err);
-            }
+            AK_DO(ak_made(stage->rows[i], err));
         }
     }
     return AK_OK;

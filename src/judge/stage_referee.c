@@ -62,22 +62,22 @@ static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size
     char where[64];
     size_t nans = 0;
     double rms = 0.0, *device = ak_alloc(count, sizeof *device);
-    if (device == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(device, err));
     ops_of(stage)->describe(&nans, &rms, referee, argument);
-    ak_status status = ops_of(stage)->values(device, referee, argument, first, count, err);
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
+    ak_status status = AK_OK;
+    AK_TRY(ops_of(stage)->values(device, referee, argument, first, count, err));
+    for (size_t i = 0; i < count; i++) {
         if (!agree(device[i], host[i], rms)) {
             ak_stage_size_text(where, sizeof where, stage);
-            status = ak_fail(
-                err, AK_INVALID,
-                "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
-                "has %.17g: no result can be judged; repair reference.cu or the device",
-                stage->task->problem->name, where, stage->task->problem->arguments[argument].name,
-                first + i, device[i], host[i]);
+            AK_TRY(ak_fail(err, AK_INVALID,
+                           "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
+                           "has %.17g: no result can be judged; repair reference.cu or the device",
+                           stage->task->problem->name, where,
+                           stage->task->problem->arguments[argument].name, first + i, device[i],
+                           host[i]));
         }
     }
+out:
     ak_free(device);
     return status;
 }
@@ -197,10 +197,8 @@ static void decode_part(void *context, int thread, int n)
 static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_reference *reference,
                               ak_error *err)
 {
-    sample *s = ak_alloc(1, sizeof *s);
-    if (s == NULL) {
-        return ak_fail_memory(err);
-    }
+    sample *s;
+    AK_DO(AK_NEW(s, 1, err));
     s->stage = stage;
     ak_status status = choose_rows(s, stage, err);
     for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
@@ -247,7 +245,7 @@ static ak_status selftest_one(const ak_stage *stage, size_t argument, ak_error *
     size_t count = all < SELFTEST_MAX ? all : SELFTEST_MAX, counts[AK_ARGUMENTS_MAX];
     double *copies[AK_ARGUMENTS_MAX] = {NULL}, *right = ak_alloc(count, sizeof *right);
     ak_status status = AK_OK;
-    AK_TRY(right == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(right, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (!is_output(stage, i) && stage->shape.elements[i] == all) {
             counts[inputs] = count;

@@ -118,10 +118,8 @@ static ak_status try_one(replay *r, const ak_proposal *proposal, ak_error *err)
 {
     const ak_recording *recording = r->job->recording;
     uint64_t index = 0;
-    ak_status status = look_up(&index, r, &proposal->config, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(look_up(&index, r, &proposal->config, err));
+    ak_status status = AK_OK;
     const ak_record *record = &recording->records[index];
     bool ok = record->status == AK_TRIAL_OK;
     r->out->evaluations++;
@@ -300,9 +298,7 @@ static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
 {
     double *best = ak_alloc(out->count, sizeof *best), thinking_ms = 0;
     size_t found = 0, proposals = 0;
-    if (best == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(best, err));
     for (size_t i = 0; i < out->count; i++) {
         thinking_ms += out->repeats[i].thinking_ms;
         proposals += out->repeats[i].evaluations;
@@ -388,8 +384,7 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     run_job(&j);
     AK_TRY(j.status);
     if (j.like != NULL && ak_like_text(j.like)[0] != 0) {
-        result.like = ak_strdup(ak_like_text(j.like));
-        AK_TRY(result.like == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_TRY(ak_copy_text(&result.like, ak_like_text(j.like), err));
     }
     AK_TRY(cancelled(&j) ? ak_fail(err, AK_CANCELLED, "the replay was interrupted") : AK_OK);
     AK_TRY(summarise(&result, &j, err));

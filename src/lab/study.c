@@ -114,8 +114,7 @@ void ak_study_close(ak_study *study)
 ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
 {
     if (study->model == NULL && name != NULL) {
-        study->model = ak_strdup(name);
-        return study->model == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_copy_text(&study->model, name, err);
     }
     return AK_OK;
 }
@@ -272,11 +271,7 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
         }
         good = json_array_append_new(list, step_json(study, arm, along, at, reference)) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return false;
-    }
-    return ak_json_set(object, axis_names[along], list);
+    return ak_json_set(object, axis_names[along], ak_json_whole(list, good));
 }
 
 /* Returns the quality at the end of all runs, with those that carried on without their model:
@@ -341,11 +336,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
         good = (along == AXIS_USD && !(usd > 0)) || add_curve(curves, study, arm, along, reference);
     }
     good = ak_json_set(object, "quality", curves) && good;
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)

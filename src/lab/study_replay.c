@@ -112,7 +112,7 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
 {
     replayed r = {
         .study = study, .arm = arm, .run = run, .recording = recording, .tried = ak_set_new()};
-    ak_status status = r.tried == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(r.tried, err);
     ak_transfer_open(&r.transfer, like);
     if (status == AK_OK) {
         status = ak_recording_space_new(&r.space, recording, err);

@@ -182,8 +182,7 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
         return ak_fail(err, AK_LIMIT, "--launcher: longer than %d bytes", AK_LAUNCHER_MAX);
     }
     (void)snprintf(out->text, sizeof out->text, "%s", rest);
-    out->seats = ak_alloc(AK_SEATS_MAX, sizeof *out->seats);
-    AK_TRY(out->seats == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(AK_NEW(out->seats, AK_SEATS_MAX, err));
     if (workers != NULL) {
         AK_TRY(read_workers(&least, &most, workers, err));
     }

@@ -53,13 +53,11 @@ const char *ak_llm_finish_text(ak_llm_finish finish)
 
 bool ak_llm_finish_parse(ak_llm_finish *out, const char *text)
 {
-    for (size_t i = 0; i < sizeof finishes / sizeof finishes[0]; i++) {
-        if (strcmp(finishes[i], text) == 0) {
-            *out = (ak_llm_finish)i;
-            return true;
-        }
+    const size_t i = AK_FIND_TEXT(finishes, AK_COUNT(finishes), text);
+    if (i < AK_COUNT(finishes)) {
+        *out = (ak_llm_finish)i;
     }
-    return false;
+    return i < AK_COUNT(finishes);
 }
 
 const char *ak_llm_found_text(ak_llm_found found)

@@ -61,11 +61,7 @@ static json_t *output_config(const ak_request *request)
         bool least = strcmp(request->effort, "minimal") == 0;
         good = ak_json_set_text(config, "effort", least ? "low" : request->effort);
     }
-    if (!good) {
-        json_decref(config);
-        return NULL;
-    }
-    return config;
+    return ak_json_whole(config, good);
 }
 
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)

@@ -151,13 +151,10 @@ static void adopt(ak_llm_call *call, ak_attempt *attempt)
 static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *call, ak_error *err)
 {
     ak_reservation reserved;
-    ak_status status = ak_call_reserve(&reserved, call, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_call_reserve(&reserved, call, err));
     ak_call_request(request, call);
     call->answer.attempts++;
-    status = ak_attempt_run(out, call, request, err);
+    ak_status status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {
         /* Memory ran out at an unknown point, so the request may have been sent and billed. */
         *out = (ak_attempt){.uncertain = true};
@@ -366,9 +363,7 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 {
     ak_llm_call *call = ak_alloc(1, sizeof *call);
     bool found;
-    if (call == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(call, err));
     begin(&found, call, llm, chat);
     if (found) {
         finish(call);

@@ -49,9 +49,7 @@ static ak_status read_json(json_t **out, const char *text, size_t length, ak_err
     *out = NULL;
     if (!ak_utf8_valid(text)) {
         clean = ak_utf8_clean(text);
-        if (clean == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(clean, err));
         text = clean;
         length = strlen(clean);
     }
@@ -213,7 +211,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
     if (status == AK_OK && llm->key != NULL) {
         size_t bytes = strlen(x->provider->key_header) + strlen(llm->key) + 1;
         key = ak_alloc(bytes, 1);
-        status = key == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_made(key, err);
         if (status == AK_OK) {
             (void)snprintf(key, bytes, "%s%s", x->provider->key_header, llm->key);
             headers[count++] = key;

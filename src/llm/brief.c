@@ -46,7 +46,7 @@ static void show_bytes(char *out, size_t bytes, double value)
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     double scaled = value / 1024.0;
     size_t unit = 0;
-    while (scaled >= 1024.0 && unit + 1 < sizeof units / sizeof units[0]) {
+    while (scaled >= 1024.0 && unit + 1 < AK_COUNT(units)) {
         scaled /= 1024.0;
         unit++;
     }
@@ -131,12 +131,7 @@ static bool of_the_problem(const ak_task *task, const char *name)
             return true;
         }
     }
-    for (size_t i = 0; i < task->problem->choice_count; i++) {
-        if (strcmp(name, task->problem->choices[i].name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS(task->problem->choices, task->problem->choice_count, name, name);
 }
 
 static ak_status add_device_fact(ak_brief *brief, const char *name, const ak_value *value,
@@ -144,7 +139,7 @@ static ak_status add_device_fact(ak_brief *brief, const char *name, const ak_val
 {
     char label[LINE_MAX_BYTES], text[LINE_MAX_BYTES];
     const char *meaning = NULL;
-    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(meanings); i++) {
         meaning = strcmp(meanings[i].name, name) == 0 ? meanings[i].meaning : meaning;
     }
     (void)snprintf(label, sizeof label, "%s%s%s%s", name, meaning == NULL ? "" : " (",
@@ -186,7 +181,7 @@ static ak_status add_hardware(ak_brief *brief, const ak_task *task, const ak_cei
         {"copying within the first-level cache", "GB/s", ceilings->l1_gbs},
         {"copying within the last private cache", "GB/s", ceilings->cache_gbs},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(rows); i++) {
         AK_DO(
             add_ceiling(brief, rows[i].name, rows[i].value, rows[i].unit, ceilings->measured, err));
     }
@@ -224,7 +219,7 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
         {"l1d_bytes", "the first-level cache of one core", false},
         {"l2_bytes", gpu ? "the second-level cache" : "the second-level cache of one core", false},
         {"l3_bytes", "the shared last-level cache", true}};
-    for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(caches); i++) {
         double cache = constant(task, caches[i].fact);
         if (cache > 0) {
             (void)ak_number_print(text, sizeof text, "%.3g times %s", total / cache,
@@ -375,7 +370,7 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
     {
         put_version(&text, key, json_is_string(value) ? json_string_value(value) : "");
     }
-    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(versions); i++) {
         const char *version = ak_json_text_at(environment, versions[i].key);
         if (version[0] != 0) {
             put_version(&text, versions[i].name, version);
@@ -447,7 +442,7 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
                       .rejects_spills = task->implementation->rejects_spills};
     out->arena = ak_arena_new();
     ak_status status = AK_OK;
-    AK_TRY(out->arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(out->arena, err));
     AK_TRY(list_choices(out, task, err));
     AK_TRY(add_hardware(out, task, ceilings, err));
     AK_TRY(add_roofline(out, task, ceilings, err));
@@ -476,7 +471,7 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
     out->arena = ak_arena_new();
     const char *name;
     ak_value value;
-    ak_status status = out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(out->arena, err);
     for (size_t i = 0;
          status == AK_OK && constants != NULL && ak_scope_at(&name, &value, constants, i); i++) {
         char text[LINE_MAX_BYTES];

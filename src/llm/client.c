@@ -299,10 +299,8 @@ ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_
         return ak_fail(err, AK_INVALID,
                        "no language model is named; give one, such as --llm openai:gpt-5");
     }
-    ak_llm *llm = ak_alloc(1, sizeof *llm);
-    if (llm == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_llm *llm;
+    AK_DO(AK_NEW(llm, 1, err));
     (void)pthread_mutex_init(&llm->lock, NULL);
     if (seam != NULL) {
         llm->seam = *seam;
@@ -396,9 +394,5 @@ json_t *ak_llm_doctor(void)
                          version[0] != 0 ? version : "not installed: apt-get install libcurl4") &&
         ak_json_set(result, "providers", json_incref(list));
     json_decref(list);
-    if (!good) {
-        json_decref(result);
-        return NULL;
-    }
-    return result;
+    return ak_json_whole(result, good);
 }

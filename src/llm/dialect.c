@@ -36,11 +36,9 @@ ak_status ak_system_text(char **out, const ak_request *request, ak_error *err)
 static json_t *message_of(const char *role, const char *text)
 {
     json_t *message = json_object();
-    if (!ak_json_set_text(message, "role", role) || !ak_json_set_text(message, "content", text)) {
-        json_decref(message);
-        return NULL;
-    }
-    return message;
+    bool good =
+        ak_json_set_text(message, "role", role) && ak_json_set_text(message, "content", text);
+    return ak_json_whole(message, good);
 }
 
 json_t *ak_messages_json(const ak_llm_chat *chat, const char *system)
@@ -52,11 +50,7 @@ json_t *ak_messages_json(const ak_llm_chat *chat, const char *system)
         const char *role = chat->messages[i].role == AK_LLM_USER ? "user" : "assistant";
         good = json_array_append_new(list, message_of(role, chat->messages[i].text)) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err)

@@ -79,9 +79,7 @@ static ak_status add_object(search *s, const ak_relaxed *read, size_t start, ak_
 {
     if (s->rank < OBJECTS) {
         json_t *list = json_array();
-        if (list == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(list, err));
         take(s, OBJECTS, read, list, start, false);
     }
     if (s->elements != NULL && json_array_append(s->elements, read->value) != 0) {
@@ -154,23 +152,19 @@ ak_status ak_extract_read(ak_extract *out, const char *text, size_t length, cons
     search s = {.array = array};
     size_t work = 0, starts = 0, at = 0;
     ak_status status = AK_OK;
-    while (status == AK_OK && at < length && starts < STARTS_MAX &&
-           work <= (AK_EXTRACT_PASSES - 1) * length) {
+    while (at < length && starts < STARTS_MAX && work <= (AK_EXTRACT_PASSES - 1) * length) {
         if (text[at] != '{' && text[at] != '[') {
             at++;
             continue;
         }
         ak_relaxed read;
         starts++;
-        status = ak_relaxed_read(&read, text + at, length - at, err);
-        if (status != AK_OK) {
-            break;
-        }
+        AK_TRY(ak_relaxed_read(&read, text + at, length - at, err));
         work += read.end;
         bool something = read.value != NULL && (json_object_size(read.value) > 0 ||
                                                 json_array_size(read.value) > 0 || !read.cut);
         if (something) {
-            status = consider(&s, &read, at, err);
+            AK_TRY(consider(&s, &read, at, err));
         }
         /* A broken value that is not the best so far may contain a complete value, so the search
            continues inside it. */
@@ -178,10 +172,11 @@ ak_status ak_extract_read(ak_extract *out, const char *text, size_t length, cons
         json_decref(read.value);
         at += used ? read.end : 1;
     }
-    if (status == AK_OK && s.elements == NULL) {
+    if (s.elements == NULL) {
         s.elements = json_array();
-        status = s.elements == NULL ? ak_fail_memory(err) : AK_OK;
+        AK_TRY(ak_made(s.elements, err));
     }
+out:
     if (status != AK_OK) {
         json_decref(s.best);
         json_decref(s.elements);

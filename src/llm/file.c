@@ -128,9 +128,7 @@ out:
 static ak_status take(ak_reply *out, const char *text, const json_t *value, ak_error *err)
 {
     char *clean = ak_utf8_clean(text);
-    if (clean == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(clean, err));
     size_t length = strlen(clean);
     while (length > 0 && strchr(" \t\r\n", clean[length - 1]) != NULL) {
         length--;
@@ -196,10 +194,8 @@ static ak_status ask(ak_reply *out, const ak_request *request, const ak_errand *
     ticket t;
     look last = {0};
     bool done = false;
-    ak_status status = post(&t, errand->place, request->chat, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(post(&t, errand->place, request->chat, err));
+    ak_status status = AK_OK;
     int64_t end_ns = errand->now_ns(errand->context) + errand->timeout_ns;
     for (;;) {
         int64_t now_ns = errand->now_ns(errand->context);

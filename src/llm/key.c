@@ -45,8 +45,7 @@ static ak_status read_file(char **out, const char *path, ak_error *err)
     text[strcspn(text, "\r\n")] = 0;
     ak_status status = AK_OK;
     AK_TRY(check_key(text, path, err));
-    *out = ak_strdup(text);
-    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(out, text, err));
 out:
     explicit_bzero(text, length);
     ak_free(text);
@@ -64,8 +63,7 @@ ak_status ak_key_read(char **out, const ak_provider *provider, const char *file,
         return AK_OK;
     }
     AK_DO(check_key(key, provider->key_variable, err));
-    *out = ak_strdup(key);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(out, key, err);
 }
 
 static bool key_character(char c)

@@ -74,13 +74,15 @@ static ak_status find_in_file(ak_price *out, const char *name, const char *path,
 {
     json_t *document = NULL, *entry;
     const char *key;
-    ak_status status = ak_json_read(&document, path, err);
-    if (status == AK_OK && !json_is_object(document)) {
-        status = ak_fail(err, AK_INVALID,
-                         "%s: must be an object such as {\"openai:gpt-5\": {\"input\": 1.25, "
-                         "\"output\": 10}}",
-                         path);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_read(&document, path, err));
+    if (!json_is_object(document)) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: must be an object such as {\"openai:gpt-5\": {\"input\": 1.25, "
+                       "\"output\": 10}}",
+                       path));
     }
+out:
     json_object_foreach(document, key, entry)
     {
         char where[AK_LLM_NAME_MAX + 512];

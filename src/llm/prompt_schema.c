@@ -122,9 +122,7 @@ ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history
                         "additionalProperties", 0);
     json_decref(changes);
     json_decref(parent);
-    if (schema == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(schema, err));
     *out = schema;
     return AK_OK;
 }

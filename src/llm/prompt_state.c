@@ -111,10 +111,7 @@ static ak_status open_view(ak_prompt_view *out, const ak_brief *brief, const ak_
                            ak_error *err)
 {
     *out = (ak_prompt_view){.brief = brief, .history = history};
-    out->order = ak_alloc(history->count + 1, sizeof *out->order);
-    if (out->order == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(out->order, history->count + 1, err));
     rank_trials(out);
     return AK_OK;
 }

@@ -14,16 +14,6 @@ const char *const ak_schema_not_anthropic[] = {
     "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
     "maxItems",         "uniqueItems",      NULL};
 
-static bool listed(const char *word, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (strcmp(word, *words) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Keywords whose values map names to schemas. */
 static const char *const maps[] = {"properties", "$defs", "definitions", NULL};
 /* Keywords whose values are plain values, not schemas. */
@@ -51,12 +41,12 @@ static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
     json_t *object = json_object();
     json_object_foreach((json_t *)(uintptr_t)schema, key, member)
     {
-        if (!map && listed(key, keywords)) {
+        if (!map && ak_text_is_one_of(key, keywords)) {
             continue;
         }
-        json_t *value = !map && listed(key, values)
+        json_t *value = !map && ak_text_is_one_of(key, values)
                             ? json_deep_copy(member)
-                            : copy(member, keywords, !map && listed(key, maps));
+                            : copy(member, keywords, !map && ak_text_is_one_of(key, maps));
         if (json_object_set_new(object, key, value) != 0) {
             json_decref(object);
             return NULL;
@@ -132,10 +122,10 @@ bool ak_schema_strict_form(json_t *schema)
     {
         const char *name;
         json_t *named;
-        if (good && !listed(key, values) && !listed(key, maps)) {
+        if (good && !ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps)) {
             good = ak_schema_strict_form(member);
         }
-        json_object_foreach(listed(key, maps) ? member : NULL, name, named)
+        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named)
         {
             good = good && ak_schema_strict_form(named);
         }
@@ -181,10 +171,11 @@ bool ak_schema_strict(const json_t *schema)
     {
         const char *name;
         json_t *named;
-        if (!listed(key, values) && !listed(key, maps) && !ak_schema_strict(member)) {
+        if (!ak_text_is_one_of(key, values) && !ak_text_is_one_of(key, maps) &&
+            !ak_schema_strict(member)) {
             return false;
         }
-        json_object_foreach(listed(key, maps) ? member : NULL, name, named)
+        json_object_foreach(ak_text_is_one_of(key, maps) ? member : NULL, name, named)
         {
             if (!ak_schema_strict(named)) {
                 return false;

@@ -77,14 +77,12 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
 
 ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err)
 {
-    ak_tape *tape = ak_alloc(1, sizeof *tape);
-    if (tape == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_tape *tape;
+    AK_DO(AK_NEW(tape, 1, err));
     tape->recording = recording;
     tape->asked = ak_map_new();
     ak_status status = AK_OK;
-    AK_TRY(tape->asked == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(tape->asked, err));
     if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
         AK_TRY(ak_fail(err, AK_LIMIT, "the path of the tape is too long"));
     }
@@ -166,11 +164,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
            ak_json_set_text(question, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     json_decref(messages);
-    if (!good) {
-        json_decref(question);
-        return NULL;
-    }
-    return question;
+    return ak_json_whole(question, good);
 }
 
 ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t *question,
@@ -178,9 +172,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
 {
     char hash[AK_HASH_BYTES];
     char *text = NULL;
-    if (question == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(question, err));
     /* The situation follows from the words, and older tapes do not have it. */
     json_t *words = json_copy((json_t *)(uintptr_t)question);
     (void)json_object_del(words, "situation");
@@ -372,11 +364,7 @@ static json_t *usage_json(const ak_llm_usage *usage)
                 ak_json_set(object, "input_written", json_integer(usage->input_written)) &&
                 ak_json_set(object, "output", json_integer(usage->output)) &&
                 ak_json_set(object, "output_reasoning", json_integer(usage->output_reasoning));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *answer_json(const ak_llm_answer *answer)
@@ -393,11 +381,7 @@ static json_t *answer_json(const ak_llm_answer *answer)
         ak_json_set_real(object, "cost_usd", answer->cost_usd) &&
         ak_json_set(object, "attempts", json_integer(answer->attempts)) &&
         ak_json_set(object, "elapsed_ms", json_integer(answer->elapsed_ns / 1000000));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static ak_status write_json(const ak_tape *tape, const char *file, const json_t *value,

@@ -55,11 +55,7 @@ static json_t *figures_json(const ak_ceilings *c)
 #define SET(figure) good = good && ak_json_set_real(object, #figure, c->figure);
     FIGURES(SET)
 #undef SET
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Reads the file's object. Returns an empty object if there is none, or NULL without memory. */

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const struct {
     ak_overlap overlap;
     const char *word;
@@ -12,7 +14,7 @@ static const struct {
     AK_OVERLAP_MAP(WORD)
 #undef WORD
 };
-enum { WORDS = sizeof words / sizeof words[0] };
+enum { WORDS = AK_COUNT(words) };
 
 const char *ak_overlap_text(ak_overlap overlap)
 {
@@ -26,11 +28,9 @@ const char *ak_overlap_text(ak_overlap overlap)
 
 bool ak_overlap_parse(ak_overlap *out, const char *text)
 {
-    for (size_t i = 0; i < WORDS; i++) {
-        if (strcmp(words[i].word, text) == 0) {
-            *out = words[i].overlap;
-            return true;
-        }
+    const size_t i = AK_FIND(words, WORDS, word, text);
+    if (i < WORDS) {
+        *out = words[i].overlap;
     }
-    return false;
+    return i < WORDS;
 }

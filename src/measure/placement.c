@@ -149,11 +149,7 @@ json_t *ak_placement_json(const ak_placement *p)
 #define SET(name) good = good && ak_json_set_real(object, #name, p->name > 0 ? p->name : NAN);
     MEMBERS(SET)
 #undef SET
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 void ak_placement_read(ak_placement *out, const json_t *object)

@@ -37,10 +37,8 @@ static int compare_numbers(const void *a, const void *b)
 
 static ak_status rank_values(ak_column *column, const ak_parameter *parameter, ak_error *err)
 {
-    numbered *order = ak_alloc(parameter->value_count, sizeof *order);
-    if (order == NULL) {
-        return ak_fail_memory(err);
-    }
+    numbered *order;
+    AK_DO(AK_NEW(order, parameter->value_count, err));
     for (size_t i = 0; i < parameter->value_count; i++) {
         order[i] = (numbered){number_of(&parameter->values[i]), i};
     }
@@ -58,10 +56,7 @@ static ak_status rank_values(ak_column *column, const ak_parameter *parameter, a
 static ak_status open_column(ak_column *column, const ak_parameter *parameter, ak_error *err)
 {
     column->levels = parameter->value_count;
-    column->level = ak_alloc(parameter->value_count, sizeof *column->level);
-    if (column->level == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(column->level, parameter->value_count, err));
     column->ordered = are_numbers(parameter);
     if (column->ordered) {
         return rank_values(column, parameter, err);

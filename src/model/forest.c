@@ -321,17 +321,11 @@ static ak_status open_builder(builder *b, ak_error *err)
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
                         const ak_forest_options *options, ak_error *err)
 {
-    ak_status status = check(data, options, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(check(data, options, err));
     builder b = {.data = data, .options = options};
-    b.forest = ak_alloc(1, sizeof *b.forest);
-    if (b.forest == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(b.forest, 1, err));
     ak_rng_seed(&b.rng, options->seed);
-    status = open_builder(&b, err);
+    ak_status status = open_builder(&b, err);
     while (status == AK_OK && b.forest->trees < options->trees) {
         size_t tree = b.forest->trees++;
         b.forest->root[tree] = (uint32_t)b.forest->node_count;

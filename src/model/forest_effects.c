@@ -200,11 +200,8 @@ static ak_status walk_open(walk *w, ak_error *err)
         levels += forest->levels[c];
         w->cells += cells_of(w, c);
     }
-    w->levels = ak_alloc(levels, sizeof *w->levels);
-    w->sums = ak_alloc(w->cells, sizeof *w->sums);
-    if (w->levels == NULL || w->sums == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(w->levels, levels, err));
+    AK_DO(AK_NEW(w->sums, w->cells, err));
     uint16_t *level = w->levels;
     double *sum = w->sums;
     for (size_t c = 0; c < forest->columns; c++) {

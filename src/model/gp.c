@@ -126,10 +126,8 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
         return ak_fail(err, AK_INVALID, "a Gaussian process learns from 1 to %d trials, not %zu",
                        AK_GP_ROWS_MAX, options->rows);
     }
-    ak_gp *gp = ak_alloc(1, sizeof *gp);
-    if (gp == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_gp *gp;
+    AK_DO(AK_NEW(gp, 1, err));
     gp->features = features;
     gp->rows_max = options->rows;
     gp->slots = options->slots;

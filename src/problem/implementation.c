@@ -25,16 +25,12 @@ static const struct {
 } languages[] = {
     {"host", "C", "c"},       {"host", "C++", "c++"},     {"host", "Fortran", "fortran"},
     {"cuda", "CUDA", "cuda"}, {"cuda", "Triton", TRITON}, {"opencl", "OpenCL", "opencl"}};
-#define LANGUAGES (sizeof languages / sizeof languages[0])
+#define LANGUAGES AK_COUNT(languages)
 
 static const char *backend_of(const char *beginning)
 {
-    for (size_t i = 0; i < LANGUAGES; i++) {
-        if (strcmp(beginning, languages[i].lower) == 0) {
-            return languages[i].backend;
-        }
-    }
-    return beginning;
+    size_t i = AK_FIND(languages, LANGUAGES, lower, beginning);
+    return i < LANGUAGES ? languages[i].backend : beginning;
 }
 
 /* Reads "Language". Returns AK_INVALID if it is not one of the backend's, as one of which all
@@ -96,9 +92,7 @@ static ak_status read_strings(const char *const **out, size_t *count, ak_problem
                        (size_t)AK_INCLUDES_MAX);
     }
     const char **list = ak_arena_alloc(problem->arena, (*count + 1) * sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(list, err));
     for (size_t i = 0; i < *count; i++) {
         list[i] = json_string_value(json_array_get(array, i));
         if (list[i] == NULL) {
@@ -167,10 +161,8 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
 {
     json_t *defines, *value;
     const char *where = implementation->where, *name, *text;
-    ak_status status = ak_json_object_or_null(&defines, kernel, "Defines", where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_object_or_null(&defines, kernel, "Defines", where, err));
+    ak_status status = AK_OK;
     json_object_foreach(defines, name, value)
     {
         if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {

@@ -10,7 +10,7 @@
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err)
 {
     *out = ak_arena_strndup(problem->arena, text, strlen(text));
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err)
@@ -114,10 +114,8 @@ static ak_status find_text(file_text *out, const ak_kernel_files *files, const c
                            ak_error *err)
 {
     out->text = out->owned = NULL;
-    ak_status status = check_name(name, files->folder, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(check_name(name, files->folder, err));
+    ak_status status = AK_OK;
     if (!files->builtin) {
         status = ak_fs_join(out->path, files->folder, name, err);
         status = status == AK_OK ? check_links(out->path, files->folder, name, err) : status;
@@ -190,10 +188,8 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
                          const char *name, ak_error *err)
 {
     file_text file;
-    ak_status status = find_text(&file, files, name, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(find_text(&file, files, name, err));
+    ak_status status = AK_OK;
     if (memchr(file.text, 0, file.length) != NULL) {
         status = ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", file.path);
     } else {
@@ -209,10 +205,8 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
 {
     file_text file;
     json_t *document = NULL;
-    ak_status status = find_text(&file, files, name, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(find_text(&file, files, name, err));
+    ak_status status = AK_OK;
     AK_TRY(ak_kernel_note(problem, name, file.text, file.length, err));
     AK_TRY(ak_json_parse(&document, file.text, file.length, file.path, err));
     AK_TRY(ak_problem_keep(problem, document, err));

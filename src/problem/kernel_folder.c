@@ -93,10 +93,8 @@ static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *
 {
     char **names;
     size_t count;
-    ak_status status = ak_fs_list(&names, &count, files->folder, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_list(&names, &count, files->folder, err));
+    ak_status status = AK_OK;
     ak_error damage = AK_ERROR_INIT;
     for (size_t i = 0; i < count && status == AK_OK; i++) {
         bool holds = false;
@@ -127,9 +125,7 @@ ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_e
     problem->builtin = files->builtin;
     problem->implementations =
         ak_arena_alloc(problem->arena, AK_IMPLEMENTATIONS_MAX * sizeof *problem->implementations);
-    if (problem->implementations == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(problem->implementations, err));
     AK_TRY(files->builtin ? read_builtin_spaces(problem, files, err)
                           : read_folder_spaces(problem, files, err));
     if (problem->implementation_count == 0) {

@@ -11,6 +11,11 @@
 #include "problem/source_text.h"
 #include "space/expr.h"
 
+void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length)
+{
+    (void)snprintf(out, AK_SCAN_NAME, "%.*s", (int)length, from);
+}
+
 /* ---- entry --------------------------------------------------------------------------------- */
 
 /* Returns whether a word that stands before a bracket is no name of a function. */
@@ -18,12 +23,7 @@ static bool is_word_of_c(const char *name)
 {
     static const char *const words[] = {"void",  "int",    "float",  "double", "if",    "for",
                                         "while", "switch", "return", "sizeof", "kernel"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(name, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
 /* Finds the name and the bracket of the function whose qualifiers begin at `at`. */
@@ -127,7 +127,7 @@ static void begin_entry(ak_scan *s)
         for (begin = end; begin > 0 && strchr(AK_SOURCE_WORD, s->plain[begin - 1]) != NULL;) {
             begin--;
         }
-        for (size_t i = 0; i < sizeof words / sizeof *words && s->plain[end] != '('; i++) {
+        for (size_t i = 0; i < AK_COUNT(words) && s->plain[end] != '('; i++) {
             if (end - begin == strlen(words[i]) &&
                 memcmp(s->plain + begin, words[i], end - begin) == 0) {
                 known = true;
@@ -297,7 +297,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
 {
     ak_scan *s = ak_alloc(1, sizeof *s);
     char shape[AK_SCAN_SHAPE];
-    ak_status status = s == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(s, err);
     AK_TRY(status);
     text += ak_utf8_mark(text);
     *s = (ak_scan){.text = text,

@@ -72,10 +72,8 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     if (strcmp(asked, "time") == 0 || strcmp(asked, "ms") == 0) {
         return AK_OK;
     }
-    ak_objective *o = ak_alloc(1, sizeof *o);
-    if (o == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_objective *o;
+    AK_DO(AK_NEW(o, 1, err));
     o->maximise = strncmp(asked, "max:", 4) == 0;
     o->unit = "";
     const char *expr = o->maximise ? asked + 4 : asked, *shown = asked;

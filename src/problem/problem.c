@@ -53,13 +53,11 @@ const char *ak_dtype_text(ak_dtype dtype)
 
 bool ak_dtype_parse(ak_dtype *out, const char *text)
 {
-    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        if (strcmp(dtypes[i].text, text) == 0) {
-            *out = (ak_dtype)i;
-            return true;
-        }
+    const size_t i = AK_FIND(dtypes, AK_COUNT(dtypes), text, text);
+    if (i < AK_COUNT(dtypes)) {
+        *out = (ak_dtype)i;
     }
-    return false;
+    return i < AK_COUNT(dtypes);
 }
 
 ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,
@@ -201,7 +199,7 @@ static void describe_unread(ak_buf *text, const ak_implementation_spec *implemen
                                          "GridDivX",  "GridDivY",           "GridDivZ"};
     const json_t *kernel = json_object_get(implementation->definition, "KernelSpecification");
     size_t count = 0;
-    for (size_t i = 0; i < sizeof unread / sizeof unread[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(unread); i++) {
         if (json_object_get(kernel, unread[i]) != NULL) {
             ak_buf_print(text, "%s%s", count++ == 0 ? "not used        " : ", ", unread[i]);
         }

@@ -25,9 +25,7 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
     }
     AK_TRY(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
     const char **values = ak_arena_alloc(r->problem->arena, count * sizeof *values);
-    if (values == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(values, r->err));
     bool found = fallback == NULL;
     for (size_t i = 0; i < count; i++) {
         values[i] = json_string_value(json_array_get(list, i));

@@ -167,10 +167,8 @@ static ak_status refuse_source(const char *name, ak_error *err)
 
 static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak_error *err)
 {
-    ak_kernel_files *files = ak_alloc(1, sizeof *files);
-    if (files == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_kernel_files *files;
+    AK_DO(AK_NEW(files, 1, err));
     char path[AK_PATH_MAX];
     size_t length = strlen(name);
     const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
@@ -233,10 +231,8 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
         return ak_fail(err, AK_LIMIT, "the name of the kernel is longer than %d bytes",
                        AK_PATH_MAX);
     }
-    ak_problem *problem = ak_alloc(1, sizeof *problem);
-    if (problem == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_problem *problem;
+    AK_DO(AK_NEW(problem, 1, err));
     problem->arena = ak_arena_new();
     ak_status status =
         problem->arena == NULL ? ak_fail_memory(err) : open_named(problem, name, spec->kept, err);
@@ -259,7 +255,7 @@ ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *docume
     problem->arena = ak_arena_new();
     ak_status status = AK_OK;
     AK_TRY(ak_problem_keep(problem, document, err));
-    AK_TRY(problem->arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(problem->arena, err));
     AK_TRY(ak_t1_fill(problem, name, document, where, err));
     *out = problem;
     problem = NULL;

@@ -298,9 +298,7 @@ static ak_status read_sizes_to_use(ak_problem_reader *r)
                        EDGE_CASE_MAX);
     }
     problem->edge_cases = ak_arena_alloc(problem->arena, (count + 1) * sizeof *problem->edge_cases);
-    if (problem->edge_cases == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(problem->edge_cases, r->err));
     for (size_t i = 0; i < count; i++) {
         ak_problem_at(r, "edge-case size", i + 1);
         AK_TRY(read_size_object(problem->edge_cases[i], json_array_get(list, i), r));

@@ -115,9 +115,7 @@ static ak_status place_of(char out[AK_PATH_MAX], const ak_python_source *source,
 {
     char cache[AK_PATH_MAX], root[AK_PATH_MAX], hash[AK_HASH_BYTES];
     ak_hasher *hasher = ak_hasher_new();
-    if (hasher == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(hasher, err));
     ak_hasher_add_text(hasher, AK_VERSION);
     ak_hasher_add_text(hasher, source->function);
     ak_status status = add_file(hasher, source->path, err);
@@ -151,7 +149,7 @@ static ak_status find(found *out, const char *name, ak_error *err)
     AK_DO(find_settings(out->settings_path, out->path, out->function, err));
     if (strcmp(out->settings_path, out->path) == 0) {
         out->settings = json_object();
-        AK_DO(out->settings == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_DO(ak_made(out->settings, err));
     } else {
         AK_DO(ak_json_read(&out->settings, out->settings_path, err));
     }

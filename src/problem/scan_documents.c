@@ -7,11 +7,6 @@
 #include "problem/kernel_scan.h"
 #include "problem/source_text.h"
 
-void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length)
-{
-    (void)snprintf(out, AK_SCAN_NAME, "%.*s", (int)length, from);
-}
-
 void ak_scan_note(ak_scan *s, const char *what, const char *where)
 {
     ak_buf_print(&s->notes, "%s: %s\n", what, where);

@@ -11,22 +11,10 @@ static const ak_scan_type types[] = {
     {"ptrdiff_t", NULL, "Int64"},    {"half", "f16", NULL},        {"__half", "f16", NULL},
     {"__nv_bfloat16", "bf16", NULL}, {"nv_bfloat16", "bf16", NULL}};
 
-static bool is_one_of(const char *word, const char *const *list)
-{
-    while (*list != NULL && strcmp(word, *list) != 0) {
-        list++;
-    }
-    return *list != NULL;
-}
-
 static const ak_scan_type *type_named(const char *name)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(types[i].name, name) == 0) {
-            return &types[i];
-        }
-    }
-    return NULL;
+    size_t i = AK_FIND(types, AK_COUNT(types), name, name);
+    return i < AK_COUNT(types) ? &types[i] : NULL;
 }
 
 /* Returns what the words of a type mean; NULL for a type that no argument can have. A word that is
@@ -45,10 +33,10 @@ const ak_scan_type *ak_scan_type_of(const char *words)
         size_t length = strspn(words, AK_SOURCE_WORD);
         ak_scan_copy_name(word, words, length);
         words += length;
-        if (is_one_of(word, numbers)) {
+        if (ak_text_is_one_of(word, numbers)) {
             whole++;
             longs += word[0] == 'l' ? 1 : 0;
-        } else if (!is_one_of(word, qualifiers)) {
+        } else if (!ak_text_is_one_of(word, qualifiers)) {
             named++;
             found = type_named(word);
         }

@@ -89,7 +89,7 @@ ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
     AK_TRY(ak_json_text(&definition, implementation->definition, err));
     AK_TRY(ak_json_text(&words, problem->documents[0], err));
     hasher = ak_hasher_new();
-    AK_TRY(hasher != NULL ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
     if (problem->device_reference != NULL && strcmp(implementation->backend, "cuda") == 0) {

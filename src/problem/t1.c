@@ -130,7 +130,7 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     char name[AK_KERNEL_NAME_MAX + 4], file[AK_KERNEL_NAME_MAX];
     const char *backend;
     ak_kernel_files *files = ak_alloc(1, sizeof *files);
-    ak_status status = files == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(files, err);
     AK_TRY(status);
     const json_t *own = exported_host(document);
     AK_TRY(own == NULL ? AK_OK
@@ -164,7 +164,7 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     AK_TRY(ak_problem_text(&problem->where, problem, path, err));
     AK_TRY(note_unread(problem, document, err));
     problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
-    AK_TRY(problem->implementations == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(problem->implementations, err));
     AK_TRY(ak_problem_read(problem, files, made, err));
     status = ak_implementation_read(problem, files, backend, backend, space, problem->where, err);
 out:
@@ -221,9 +221,7 @@ ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *docume
     problem->dtypes[0] = AK_DTYPE_F32; /* a task has a dtype even if nothing depends on it */
     problem->dtype_count = 1;
     problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
-    if (problem->implementations == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(problem->implementations, err));
     const char *backend;
     AK_TRY(ak_t1_backend(&backend, document, problem->where, err));
     status = ak_implementation_read(problem, NULL, problem->name, backend, document, problem->where,

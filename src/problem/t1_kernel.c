@@ -45,16 +45,6 @@ static const struct t1_type {
              {"double4", "f64", NULL, 4},     {"int2", "i32", NULL, 2},
              {"int4", "i32", NULL, 4}};
 
-static bool is_one_of(const char *text, const char *const *list)
-{
-    for (; *list != NULL; list++) {
-        if (strcmp(text, *list) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Writes a number or an expression as a text; "ProblemSize[0]" becomes "problem_size_x". */
 static ak_status expression(char out[TEXT_BYTES], const json_t *value, const char *what,
                             converter *c)
@@ -250,7 +240,7 @@ static ak_status add_argument(const json_t *argument, converter *c)
     AK_TRY(ak_json_string(&type, argument, "Type", c->where, c->err));
     AK_TRY(ak_json_string_or(&kind, argument, "MemoryType", "Vector", c->where, c->err));
     const struct t1_type *found = types;
-    while (found < types + sizeof types / sizeof *types && strcmp(found->name, type) != 0) {
+    while (found < types + AK_COUNT(types) && strcmp(found->name, type) != 0) {
         found++;
     }
     bool scalar = strcmp(kind, "Scalar") == 0;
@@ -259,8 +249,7 @@ static ak_status add_argument(const json_t *argument, converter *c)
                        "%s: \"MemoryType\" %.40s is not supported; Vector and Scalar are", c->where,
                        kind);
     }
-    if (found == types + sizeof types / sizeof *types ||
-        (scalar ? found->passed : found->dtype) == NULL) {
+    if (found == types + AK_COUNT(types) || (scalar ? found->passed : found->dtype) == NULL) {
         return ak_fail(c->err, AK_INVALID, "%s: a %s of \"Type\" %.40s is not supported", c->where,
                        scalar ? "scalar" : "vector", type);
     }
@@ -333,11 +322,12 @@ static ak_status check_launch(converter *c)
         }
     }
     AK_DO(ak_json_string_or(&type, c->kernel, "GlobalSizeType", "CUDA", c->where, c->err));
-    return is_one_of(type, kinds) ? AK_OK
-                                  : ak_fail(c->err, AK_INVALID,
-                                            "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA "
-                                            "or OpenCL",
-                                            c->where, type);
+    return ak_text_is_one_of(type, kinds)
+               ? AK_OK
+               : ak_fail(c->err, AK_INVALID,
+                         "%s: \"GlobalSizeType\" is \"%.40s\"; it must be CUDA "
+                         "or OpenCL",
+                         c->where, type);
 }
 
 /* ---- launch -------------------------------------------------------------------------------- */
@@ -509,7 +499,7 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
                      "dtypes", c->dtype, "choices", "arguments", c->arguments, "flops", "0",
                      "bytes", c->bytes, "reference", given, "tolerance", c->dtype, "relative",
                      "100*eps", "rms", "100*eps");
-    return *out == NULL ? ak_fail_memory(c->err) : AK_OK;
+    return ak_made(*out, c->err);
 }
 
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
@@ -542,7 +532,8 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
                : ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where));
     json_object_foreach((json_t *)(uintptr_t)c.kernel, key, value)
     {
-        if (!is_one_of(key, known) || (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
+        if (!ak_text_is_one_of(key, known) ||
+            (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
             status = ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported",
                              c.where, key);
             goto out;

@@ -132,9 +132,6 @@ ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
  */
 ak_dtype ak_task_operands(const ak_task *task);
 
-/* Returns the file name of a path, for messages that are kept with a trial: a whole path would
-   leave no room for the reason. */
-const char *ak_task_file(const char *where);
 /* Appends to the message in `err` which configuration it is about and, if that is not the task's
    own, at which shape. Returns err's status. */
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,

@@ -4,16 +4,12 @@
 
 #include <string.h>
 
+#include "base/fs.h"
+
 #define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
 #define WHERE_MAX      256
 
 /* ---- messages -------------------------------------------------------------------------------- */
-
-const char *ak_task_file(const char *where)
-{
-    const char *slash = strrchr(where, '/');
-    return slash == NULL ? where : slash + 1;
-}
 
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
                         ak_error *err)
@@ -77,12 +73,9 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
     ak_scope *scope = NULL;
     ak_error why = AK_ERROR_INIT;
     int64_t need = 0, count = 0;
-    ak_status status = ak_task_scope(&scope, task, shape, config, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = evaluate_both(&need, &count, implementation, scope,
-                           ak_task_file(implementation->where), &why);
+    AK_DO(ak_task_scope(&scope, task, shape, config, err));
+    ak_status status = evaluate_both(&need, &count, implementation, scope,
+                                     ak_fs_base(implementation->where), &why);
     ak_scope_free(scope);
     if (status != AK_OK) {
         (void)ak_task_blame(task, shape, config, &why);

@@ -6,16 +6,15 @@
 
 ak_status ak_task_check_options(const ak_task *task, ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t p = 0; p < ak_space_parameter_count(task->space); p++) {
         for (size_t v = 0; v < ak_space_parameter(task->space, p)->value_count; v++) {
             const char *const *added = ak_space_added(task->space, p, v);
-            for (; status == AK_OK && added != NULL && *added != NULL; added++) {
-                status = ak_implementation_check_option(task->implementation, *added, err);
+            for (; added != NULL && *added != NULL; added++) {
+                AK_DO(ak_implementation_check_option(task->implementation, *added, err));
             }
         }
     }
-    return status;
+    return AK_OK;
 }
 
 /* Adds the macros of "Defines". Their values are whole numbers; a truth is 1 or 0. */

@@ -53,9 +53,7 @@ ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err)
 {
     const ak_problem *problem = task->problem;
     task->constants = ak_scope_new(NULL);
-    if (task->constants == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(task->constants, err));
     ak_scope *scope = task->constants;
     ak_status status = AK_OK;
     AK_TRY(ak_scope_copy(scope, facts, err)); /* the caller may free its scope */

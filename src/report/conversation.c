@@ -43,11 +43,7 @@ static bool add_outcome(json_t *proposal, const conversation *c)
                 ak_json_set(outcome, "gain",
                             gain_of(&gain, c->trials, trial) ? ak_json_real(gain) : json_null()) &&
                 ak_json_set_text(outcome, "reason", trial->reason);
-    if (!good) {
-        json_decref(outcome);
-        return false;
-    }
-    return ak_json_set(proposal, "outcome", outcome);
+    return ak_json_set(proposal, "outcome", ak_json_whole(outcome, good));
 }
 
 static json_t *proposals_of(const conversation *c, const ak_call *call)
@@ -66,11 +62,7 @@ static json_t *proposals_of(const conversation *c, const ak_call *call)
     {
         good = good && (!json_is_object(proposal) || add_outcome(proposal, c));
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static bool add_call(void *context, const ak_call *call)

@@ -48,10 +48,7 @@ static ak_status value_text(char **out, const json_t *value, ak_error *err)
 
 static ak_status add_parameter(ak_importance *importance, const char *name, ak_error *err)
 {
-    importance->parameters[importance->parameter_count].name = ak_strdup(name);
-    if (importance->parameters[importance->parameter_count].name == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_copy_text(&importance->parameters[importance->parameter_count].name, name, err));
     importance->parameter_count++;
     return AK_OK;
 }
@@ -372,10 +369,8 @@ static ak_status sort_parameters(ak_importance *importance, ak_error *err)
 {
     size_t count = importance->parameter_count, order[AK_PARAMETERS_MAX], place[AK_PARAMETERS_MAX];
     double shared[AK_PARAMETERS_MAX];
-    ak_importance_parameter *sorted = ak_alloc(count, sizeof *sorted);
-    if (sorted == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_importance_parameter *sorted;
+    AK_DO(AK_NEW(sorted, count, err));
     for (size_t i = 0; i < count; i++) {
         shared[i] = importance->parameters[i].shared;
     }
@@ -415,10 +410,8 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
         importance->why = "no parameter had two values";
         return AK_OK;
     }
-    ak_status status = learn(&forest, t, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(learn(&forest, t, err));
+    ak_status status = AK_OK;
     importance->r2 = ak_forest_out_of_bag(forest);
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";

@@ -32,14 +32,11 @@ static json_t *parameter_json(const ak_importance *importance, size_t i)
     const ak_importance_parameter *p = &importance->parameters[i];
     bool told = importance->why == NULL;
     json_t *object = json_object();
-    if (!ak_json_set_text(object, "parameter", p->name) ||
-        !ak_json_set_real(object, "share", told ? p->share : (double)NAN) ||
-        !ak_json_set_real(object, "with_pairs", told ? p->shared : (double)NAN) ||
-        !ak_json_set(object, "values", values_json(p))) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    bool good = ak_json_set_text(object, "parameter", p->name) &&
+                ak_json_set_real(object, "share", told ? p->share : (double)NAN) &&
+                ak_json_set_real(object, "with_pairs", told ? p->shared : (double)NAN) &&
+                ak_json_set(object, "values", values_json(p));
+    return ak_json_whole(object, good);
 }
 
 static json_t *pair_json(const ak_importance *importance, size_t i)
@@ -86,11 +83,7 @@ json_t *ak_importance_to_json(const ak_importance *importance)
         ak_json_set(object, "pairs", list_of(importance, importance->pair_count, pair_json)) &&
         ak_json_set(object, "best_region", region_json(&importance->best)) &&
         ak_json_set(object, "worst_region", region_json(&importance->worst));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* ---- of a part of the archive ---------------------------------------------------------------- */

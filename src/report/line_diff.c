@@ -23,9 +23,7 @@ static ak_status split(lines *out, const char *text, ak_error *err)
         count++;
     }
     *out = (lines){.list = ak_alloc(count, sizeof(line))};
-    if (out->list == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(out->list, err));
     while (*text != 0) {
         size_t length = strcspn(text, "\n");
         out->list[out->count++] = (line){text, length};
@@ -72,10 +70,7 @@ static ak_status find_common(diff *d, ak_error *err)
     if (rows > 0 && columns > AK_LINE_DIFF_WORK_MAX / rows) {
         return AK_OK;
     }
-    d->common = ak_alloc((rows + 1) * d->width, sizeof *d->common);
-    if (d->common == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(d->common, (rows + 1) * d->width, err));
     for (size_t i = rows; i > 0; i--) {
         uint32_t *at = d->common + (i - 1) * d->width, *next = at + d->width;
         for (size_t j = columns; j > 0; j--) {
@@ -121,8 +116,7 @@ ak_status ak_line_diff(ak_line_change **out, size_t *count, const char *before, 
     AK_TRY(split(&d.after, after, err));
     trim(&d);
     AK_TRY(find_common(&d, err));
-    d.list = ak_alloc(d.before.count + d.after.count + 1, sizeof *d.list);
-    AK_TRY(d.list == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(AK_NEW(d.list, d.before.count + d.after.count + 1, err));
     collect(&d);
     *out = d.list;
     *count = d.count;

@@ -42,9 +42,7 @@ static ak_status find_column(size_t *at, reader *r, const char *name, ak_error *
     }
     ak_matrix_column *column = &m->columns[m->column_count];
     *column = (ak_matrix_column){.name = ak_strdup(name)};
-    if (column->name == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(column->name, err));
     *at = m->column_count++;
     return ak_map_put(r->names, name, *at, err);
 }
@@ -69,8 +67,7 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
     void *values = (void *)c->values;
     AK_TRY(ak_grow(&values, &c->capacity, c->count + 1, sizeof(char *), err));
     c->values = values;
-    c->values[c->count] = ak_strdup(key.data + prefix);
-    AK_TRY(c->values[c->count] == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&c->values[c->count], key.data + prefix, err));
     *at = c->count++;
     AK_TRY(ak_map_put(r->values, key.data, *at, err));
 out:
@@ -109,10 +106,7 @@ out:
 static ak_status make_rows(reader *r, const size_t *ends, size_t count, ak_error *err)
 {
     ak_matrix *m = r->matrix;
-    m->rows = ak_alloc(count * m->column_count, sizeof *m->rows);
-    if (m->rows == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(m->rows, count * m->column_count, err));
     memset(m->rows, 0xff, count * m->column_count * sizeof *m->rows);
     size_t p = 0;
     for (size_t i = 0; i < count; i++) {

@@ -34,11 +34,7 @@ static json_t *section_json(const ak_section *section)
     good = ak_json_set(object, "right", right) && good;
     good = ak_json_set(object, "below", below) && good;
     good = ak_json_set(object, "cells", cells) && good;
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 json_t *ak_page_sections(const ak_sections *sections)
@@ -48,11 +44,7 @@ json_t *ak_page_sections(const ak_sections *sections)
     for (size_t i = 0; good && i < sections->count; i++) {
         good = json_array_append_new(list, section_json(&sections->items[i])) == 0;
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static ak_status sections_json(json_t **out, const ak_report_model *model, ak_error *err)
@@ -61,7 +53,7 @@ static ak_status sections_json(json_t **out, const ak_report_model *model, ak_er
     AK_DO(ak_sections_build(&sections, model, err));
     *out = ak_page_sections(&sections);
     ak_sections_clear(&sections);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -77,12 +69,7 @@ static ak_status headline_json(json_t **out, const ak_report_model *model, ak_er
                                                      "text", headline.text[i])) == 0;
     }
     ak_headline_clear(&headline);
-    if (!good) {
-        json_decref(list);
-        return ak_fail_memory(err);
-    }
-    *out = list;
-    return AK_OK;
+    return ak_json_give(out, list, good, err);
 }
 
 static json_t *changes_json(const ak_report_model *model)
@@ -166,11 +153,7 @@ static json_t *talk_json(const json_t *conversation)
     good = good && ak_json_set(talk, "texts", json_incref(texts));
     ak_map_free(at);
     json_decref(texts);
-    if (!good) {
-        json_decref(talk);
-        return NULL;
-    }
-    return talk;
+    return ak_json_whole(talk, good);
 }
 
 ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err)

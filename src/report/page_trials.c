@@ -336,19 +336,14 @@ static json_t *parameters_json(const ak_matrix *m)
     json_t *all = json_array();
     bool good = all != NULL;
     for (size_t p = 0; good && p < m->column_count; p++) {
-        json_t *values = json_array(), *one = json_object();
-        for (size_t v = 0; good && v < m->columns[p].count; v++) {
-            good = json_array_append_new(values, json_string(m->columns[p].values[v])) == 0;
-        }
-        good = ak_json_set_text(one, "name", m->columns[p].name) && good;
-        good = ak_json_set(one, "values", values) && good;
+        const ak_matrix_column *column = &m->columns[p];
+        json_t *one = json_object();
+        good = ak_json_set_text(one, "name", column->name) &&
+               ak_json_set(one, "values",
+                           ak_json_texts((const char *const *)column->values, column->count));
         good = json_array_append_new(all, one) == 0 && good;
     }
-    if (!good) {
-        json_decref(all);
-        return NULL;
-    }
-    return all;
+    return ak_json_whole(all, good);
 }
 
 json_t *ak_page_trials(const ak_report_model *model)
@@ -369,9 +364,5 @@ json_t *ak_page_trials(const ak_report_model *model)
         good = add_texts(out, &c, i);
     }
     ak_free(c.at);
-    if (!good) {
-        json_decref(out);
-        return NULL;
-    }
-    return out;
+    return ak_json_whole(out, good);
 }

@@ -127,16 +127,13 @@ static ak_status render(ak_buf *out, const ak_report_model *model, size_t width,
     (void)width;
     ak_buf title = AK_BUF(4096);
     json_t *data = NULL;
-    ak_status status = ak_page_object(&data, model, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_page_object(&data, model, err));
     ak_buf_print(&title, "autokernel: %.500s %.500s on %.500s", model->run.kernel, model->run.size,
                  model->run.device);
     if (title.length > 0) {
         ak_plain_line(title.data);
     }
-    status = ak_page_print(out, title.data, data, err);
+    ak_status status = ak_page_print(out, title.data, data, err);
     ak_buf_free(&title);
     json_decref(data);
     return status;

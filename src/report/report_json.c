@@ -101,11 +101,7 @@ static json_t *array_of(const ak_report_model *model, size_t count,
     for (size_t i = 0; i < count && good; i++) {
         good = json_array_append_new(array, item(model, i)) == 0;
     }
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 static json_t *top_item(const ak_report_model *model, size_t i)
@@ -236,20 +232,14 @@ json_t *ak_report_object(const ak_report_model *model)
         ak_json_set_text(report, "command", model->command) &&
         ak_json_set_text(report, "command_beside", model->missing) &&
         ak_json_set_text(report, "autokernel", AK_VERSION);
-    if (!good) {
-        json_decref(report);
-        return NULL;
-    }
-    return report;
+    return ak_json_whole(report, good);
 }
 
 static ak_status render(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err)
 {
     (void)width;
     json_t *report = ak_report_object(model);
-    if (report == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(report, err));
     ak_json_print(out, report, true);
     ak_buf_putc(out, '\n');
     json_decref(report);

@@ -56,11 +56,8 @@ static int by_cost(const void *a, const void *b)
 /* Computes sums and counts, the ranking, and the steps of the search. */
 static ak_status rank(ak_report_model *model, ak_error *err)
 {
-    model->ranking = ak_alloc(model->count, sizeof *model->ranking);
-    model->steps = ak_alloc(model->count, sizeof *model->steps);
-    if (model->ranking == NULL || model->steps == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(model->ranking, model->count, err));
+    AK_DO(AK_NEW(model->steps, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         model->by_status[trial->status]++;
@@ -127,8 +124,7 @@ static int by_count(const void *a, const void *b)
 
 static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error *err)
 {
-    model->failures = ak_alloc(model->count, sizeof *model->failures);
-    AK_DO(model->failures == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(AK_NEW(model->failures, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *reason = trial->reason == NULL ? "" : trial->reason;
@@ -152,8 +148,7 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
 
 static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error *err)
 {
-    model->authors = ak_alloc(model->count, sizeof *model->authors);
-    AK_DO(model->authors == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(AK_NEW(model->authors, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *strategy = trial->strategy == NULL ? "" : trial->strategy;
@@ -178,8 +173,7 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
 
 static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error *err)
 {
-    model->devices = ak_alloc(model->count, sizeof *model->devices);
-    AK_DO(model->devices == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(AK_NEW(model->devices, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
         const char *uuid = trial->device_uuid == NULL ? "" : trial->device_uuid;
@@ -322,12 +316,6 @@ static ak_status compare_values(ak_report_model *model, ak_map *groups, ak_error
 
 /* ---- what the run's record says -------------------------------------------------------------- */
 
-static double number(const json_t *object, const char *key)
-{
-    double value = json_number_value(json_object_get(object, key));
-    return value > 0 ? value : 0;
-}
-
 static const char *text(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -363,7 +351,7 @@ static void choose_best(ak_report_model *model)
     if (model->ok_count > 0) {
         take_trial(best, model->ranking[0]);
     }
-    if (config != NULL && number(won, "ms") > 0) {
+    if (config != NULL && ak_json_positive_at(won, "ms") > 0) {
         const json_t *interval = json_object_get(won, "ci_ms");
         const ak_trial *trial = NULL;
         for (size_t i = 0; i < model->ok_count && trial == NULL; i++) {
@@ -373,14 +361,14 @@ static void choose_best(ak_report_model *model)
             .found = true,
             .config = config,
             .trial = trial,
-            .ms = number(won, "ms"),
-            .value = number(won, "value"),
+            .ms = ak_json_positive_at(won, "ms"),
+            .value = ak_json_positive_at(won, "value"),
             .low_ms = json_number_value(json_array_get(interval, 0)),
             .high_ms = json_number_value(json_array_get(interval, 1)),
-            .tflops = number(won, "tflops"),
-            .gbs = number(won, "gbs"),
-            .efficiency = number(won, "efficiency"),
-            .speedup = number(won, "speedup"),
+            .tflops = ak_json_positive_at(won, "tflops"),
+            .gbs = ak_json_positive_at(won, "gbs"),
+            .efficiency = ak_json_positive_at(won, "efficiency"),
+            .speedup = ak_json_positive_at(won, "speedup"),
             .from_finish = json_array_size(json_object_get(model->result, "contestants")) > 0,
         };
     }
@@ -456,10 +444,10 @@ static ak_status read_record(ak_report_model *model, ak_error *err)
     }
     if (status == AK_OK) {
         const json_t *baseline = json_object_get(model->result, "baseline");
-        model->seconds = number(model->result, "seconds");
+        model->seconds = ak_json_positive_at(model->result, "seconds");
         model->baseline = text(baseline, "name");
         model->baseline_version = text(baseline, "version");
-        model->baseline_ms = number(baseline, "ms");
+        model->baseline_ms = ak_json_positive_at(baseline, "ms");
     }
     return status;
 }

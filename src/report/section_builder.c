@@ -14,7 +14,7 @@ ak_status ak_sections_open(ak_section_builder *b, ak_sections *out, ak_error *er
 {
     *out = (ak_sections){.arena = ak_arena_new()};
     *b = (ak_section_builder){.sections = out, .err = err, .status = AK_OK};
-    return out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(out->arena, err);
 }
 
 ak_status ak_sections_end(ak_section_builder *b)
@@ -25,19 +25,27 @@ ak_status ak_sections_end(ak_section_builder *b)
     return b->status;
 }
 
-void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
+void ak_section_begin(ak_section_builder *b, const char *title)
 {
-    assert(columns <= AK_COLUMNS_MAX);
     b->section = &b->sections->items[b->sections->count++];
     b->section->title = title;
-    b->section->columns = columns;
+    b->section->columns = 2;
 }
 
-void ak_section_column(ak_section_builder *b, size_t at, const char *header, bool right)
+void ak_section_table(ak_section_builder *b, const char *title, const char *header, ...)
 {
-    assert(at < b->section->columns);
-    b->section->headers[at] = header;
-    b->section->right[at] = right;
+    va_list args;
+    ak_section_begin(b, title);
+    ak_section *s = b->section;
+    s->columns = 0;
+    va_start(args, header);
+    for (; header != NULL; header = va_arg(args, const char *)) {
+        assert(s->columns < AK_COLUMNS_MAX);
+        s->right[s->columns] = *header == '>';
+        s->below[s->columns] = *header == '_';
+        s->headers[s->columns++] = header + (*header == '>' || *header == '_' ? 1 : 0);
+    }
+    va_end(args);
 }
 
 void ak_section_cell(ak_section_builder *b, const char *text)
@@ -140,7 +148,7 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
         char *kept =
             clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
         ak_free(clean);
-        b->status = kept == NULL ? ak_fail_memory(b->err) : AK_OK;
+        b->status = ak_made(kept, b->err);
         b->section->picture = kept;
         while (kept != NULL && *kept != 0) {
             char *line_end = kept + strcspn(kept, "\n"), after = *line_end;

@@ -18,9 +18,13 @@ typedef struct ak_section_builder {
 ak_status ak_sections_open(ak_section_builder *b, ak_sections *out, ak_error *err);
 /* Returns the builder's status; clears the sections if it failed. */
 ak_status ak_sections_end(ak_section_builder *b);
-/* Titles and headers must be constants. Cells are copied. */
-void ak_section_begin(ak_section_builder *b, const char *title, size_t columns);
-void ak_section_column(ak_section_builder *b, size_t at, const char *header, bool right);
+/* Titles and headers must be constants. Cells are copied. ak_section_begin begins a section of
+   pairs. */
+void ak_section_begin(ak_section_builder *b, const char *title);
+/* Begins a section whose columns have these headers; NULL ends them. One that begins with '>' is of
+   numbers, one with '_' stands below its row where there is no room. */
+void ak_section_table(ak_section_builder *b, const char *title, const char *header, ...)
+    __attribute__((sentinel));
 void ak_section_notef(ak_section_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Takes the text of the buffer and frees it; an empty one is no picture. */

@@ -9,13 +9,13 @@ void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *mode
     const json_t *list = json_object_get(model->result, "warnings");
     const char *sanitizers = json_string_value(json_object_get(model->result, "sanitizers"));
     if (sanitizers != NULL) {
-        ak_section_begin(b, "Sanitizers", 2);
+        ak_section_begin(b, "Sanitizers");
         ak_section_pair(b, "finalists", sanitizers);
     }
     if (json_array_size(list) == 0) {
         return;
     }
-    ak_section_begin(b, "Warnings", 2);
+    ak_section_begin(b, "Warnings");
     for (size_t i = 0; i < json_array_size(list); i++) {
         ak_section_pair(b, "warning", json_string_value(json_array_get(list, i)));
     }
@@ -26,17 +26,12 @@ void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model
     if (model->device_count == 0 || (model->device_count == 1 && model->devices[0].uuid[0] == 0)) {
         return; /* the overview of the run already names the device */
     }
-    ak_section_begin(b, "Devices", 6);
+    ak_section_table(b, "Devices", "device", ">trials", ">ok", ">best ms", ">mean SM MHz", "uuid",
+                     NULL);
     if (model->device_count > 1) {
         b->section->note =
             "The devices shared the trials of the search; the finish ran on the run's device.";
     }
-    ak_section_column(b, 0, "device", false);
-    ak_section_column(b, 1, "trials", true);
-    ak_section_column(b, 2, "ok", true);
-    ak_section_column(b, 3, "best ms", true);
-    ak_section_column(b, 4, "mean SM MHz", true);
-    ak_section_column(b, 5, "uuid", false);
     for (size_t i = 0; i < model->device_count; i++) {
         const ak_report_device *device = &model->devices[i];
         ak_section_cell(b, device->name);
@@ -49,41 +44,30 @@ void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model
     }
 }
 
-static double figure(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "contestants");
     bool any = false;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        any = any || figure(json_array_get(list, i), "sm_clock_mhz") > 0;
+        any = any || ak_json_number_at(json_array_get(list, i), "sm_clock_mhz") > 0;
     }
     if (!any) {
         return;
     }
-    ak_section_begin(b, "Finish: what the device did", 7);
+    ak_section_table(b, "Finish: what the device did", "contestant", ">SM MHz", ">memory MHz", ">W",
+                     ">degrees C", "clock limited by", ">utilisation", NULL);
     b->section->note = "Figures are means of samples while each ran. Utilisation is that of the "
                        "arithmetic units at the clock it ran at.";
-    ak_section_column(b, 0, "contestant", false);
-    ak_section_column(b, 1, "SM MHz", true);
-    ak_section_column(b, 2, "memory MHz", true);
-    ak_section_column(b, 3, "W", true);
-    ak_section_column(b, 4, "degrees C", true);
-    ak_section_column(b, 5, "clock limited by", false);
-    ak_section_column(b, 6, "utilisation", true);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *throttle = json_string_value(json_object_get(one, "throttle"));
         ak_section_cell(b, name == NULL ? "" : name);
-        ak_section_figure(b, "%.0f", figure(one, "sm_clock_mhz"));
-        ak_section_figure(b, "%.0f", figure(one, "memory_clock_mhz"));
-        ak_section_figure(b, "%.0f", figure(one, "power_watts"));
-        ak_section_figure(b, "%.0f", figure(one, "temperature_celsius"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "sm_clock_mhz"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "memory_clock_mhz"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "power_watts"));
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "temperature_celsius"));
         ak_section_cell(b, throttle == NULL ? "-" : throttle);
-        ak_section_figure(b, "%.1f %%", figure(one, "utilisation") * 100);
+        ak_section_figure(b, "%.1f %%", ak_json_number_at(one, "utilisation") * 100);
     }
 }

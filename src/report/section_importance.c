@@ -5,15 +5,12 @@
 
 static void add_shares(ak_section_builder *b, const ak_importance *importance)
 {
-    ak_section_begin(b, "Parameter importance", 3);
+    ak_section_table(b, "Parameter importance", "parameter", ">alone", ">with its pairs", NULL);
     ak_section_notef(
         b,
         "Shares of the variance of log time. The model explains %.0f %% of it on trials "
         "that it did not learn from (out-of-bag R2 %.2f, %zu trials).",
         importance->r2 * 100, importance->r2, importance->learned);
-    ak_section_column(b, 0, "parameter", false);
-    ak_section_column(b, 1, "alone", true);
-    ak_section_column(b, 2, "with its pairs", true);
     for (size_t i = 0; i < importance->parameter_count; i++) {
         const ak_importance_parameter *p = &importance->parameters[i];
         if (p->value_count > 1) {
@@ -29,10 +26,8 @@ static void add_pairs(ak_section_builder *b, const ak_importance *importance)
     if (importance->pair_count == 0) {
         return;
     }
-    ak_section_begin(b, "Strongest pairs", 2);
+    ak_section_table(b, "Strongest pairs", "pair", ">share", NULL);
     b->section->note = "The shares of what two parameters do together beyond what each does alone.";
-    ak_section_column(b, 0, "pair", false);
-    ak_section_column(b, 1, "share", true);
     for (size_t i = 0; i < importance->pair_count; i++) {
         const ak_importance_pair *pair = &importance->pairs[i];
         ak_section_cellf(b, "%s with %s", importance->parameters[pair->a].name,
@@ -58,11 +53,9 @@ static void add_coverage(ak_section_builder *b, const ak_importance *importance)
     if (importance->parameter_count == 0) {
         return;
     }
-    ak_section_begin(b, "Values tried", 2);
+    ak_section_table(b, "Values tried", "parameter", "values", NULL);
     b->section->note =
         "Each value is shown with its number of trials and, if some failed, how many worked.";
-    ak_section_column(b, 0, "parameter", false);
-    ak_section_column(b, 1, "values", false);
     for (size_t i = 0; i < importance->parameter_count; i++) {
         const ak_importance_parameter *p = &importance->parameters[i];
         ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
@@ -89,11 +82,11 @@ void ak_sections_add_importance(ak_section_builder *b, const ak_report_model *mo
     if (importance->why == NULL) {
         add_shares(b, importance);
         add_pairs(b, importance);
-        ak_section_begin(b, "Where it is fast and slow", 2);
+        ak_section_begin(b, "Where it is fast and slow");
         add_region(b, "fastest", &importance->best);
         add_region(b, "slowest", &importance->worst);
     } else {
-        ak_section_begin(b, "Parameter importance", 2);
+        ak_section_begin(b, "Parameter importance");
         ak_section_pairf(b, "shares", "%s (%zu successful)", importance->why, importance->trials);
     }
     add_coverage(b, importance);

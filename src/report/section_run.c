@@ -44,7 +44,7 @@ static void flatten(ak_section_builder *b, const char *prefix, const json_t *val
 static void add_run(ak_section_builder *b, const ak_report_model *model)
 {
     const ak_run *run = &model->run;
-    ak_section_begin(b, "Run", 2);
+    ak_section_begin(b, "Run");
     ak_section_pair(b, "run", run->id);
     ak_section_pair(b, "kernel", run->kernel);
     ak_section_pair(b, "implementation", run->implementation);
@@ -88,7 +88,7 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
     if (!json_is_object(llm)) {
         return;
     }
-    ak_section_begin(b, "Language model", 2);
+    ak_section_begin(b, "Language model");
     ak_section_pair(b, "model", json_string_value(json_object_get(llm, "model")));
     ak_section_pairf(b, "questions", "%lld, of which %lld without an answer",
                      (long long)json_integer_value(json_object_get(llm, "calls")),
@@ -131,7 +131,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
 {
     char rate[RATE_BYTES], ms[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *best = &model->best;
-    ak_section_begin(b, "Best", 2);
+    ak_section_begin(b, "Best");
     ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
     ak_picture_roofline(&picture, model);
     ak_section_picture(b, &picture);
@@ -193,17 +193,11 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     ak_section_pairf(b, "trial", "%" PRId64, trial->id);
 }
 
-static const char *overlap_of(const json_t *candidate)
-{
-    const char *overlap = json_string_value(json_object_get(candidate, "overlap"));
-    return overlap == NULL ? "" : overlap;
-}
-
 /* True if a candidate's kernels may begin early, so that the table needs the column. */
 static bool any_overlap(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *overlap = overlap_of(json_array_get(list, i));
+        const char *overlap = ak_json_text_at(json_array_get(list, i), "overlap");
         if (overlap[0] != 0 && strcmp(overlap, ak_overlap_text(AK_OVERLAP_NONE)) != 0) {
             return true;
         }
@@ -276,21 +270,13 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         return;
     }
     const bool overlap = any_overlap(list);
-    ak_section_begin(b, "Finish: measured interleaved", overlap ? 6 : 5);
+    ak_section_table(b, "Finish: measured interleaved", "measured", ">ms", ">interval", ">speed",
+                     "_version or configuration", overlap ? "overlap" : NULL, NULL);
     b->section->note =
         overlap ? "Speeds are relative to the fastest library or, without one, to the "
                   "default. Overlap says where kernels may begin before the one ahead "
                   "of them has ended (programmatic launches)."
                 : "Speeds are relative to the fastest library or, without one, to the default.";
-    ak_section_column(b, 0, "measured", false);
-    ak_section_column(b, 1, "ms", true);
-    ak_section_column(b, 2, "interval", true);
-    ak_section_column(b, 3, "speed", true);
-    ak_section_column(b, 4, "version or configuration", false);
-    b->section->below[4] = true;
-    if (overlap) {
-        ak_section_column(b, 5, "overlap", false);
-    }
     size_t order[FINISH_MAX], count = order_of(order, list);
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(list, order[i]);
@@ -309,7 +295,7 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
             ak_section_cell(b, version != NULL ? version : config != NULL ? config : "");
         }
         if (overlap) {
-            ak_section_cell(b, overlap_of(one));
+            ak_section_cell(b, ak_json_text_at(one, "overlap"));
         }
     }
 }
@@ -320,20 +306,17 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
         return;
     }
     const bool timed = strcmp(model->objective, "time") == 0;
-    ak_section_begin(b, "Fastest configurations", timed ? 6 : 7);
-    b->section->note = "The first is shown in full, the others by their differences from it.";
-    const size_t c = timed ? 1 : 2;
-    ak_section_column(b, 0, "#", true);
-    if (!timed) {
-        ak_section_column(b, 1, model->objective, true);
-    }
-    ak_section_column(b, c, "ms", true);
-    ak_section_column(b, c + 1, "interval", true);
     const bool memory = model->best.placement.memory_bound;
-    ak_section_column(b, c + 2, memory ? "GB/s" : "TFLOP/s", true);
-    ak_section_column(b, c + 3, "roofline", true);
-    ak_section_column(b, c + 4, "configuration", false);
-    b->section->below[c + 4] = true;
+    const char *rate = memory ? ">GB/s" : ">TFLOP/s";
+    if (timed) {
+        ak_section_table(b, "Fastest configurations", ">#", ">ms", ">interval", rate, ">roofline",
+                         "_configuration", NULL);
+    } else {
+        ak_section_table(b, "Fastest configurations", ">#", ">objective", ">ms", ">interval", rate,
+                         ">roofline", "_configuration", NULL);
+        b->section->headers[1] = model->objective;
+    }
+    b->section->note = "The first is shown in full, the others by their differences from it.";
     for (size_t i = 0; i < model->ok_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_trial *trial = model->ranking[i];
         ak_buf changes = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
@@ -363,12 +346,7 @@ static void add_failures(ak_section_builder *b, const ak_report_model *model)
     if (model->failure_count == 0) {
         return;
     }
-    ak_section_begin(b, "Failures", 4);
-    ak_section_column(b, 0, "count", true);
-    ak_section_column(b, 1, "status", false);
-    ak_section_column(b, 2, "reason", false);
-    ak_section_column(b, 3, "first configuration", false);
-    b->section->below[3] = true;
+    ak_section_table(b, "Failures", ">count", "status", "reason", "_first configuration", NULL);
     for (size_t i = 0; i < model->failure_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_report_failure *failure = &model->failures[i];
         ak_section_cellf(b, "%zu", failure->count);
@@ -387,7 +365,12 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     if (model->step_count == 0) {
         return;
     }
-    ak_section_begin(b, "Convergence", 4);
+    const bool timed = strcmp(model->objective, "time") == 0;
+    ak_section_table(b, "Convergence", ">evaluation", ">best ms", timed ? ">speed-up" : ">gain",
+                     timed ? "speed" : "gain", NULL);
+    if (!timed) {
+        b->section->headers[1] = model->objective;
+    }
     ak_section_notef(
         b,
         "Each row is an evaluation that was faster than all before it. The search was "
@@ -396,11 +379,6 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
     ak_picture_convergence(&picture, model);
     ak_section_picture(b, &picture);
-    ak_section_column(b, 0, "evaluation", true);
-    const bool timed = strcmp(model->objective, "time") == 0;
-    ak_section_column(b, 1, timed ? "best ms" : model->objective, true);
-    ak_section_column(b, 2, timed ? "speed-up" : "gain", true);
-    ak_section_column(b, 3, timed ? "speed" : "gain", false);
     double first = ak_trial_cost(model->steps[0].trial);
     double last = ak_trial_cost(model->steps[model->step_count - 1].trial);
     for (size_t i = 0; i < model->step_count; i++) {
@@ -427,15 +405,11 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         total_ns += stages[i].ns;
     }
-    ak_section_begin(b, "Time", 4);
+    ak_section_table(b, "Time", "stage", ">seconds", ">share", ">ms a trial", NULL);
     b->section->note = ak_report_rest(model) > 0
                            ? "The rest is outside of trials: starting, the reference, the finish."
                        : model->seconds > 0 ? "Stages overlap, so their sum exceeds the wall time."
                                             : NULL;
-    ak_section_column(b, 0, "stage", false);
-    ak_section_column(b, 1, "seconds", true);
-    ak_section_column(b, 2, "share", true);
-    ak_section_column(b, 3, "ms a trial", true);
     double trials = model->count > 0 ? (double)model->count : 1.0;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         double ns = stages[i].ns;
@@ -457,12 +431,7 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
     if (model->author_count == 0) {
         return;
     }
-    ak_section_begin(b, "Who proposed", 5);
-    ak_section_column(b, 0, "strategy", false);
-    ak_section_column(b, 1, "model", false);
-    ak_section_column(b, 2, "proposed", true);
-    ak_section_column(b, 3, "ok", true);
-    ak_section_column(b, 4, "best ms", true);
+    ak_section_table(b, "Who proposed", "strategy", "model", ">proposed", ">ok", ">best ms", NULL);
     for (size_t i = 0; i < model->author_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_report_author *author = &model->authors[i];
         ak_section_cell(b, *author->strategy == 0 ? "(not recorded)" : author->strategy);
@@ -479,11 +448,8 @@ static void add_values(ak_section_builder *b, const ak_report_model *model)
     if (model->value_count == 0) {
         return;
     }
-    ak_section_begin(b, "Values among the fastest and among all", 4);
-    ak_section_column(b, 0, "parameter", false);
-    ak_section_column(b, 1, "value", false);
-    ak_section_column(b, 2, "among the fastest", true);
-    ak_section_column(b, 3, "among all", true);
+    ak_section_table(b, "Values among the fastest and among all", "parameter", "value",
+                     ">among the fastest", ">among all", NULL);
     for (size_t i = 0; i < model->value_count; i++) {
         const ak_report_value *value = &model->values[i];
         if (i > 0 && strcmp(value->name, model->values[i - 1].name) == 0) {
@@ -523,15 +489,15 @@ ak_status ak_sections_build(ak_sections *out, const ak_report_model *model, ak_e
     }
     add_authors(&b, model);
     if (model->options != NULL) {
-        ak_section_begin(&b, "Options of the run", 2);
+        ak_section_begin(&b, "Options of the run");
         flatten(&b, "", model->options);
     }
     if (model->environment != NULL) {
-        ak_section_begin(&b, "Environment", 2);
+        ak_section_begin(&b, "Environment");
         ak_section_pair(&b, "hash", model->run.environment);
         flatten(&b, "", model->environment);
     }
-    ak_section_begin(&b, "How to repeat the run", 2);
+    ak_section_begin(&b, "How to repeat the run");
     b.section->whole = true;
     if (model->missing != NULL) {
         ak_section_notef(&b, "It repeats the run in the folder that holds %.200s.", model->missing);

@@ -64,7 +64,7 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
 {
     const json_t *all = json_object_get(result, "configs");
     const json_t *chosen = json_object_get(table, "configs");
-    ak_section_begin(b, "Configurations for all sizes", 2);
+    ak_section_table(b, "Configurations for all sizes", ">#", "configuration", NULL);
     ak_section_notef(b,
                      "%s than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
                      "(%s); %s.",
@@ -75,8 +75,6 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
                          ? "the best choice of all"
                          : "chosen greedily, perhaps not the best choice");
     add_open(b, json_object_get(result, "sizes"));
-    ak_section_column(b, 0, "#", true);
-    ak_section_column(b, 1, "configuration", false);
     for (size_t i = 0; i < json_array_size(chosen); i++) {
         json_int_t at = json_integer_value(json_array_get(chosen, i));
         const json_t *config = json_array_get(all, (size_t)at);
@@ -94,22 +92,15 @@ static void add_each(ak_section_builder *b, const json_t *result, const json_t *
 {
     const json_t *sizes = json_object_get(result, "sizes");
     const bool by_time = timed(result);
-    size_t at = 0;
-    ak_section_begin(b, "Sizes", by_time ? 7 : 9);
+    if (by_time) {
+        ak_section_table(b, "Sizes", "size", ">tuned ms", "library", ">library ms", ">gets #",
+                         ">loss", "run", NULL);
+    } else {
+        ak_section_table(b, "Sizes", "size", ">objective", ">tuned ms", "library", ">its value",
+                         ">library ms", ">gets #", ">loss", "run", NULL);
+        b->section->headers[1] = text_of(result, "objective");
+    }
     b->section->note = "Loss is relative to the size's own winner, measured again beside it.";
-    ak_section_column(b, at++, "size", false);
-    if (!by_time) {
-        ak_section_column(b, at++, text_of(result, "objective"), true);
-    }
-    ak_section_column(b, at++, "tuned ms", true);
-    ak_section_column(b, at++, "library", false);
-    if (!by_time) {
-        ak_section_column(b, at++, "its value", true);
-    }
-    ak_section_column(b, at++, "library ms", true);
-    ak_section_column(b, at++, "gets #", true);
-    ak_section_column(b, at++, "loss", true);
-    ak_section_column(b, at++, "run", false);
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         const json_t *one = json_array_get(sizes, i);
         size_t place = place_of(table, json_object_get(one, "config"));
@@ -135,13 +126,9 @@ static void add_stability(ak_section_builder *b, const json_t *result)
     if (json_array_size(list) == 0) {
         return;
     }
-    ak_section_begin(b, "Stability of the winners", 5);
+    ak_section_table(b, "Stability of the winners", "the winner of", ">loses", ">at worst", "at",
+                     ">cannot be used at", NULL);
     b->section->note = "What one size's winner would lose if all sizes used it.";
-    ak_section_column(b, 0, "the winner of", false);
-    ak_section_column(b, 1, "loses", true);
-    ak_section_column(b, 2, "at worst", true);
-    ak_section_column(b, 3, "at", false);
-    ak_section_column(b, 4, "cannot be used at", true);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const json_t *winner_of = json_object_get(one, "winner_of");
@@ -165,12 +152,9 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
     if (json_array_size(list) == 0) {
         return;
     }
-    ak_section_begin(b, "How many configurations it takes", 4);
+    ak_section_table(b, "How many configurations it takes", ">configurations", ">loss", ">at worst",
+                     "at", NULL);
     b->section->note = "Figures of the measurement that chose them.";
-    ak_section_column(b, 0, "configurations", true);
-    ak_section_column(b, 1, "loss", true);
-    ak_section_column(b, 2, "at worst", true);
-    ak_section_column(b, 3, "at", false);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "configs"));

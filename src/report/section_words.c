@@ -14,7 +14,7 @@ void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model)
     if (b->status != AK_OK || headline.count == 0) {
         return;
     }
-    ak_section_begin(b, "In words", 2);
+    ak_section_begin(b, "In words");
     for (size_t i = 0; i < headline.count; i++) {
         ak_section_pair(b, headline.topic[i], headline.text[i]);
     }
@@ -26,16 +26,11 @@ void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model
     if (model->change_count == 0) {
         return;
     }
-    ak_section_begin(b, "What the best changes", 6);
+    ak_section_table(b, "What the best changes", "parameter", "default", "best", ">times as fast",
+                     ">interval", ">pairs", NULL);
     b->section->note =
         "Of every two configurations that differ in this parameter alone: the median "
         "ratio of their times, and what the intervals leave open.";
-    ak_section_column(b, 0, "parameter", false);
-    ak_section_column(b, 1, "default", false);
-    ak_section_column(b, 2, "best", false);
-    ak_section_column(b, 3, "times as fast", true);
-    ak_section_column(b, 4, "interval", true);
-    ak_section_column(b, 5, "pairs", true);
     for (size_t i = 0; i < model->change_count; i++) {
         const ak_report_change *change = &model->changes[i];
         ak_section_cell(b, change->name);

@@ -184,19 +184,14 @@ static void add_verdict(ak_section_builder *b, double ratio, double low, double 
 
 static void add_versions(ak_section_builder *b, const ak_versions *v)
 {
-    ak_section_begin(b, "Versions of the kernel", 8);
+    ak_section_table(b, "Versions of the kernel", "version", "since", ">runs", ">trials",
+                     ">best ms", ">interval", ">speed", "_best configuration", NULL);
     ak_section_notef(b,
                      "All runs of %s %s %s%s%s on %s, oldest version first; run %s is of version "
                      "%zu. Speed is that of a version's best over the best of the version before. "
                      "They were not measured beside each other.",
                      v->run.kernel, v->run.size, v->run.dtype, v->run.choices[0] == 0 ? "" : " ",
                      v->run.choices, v->run.device, v->run.id, v->at + 1);
-    static const char *const headers[] = {"version", "since",    "runs",  "trials",
-                                          "best ms", "interval", "speed", "best configuration"};
-    for (size_t c = 0; c < 8; c++) {
-        ak_section_column(b, c, headers[c], c >= 2 && c < 7);
-    }
-    b->section->below[7] = true;
     for (size_t i = 0; i < v->count; i++) {
         const ak_kernel_version *one = &v->list[i], *before = i > 0 ? one - 1 : NULL;
         bool known = before != NULL && one->ms > 0 && before->ms > 0;
@@ -219,11 +214,9 @@ static void add_same(ak_section_builder *b, const ak_versions *v)
     if (v->config == NULL) {
         return;
     }
-    ak_section_begin(b, "The best of this run in each version", 3);
+    ak_section_table(b, "The best of this run in each version", "version", ">ms",
+                     ">times as fast as in this run's version", NULL);
     ak_section_notef(b, "%s; medians of single trials.", v->config);
-    ak_section_column(b, 0, "version", false);
-    ak_section_column(b, 1, "ms", true);
-    ak_section_column(b, 2, "times as fast as in this run's version", true);
     for (size_t i = 0; i < v->count; i++) {
         double own = v->list[v->at].same_ms, ms = v->list[i].same_ms;
         ak_section_cellf(b, "%zu%s", i + 1, i == v->at ? " (this run's)" : "");
@@ -279,12 +272,8 @@ static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 static void add_changes(ak_section_builder *b, const ak_versions *v, size_t at)
 {
     const ak_pack *before = &v->list[at - 1].sources, *after = &v->list[at].sources;
-    ak_section_begin(b, "What changed", 4);
+    ak_section_table(b, "What changed", "file", ">line", "", "text", NULL);
     note_change(b, v, at);
-    ak_section_column(b, 0, "file", false);
-    ak_section_column(b, 1, "line", true);
-    ak_section_column(b, 2, "", false);
-    ak_section_column(b, 3, "text", false);
     for (size_t i = 0; i < after->count && before->count > 0; i++) {
         const ak_pack_file *was = ak_pack_find(before, after->files[i].name);
         add_lines(b, after->files[i].name, was == NULL ? "" : was->data, after->files[i].data);
@@ -348,10 +337,5 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
            ak_json_set_text(object, "device", v->run.device) &&
            ak_json_set(object, "version", json_integer((json_int_t)v->at + 1)) &&
            ak_json_set(object, "sections", ak_page_sections(sections));
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }

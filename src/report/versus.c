@@ -128,10 +128,7 @@ static void counts(ak_section_builder *b, const char *label, size_t of_a, size_t
 
 static void begin(ak_section_builder *b, const char *title, const char *label, bool right)
 {
-    ak_section_begin(b, title, 3);
-    ak_section_column(b, 0, label, false);
-    ak_section_column(b, 1, "A", right);
-    ak_section_column(b, 2, "B", right);
+    ak_section_table(b, title, label, right ? ">A" : "A", right ? ">B" : "B", NULL);
 }
 
 static void add_runs(ak_section_builder *b, const ak_versus *v)
@@ -325,18 +322,14 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
     for (size_t i = 0; i < v->common_count; i++) {
         faster += v->common[i].ratio > 1 ? 1 : 0;
     }
-    ak_section_begin(b, "Configurations that both tried", 4);
+    ak_section_table(b, "Configurations that both tried", ">A, ms", ">B, ms", ">times as fast in B",
+                     "_configuration", NULL);
     char median[AK_REAL_BYTES];
     ak_section_notef(b,
                      "%zu, of which %zu %s faster in B; the median is %s times as fast in B. "
                      "Shown are those that differ most.",
                      v->common_count, faster, faster == 1 ? "was" : "were",
                      ak_number_ratio(median, v->common[v->common_count / 2].ratio));
-    ak_section_column(b, 0, "A, ms", true);
-    ak_section_column(b, 1, "B, ms", true);
-    ak_section_column(b, 2, "times as fast in B", true);
-    ak_section_column(b, 3, "configuration", false);
-    b->section->below[3] = true;
     for (size_t i = 0; i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         if (i < AK_REPORT_ROWS_MAX / 2 || i + AK_REPORT_ROWS_MAX / 2 >= v->common_count) {
@@ -392,11 +385,7 @@ static json_t *side_json(const ak_report_model *model)
            ak_json_set_text(object, "size", model->run.size) &&
            ak_json_set_text(object, "device", model->run.device) &&
            ak_json_set(object, "trials", json_integer((json_int_t)model->count));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *common_json(const ak_versus *v)
@@ -428,10 +417,5 @@ ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *
                 ak_json_set_text(object, "why_not", difference(v)) &&
                 ak_json_set(object, "common", common_json(v)) &&
                 ak_json_set(object, "sections", ak_page_sections(sections));
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }

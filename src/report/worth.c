@@ -321,11 +321,7 @@ static bool count_call(void *context, const ak_call *call)
    worked. */
 static bool append(json_t *list, json_t *object, bool good)
 {
-    if (!good) {
-        json_decref(object);
-        return false;
-    }
-    return json_array_append_new(list, object) == 0;
+    return json_array_append_new(list, ak_json_whole(object, good)) == 0;
 }
 
 static json_t *proposers_json(const worth *w)
@@ -354,11 +350,7 @@ static json_t *proposers_json(const worth *w)
                                              : json_null());
         good = append(list, object, good);
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static json_t *generations_json(const worth *w)
@@ -375,11 +367,7 @@ static json_t *generations_json(const worth *w)
                            at->runs > 0 ? ak_json_real(at->speed / (double)at->runs) : json_null());
         good = append(list, object, good);
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static json_t *calibration_json(const worth *w)
@@ -407,11 +395,7 @@ static json_t *calibration_json(const worth *w)
            ak_json_set(object, "faster", json_integer((json_int_t)w->faster)) &&
            ak_json_set(object, "mean_error",
                        w->judged > 0 ? ak_json_real(w->error / judged) : json_null());
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *calls_json(const worth *w)
@@ -432,18 +416,13 @@ static json_t *calls_json(const worth *w)
                     gained ? ak_json_real(tokens / w->gain_pct) : json_null()) &&
         ak_json_set(object, "usd_per_pct",
                     gained && w->priced ? ak_json_real(w->cost_usd / w->gain_pct) : json_null());
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static ak_status write_worth(char **out, const worth *w, ak_error *err)
 {
     if (w->calls == 0 && w->predicted == 0) {
-        *out = ak_strdup("null");
-        return *out == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_copy_text(out, "null", err);
     }
     json_t *object = json_object();
     bool good = ak_json_set(object, "runs", json_integer((json_int_t)w->runs)) &&
@@ -459,10 +438,8 @@ static ak_status write_worth(char **out, const worth *w, ak_error *err)
 ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_filter *filter,
                        ak_error *err)
 {
-    worth *w = ak_alloc(1, sizeof *w);
-    if (w == NULL) {
-        return ak_fail_memory(err);
-    }
+    worth *w;
+    AK_DO(AK_NEW(w, 1, err));
     w->run_ids = ak_map_new();
     w->asked = ak_map_new();
     w->err = err;

@@ -176,8 +176,7 @@ static ak_status make_run(server *s, const char *id, ak_error *err)
     AK_TRY(ak_report_gather(&model, ak_watch_archive(s->watch), id, err));
     AK_TRY(ak_page_object(&page, &model, err));
     AK_TRY(ak_json_text(&s->page, page, err));
-    s->page_id = ak_strdup(id);
-    AK_TRY(s->page_id == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&s->page_id, id, err));
     memcpy(s->page_place, place, sizeof place);
     s->page_killed = killed;
 out:

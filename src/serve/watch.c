@@ -79,11 +79,7 @@ static json_t *describe(const ak_overview_run *run)
                 ak_json_set(object, "tflops", ak_json_known(run->tflops)) &&
                 ak_json_set(object, "efficiency", ak_json_known(run->efficiency)) &&
                 ak_json_set(object, "seconds", ak_json_known(run->seconds));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Updates `s` from the row of the run. */
@@ -212,11 +208,7 @@ static bool add_device(void *context, const ak_overview_device *device)
                 ak_json_set_text(object, "config", device->config) &&
                 ak_json_set_text(object, "status", device->status) &&
                 ak_json_set(object, "ms", ak_json_known(device->ms));
-    if (!good) {
-        json_decref(object);
-        return false;
-    }
-    return json_array_append_new(s->devices, object) == 0;
+    return json_array_append_new(s->devices, ak_json_whole(object, good)) == 0;
 }
 
 /* Asks for the devices of the latest runs under way that have new trials. */
@@ -233,7 +225,7 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
             s->stale = false;
             json_decref(s->devices);
             s->devices = json_array();
-            AK_DO(s->devices == NULL ? ak_fail_memory(err) : AK_OK);
+            AK_DO(ak_made(s->devices, err));
             AK_DO(ak_archive_run_devices(w->archive, s->id, add_device, s, err));
         }
     }
@@ -261,7 +253,7 @@ static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 static ak_status look_at_fleets(ak_watch *w, ak_error *err)
 {
     json_t *now = json_array();
-    ak_status status = now == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(now, err);
     status = status == AK_OK ? ak_archive_fleets(w->archive, add_fleet, now, err) : status;
     if (status != AK_OK || json_equal(now, w->fleets)) {
         json_decref(now);
@@ -311,9 +303,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
             ids = NULL;
         }
     }
-    if (ids == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(ids, err));
     json_decref(changed ? w->killed : ids);
     w->killed = changed ? ids : w->killed;
     w->killed_version += changed ? 1 : 0;
@@ -399,10 +389,8 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
 {
     bool changed;
     ak_status status = AK_OK;
-    ak_watch *w = ak_alloc(1, sizeof *w);
-    if (w == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_watch *w;
+    AK_DO(AK_NEW(w, 1, err));
     w->version = -1;
     w->by_id = ak_map_new();
     w->path = ak_strdup(path);
@@ -519,11 +507,7 @@ static json_t *show(const seen *s)
                 ak_json_set(object, "best_ms", ak_json_known(s->best_ms)) &&
                 (s->ended != NULL || s->devices == NULL ||
                  ak_json_set(object, "devices", json_incref(s->devices)));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 json_t *ak_watch_runs(const ak_watch *w, const char *since)

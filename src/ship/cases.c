@@ -180,8 +180,7 @@ static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         AK_TRY(take_entry(b, file, json_array_get(sizes, i), &run, err));
     }
-    b->created = ak_strdup(run.ended == NULL ? run.started : run.ended);
-    AK_TRY(b->created == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&b->created, run.ended == NULL ? run.started : run.ended, err));
     AK_TRY(b->case_count == 0 ? ak_fail(err, AK_CORRUPT, "dispatch table: it has no sizes")
                               : AK_OK);
 out:

@@ -41,12 +41,7 @@ static bool is_word(const char *name)
         "switch",    "template",  "this",   "throw",    "try",     "typedef",  "typename",
         "union",     "unsigned",  "using",  "virtual",  "void",    "volatile", "while",
         "workspace", "bytes",     "bool",   "true",     "false"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
 /* Returns whether a name is a keyword, or a parameter before this one has it: of `sizes` sizes and
@@ -287,7 +282,7 @@ static ak_status print_tvm(ak_buf *out, const writer *w, ak_error *err)
     static const char *const tails[][2] = {{"", "run"}, {"_workspace", "workspace"}};
     ak_buf_puts(out, "\n#ifndef AK_NO_TVM_FFI\n");
     ak_status status = print_asset(out, "runtime/amalgam_tvm.c", err);
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(tails); i++) {
         ak_buf_print(out,
                      "\nAK_TVM_ENTRY __tvm_ffi_ak_%s%s(void *handle, const one_any *args, int32_t "
                      "count, one_any *result);\n"
@@ -479,7 +474,7 @@ static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,
     ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
     writer *w = ak_alloc(1, sizeof *w);
     ak_status status = AK_OK;
-    AK_TRY(w == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(w, err));
     AK_TRY(ak_bundle_make(&bundle, name, archive, request, err));
     AK_TRY(ak_pack_tar(&tar, &bundle, err));
     if (akr_open_memory(&open, tar.data, tar.length, AKR_LOOK, &why) != AKR_OK) {

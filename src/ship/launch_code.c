@@ -47,7 +47,7 @@ static ak_status program_of(json_t **out, const json_t *value, int fallback, con
     const ak_program_names names = {w->scope, w->open, w->open_count, w->where};
     if (value == NULL) {
         *out = json_pack("[i]", fallback);
-        return *out == NULL ? ak_fail_memory(w->err) : AK_OK;
+        return ak_made(*out, w->err);
     }
     return ak_program_of(out, text_of(buffer, value), &names, w->err);
 }
@@ -66,7 +66,7 @@ static ak_status set_list(json_t *object, const char *key, const json_t *array, 
 {
     json_t *list = json_array();
     size_t count = json_array_size(array);
-    ak_status status = list == NULL ? ak_fail_memory(w->err) : AK_OK;
+    ak_status status = ak_made(list, w->err);
     for (size_t i = 0; i < (count > least ? count : least) && status == AK_OK; i++) {
         json_t *program = NULL;
         status = program_of(&program, json_array_get(array, i), 1, w);
@@ -146,15 +146,16 @@ static ak_status is_constant(const char *text, writer *w)
     ak_status status = AK_OK;
     AK_DO(ak_expr_parse(&expr, text, w->where, w->err));
     size_t count = ak_expr_names(&names, expr);
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
-        for (size_t k = 0; k < w->open_count && status == AK_OK; k++) {
-            status = strcmp(names[i], w->open[k]) != 0
-                         ? AK_OK
-                         : ak_fail(w->err, AK_INVALID,
-                                   "%s: \"%.160s\": a real number that depends on %s", w->where,
-                                   text, w->open[k]);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < w->open_count; k++) {
+            AK_TRY(strcmp(names[i], w->open[k]) != 0
+                       ? AK_OK
+                       : ak_fail(w->err, AK_INVALID,
+                                 "%s: \"%.160s\": a real number that depends on %s", w->where, text,
+                                 w->open[k]));
         }
     }
+out:
     ak_expr_free(expr);
     return status;
 }
@@ -273,7 +274,7 @@ ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_siz
     json_t *list = json_array();
     size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
     writer w = {.task = one->task, .folds = one_size, .err = err};
-    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(list, err);
     (void)snprintf(w.where, sizeof w.where, "%.200s: Launch", implementation->where);
     for (size_t i = 0; i < count && status == AK_OK; i++) {
         status = write_kernel(list, json_is_array(launch) ? json_array_get(launch, i) : launch,

@@ -16,11 +16,7 @@
 
 static bool append(json_t *list, json_t *one, bool good)
 {
-    if (!good) {
-        json_decref(one);
-        return false;
-    }
-    return json_array_append_new(list, one) == 0;
+    return json_array_append_new(list, ak_json_whole(one, good)) == 0;
 }
 
 /* ---- the problem ------------------------------------------------------------------------------
@@ -36,11 +32,7 @@ static json_t *sizes_of(const ak_problem *problem)
                       ak_json_set_text(one, "name", problem->sizes[i].name) &&
                           ak_json_set_text(one, "description", problem->sizes[i].description));
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 /* Lists all options, also those at their defaults. A number is written also as the bits of a
@@ -66,11 +58,7 @@ static json_t *options_of(const ak_task *task)
                           ak_json_set(one, "index", json_integer(task->choice[i])) &&
                           ak_json_set_text(one, "bits", bits));
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 typedef struct place {
@@ -135,7 +123,7 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 {
     place at = {.task = task};
     json_t *list = json_array();
-    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(list, err);
     for (size_t i = 0; i < task->problem->size_count; i++) {
         at.sizes[i] = task->problem->sizes[i].name;
     }
@@ -160,20 +148,12 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
 
 static json_t *compiler_of(const ak_bundle_variant *v)
 {
-    json_t *object = json_object(), *options = json_array();
-    bool good = object != NULL && options != NULL;
-    for (size_t i = 0; i < v->option_count && good; i++) {
-        good = json_array_append_new(options, json_string(v->options[i])) == 0;
-    }
-    good = good && ak_json_set_text(object, "name", v->compiler) &&
-           ak_json_set_text(object, "version", v->version) &&
-           ak_json_set(object, "options", json_incref(options));
-    json_decref(options);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "name", v->compiler) &&
+                ak_json_set_text(object, "version", v->version) &&
+                ak_json_set(object, "options",
+                            ak_json_texts((const char *const *)v->options, v->option_count));
+    return ak_json_whole(object, good);
 }
 
 static json_t *program_or_null(json_t *value)
@@ -300,11 +280,7 @@ static json_t *measured_of(const ak_bundle_build *b)
         json_decref(size);
         good = append(list, one, good);
     }
-    if (!good) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 /* ---- files ------------------------------------------------------------------------------------

@@ -97,8 +97,7 @@ ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
     AK_TRY(add_manifest(&pack, &b, err));
     AK_TRY(add_all(&pack, "", &b.code, err));
     AK_TRY(add_all(&pack, "", &b.sources, err));
-    *name = ak_strdup(b.name);
-    AK_TRY(*name == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(name, b.name, err));
     *out = pack;
     pack = (ak_pack){0};
 out:

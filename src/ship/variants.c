@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "problem/sources.h"
@@ -118,7 +119,7 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
     (void)snprintf(place, sizeof place, "%.200s", task->implementation->where);
     const ak_program_names names = {scope, sizes, count, place};
     v->when = always();
-    AK_TRY(v->when == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(v->when, err));
     status = write_when(v->when, task, &names, err);
     status = status == AK_OK
                  ? ak_program_of(&v->workspace, task->implementation->workspace, &names, err)
@@ -213,7 +214,7 @@ static ak_status write_source(char path[AK_PATH_MAX], const ak_bundle_build *b, 
     ak_buf text = AK_BUF(2 * AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(ak_fs_join(path, b->folder.path, "kernel.c", err));
-    AK_TRY(backend->source(&text, task->implementation->source, ak_task_file("kernel.c"), err));
+    AK_TRY(backend->source(&text, task->implementation->source, ak_fs_base("kernel.c"), err));
     AK_TRY(ak_fs_write(path, text.data, text.length, err));
 out:
     ak_buf_free(&text);
@@ -308,8 +309,7 @@ out:
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err)
 {
     ak_status status = AK_OK;
-    b->variants = ak_alloc(b->case_count, sizeof *b->variants);
-    AK_TRY(b->variants == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(AK_NEW(b->variants, b->case_count, err));
     AK_TRY(ak_fs_owned_open(&b->folder, err));
     for (size_t i = 0; i < b->case_count; i++) {
         AK_TRY(assign(b, &b->cases[i], err));

@@ -56,7 +56,7 @@ ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err)
     char *text = ak_strdup(akr_describe(bundle)->json);
     akr_close(bundle);
     *out_json = text;
-    return text == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(text, err);
 }
 
 /* ---- verifying --------------------------------------------------------------------------------
@@ -202,8 +202,8 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     if (result->entry_count == 0 || entry->status != AK_TRIAL_OK) {
         const char *why = result->entry_count == 0 ? result->trial.reason : entry->reason;
         out->status = result->entry_count == 0 ? AK_TRIAL_CRASHED : entry->status;
-        out->reason = ak_strdup(why == NULL ? ak_trial_status_text(out->status) : why);
-        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+        return ak_copy_text(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
+                            err);
     }
     ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
     out->median_ms = stats.median;
@@ -219,8 +219,7 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     out->temperature_celsius = conditions->temperature_celsius;
     ak_throttle_text(throttle, conditions->throttle);
     ak_free(out->throttle);
-    out->throttle = ak_strdup(throttle);
-    return out->throttle == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(&out->throttle, throttle, err);
 }
 
 /* Times the code as a finish does, in a comparison of the same length, with copies of it in the
@@ -343,11 +342,7 @@ static bool add_row(verifying *v, const char *size, const json_t *measured, cons
         ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
         ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks);
     v->good = v->good && ok && !as->slower;
-    if (!good) {
-        json_decref(row);
-        return false;
-    }
-    return json_array_append_new(v->rows, row) == 0;
+    return json_array_append_new(v->rows, ak_json_whole(row, good)) == 0;
 }
 
 static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err)
@@ -414,7 +409,7 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
     verifying v = {.options = options, .path = path, .good = true, .rows = json_array()};
     ak_status status = AK_OK;
     v.max_slowdown = options->max_slowdown > 0 ? options->max_slowdown : SLOWDOWN_DEFAULT;
-    AK_TRY(v.rows == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(v.rows, err));
     AK_TRY(open_bundle(&bundle, path, AKR_FIT, err));
     const char *json = akr_describe(bundle)->json;
     AK_TRY(ak_json_parse(&v.file, json, strlen(json), path, err));

@@ -76,9 +76,7 @@ static ak_status add_atom(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *s
         }
     }
     atom.variable = ak_arena_alloc(symbols->arena, AK_PARAMETERS_MAX);
-    if (atom.variable == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(atom.variable, err));
     for (size_t p = 0; p < symbols->count; p++) {
         if (reads[p]) {
             atom.variable[atom.variable_count++] = (uint8_t)p;
@@ -97,9 +95,7 @@ static ak_status add_chain(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *
 {
     for (const ak_node *left = node->child; left->next != NULL; left = left->next) {
         ak_node *part = ak_arena_alloc(symbols->arena, 3 * sizeof *part);
-        if (part == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(part, err));
         part[1] = *left;
         part[2] = *left->next;
         part[0].kind = AK_NODE_COMPARE;

@@ -144,10 +144,8 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
     if (space->listed) {
         return ak_fail(err, AK_INVALID, "this configuration was not recorded");
     }
-    ak_status status = ak_space_broken(&broken, space, config, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_space_broken(&broken, space, config, err));
+    ak_status status = AK_OK;
     if (broken == space->condition_count) {
         return space->outline
                    ? AK_OK
@@ -187,7 +185,7 @@ ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *tex
     ak_config config = space->fallback;
     bool given[AK_PARAMETERS_MAX] = {false};
     char *copy = ak_strdup(text), *item = copy;
-    ak_status status = copy == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(copy, err);
     bool more = status == AK_OK && *ak_text_trim(copy) != 0; /* "" means the default */
     while (more && status == AK_OK) {
         char *comma = strchr(item, ',');
@@ -225,9 +223,7 @@ ak_status ak_options_add(ak_options *options, const char *text, ak_error *err)
     AK_DO(ak_grow((void **)&options->argv, &options->capacity, options->count + 2,
                   sizeof options->argv[0], err));
     char *copy = ak_strdup(text);
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(copy, err));
     options->argv[options->count++] = copy;
     options->argv[options->count] = NULL; /* so that the list can be passed on as an argv */
     return AK_OK;

@@ -55,10 +55,8 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
 {
     ak_graph *g = p->graph;
     assert(count > 0 && total > 0); /* every node leads to a configuration */
-    ak_status status = ak_unique_room(&p->unique, p->err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_unique_room(&p->unique, p->err));
+    ak_status status = AK_OK;
     /* `before` follows from the other members, but one call hashes whole edges. Padding is zero. */
     uint64_t hash = ak_hash64(edges, count * sizeof *edges);
     size_t at = hash & (p->unique.size - 1);
@@ -349,17 +347,15 @@ ak_status ak_graph_list(ak_graph *out, const ak_symbols *symbols, const ak_confi
 {
     ak_graph graph = {.empty = count == 0};
     ak_rules r = {.symbols = symbols, .where = where};
-    product *p = ak_alloc(1, sizeof *p);
-    if (p == NULL) {
-        return ak_fail_memory(err);
-    }
+    product *p;
+    AK_DO(AK_NEW(p, 1, err));
     *p = (product){.r = &r, .graph = &graph, .err = err};
     ak_status status = AK_OK;
     AK_TRY(ak_grow((void **)&graph.nodes, &graph.node_capacity, 1, sizeof *graph.nodes, err));
     for (size_t depth = 0; depth < symbols->count; depth++) {
         p->layers[depth].edges =
             ak_alloc(symbols->parameters[depth].value_count, sizeof *p->layers[depth].edges);
-        AK_TRY(p->layers[depth].edges == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_TRY(ak_made(p->layers[depth].edges, err));
     }
     graph.nodes[AK_GRAPH_END] = (ak_graph_node){.count = 1, .layer = (uint32_t)symbols->count};
     graph.node_count = 1;

@@ -49,9 +49,7 @@ ak_status ak_give_list(ak_value *out, ak_value **items, size_t count, ak_walk *w
     }
     AK_DO(ak_walk_spend(w, count));
     *items = ak_arena_alloc(w->arena, (count + 1) * sizeof **items);
-    if (*items == NULL) {
-        return ak_fail_memory(w->err);
-    }
+    AK_DO(ak_made(*items, w->err));
     *out = (ak_value){.type = AK_VALUE_LIST, .as.list = {*items, count}};
     return AK_OK;
 }
@@ -96,9 +94,7 @@ static ak_status join(ak_value *out, const ak_value *a, const ak_value *b, ak_wa
     }
     AK_DO(ak_walk_spend(w, (m + n) / TEXT_BYTES_A_STEP));
     char *text = ak_arena_alloc(w->arena, m + n + 1);
-    if (text == NULL) {
-        return ak_fail_memory(w->err);
-    }
+    AK_DO(ak_made(text, w->err));
     memcpy(text, a->as.string, m);
     memcpy(text + m, b->as.string, n);
     *out = (ak_value){.type = AK_VALUE_STRING, .as.string = text};
@@ -256,16 +252,13 @@ ak_status ak_apply_compare(bool *out, ak_op op, const ak_value *a, const ak_valu
         *out = *out == (op == AK_OP_IN);
         return status;
     }
-    ak_status status = spend_compare(w, a, b);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(spend_compare(w, a, b));
     if (op == AK_OP_EQUAL || op == AK_OP_NOT_EQUAL) {
         *out = ak_value_equal(a, b) == (op == AK_OP_EQUAL);
         return AK_OK;
     }
     int sign = 0;
-    status = order(&sign, a, b, w);
+    ak_status status = order(&sign, a, b, w);
     *out = op == AK_OP_LESS         ? sign < 0
            : op == AK_OP_LESS_EQUAL ? sign <= 0
            : op == AK_OP_GREATER    ? sign > 0

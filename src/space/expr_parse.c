@@ -440,10 +440,8 @@ ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_e
         return ak_fail(err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
                        AK_EXPR_TEXT_MAX);
     }
-    ak_expr *expr = ak_alloc(1, sizeof *expr);
-    if (expr == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_expr *expr;
+    AK_DO(AK_NEW(expr, 1, err));
     ak_status status;
     expr->arena = ak_arena_new();
     if (expr->arena == NULL || (expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||

@@ -44,15 +44,12 @@ static ak_status eval_comprehension(ak_value *out, const ak_node *node, ak_walk 
 {
     const ak_node *element = node->child->next;
     ak_value list;
-    ak_status status = eval(&list, node->child, w);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(eval(&list, node->child, w));
     if (list.type != AK_VALUE_LIST) {
         return ak_walk_fault(w, "\"for\" needs a list");
     }
     ak_value *items;
-    status = ak_give_list(out, &items, list.as.list.count, w);
+    ak_status status = ak_give_list(out, &items, list.as.list.count, w);
     size_t count = 0;
     for (size_t i = 0; i < list.as.list.count && status == AK_OK; i++) {
         bool wanted = true;
@@ -129,10 +126,8 @@ static ak_status eval_negate(ak_value *out, const ak_node *operand, ak_walk *w)
 
 static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
 {
-    ak_status status = ak_walk_spend(w, 1);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_walk_spend(w, 1));
+    ak_status status = AK_OK;
     ak_value a, b;
     switch (node->kind) {
     case AK_NODE_CONSTANT:

@@ -33,10 +33,7 @@ static ak_status bind_names(ak_rank *rank, const ak_scope *constants, const char
 {
     const char *const *names;
     size_t count = ak_expr_names(&names, rank->expr);
-    rank->values = ak_alloc(count + 1, sizeof *rank->values);
-    if (rank->values == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(rank->values, count + 1, err));
     for (size_t i = 0; i < count; i++) {
         size_t parameter;
         if (ak_space_parameter_find(&parameter, rank->space, names[i])) {
@@ -60,20 +57,16 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
         return AK_OK;
     }
     ak_status status = AK_OK;
-    ak_rank *rank = ak_alloc(1, sizeof *rank);
-    if (rank == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_rank *rank;
+    AK_DO(AK_NEW(rank, 1, err));
     rank->space = space;
     rank->arena = ak_arena_new();
     if (rank->arena == NULL) {
-        status = ak_fail_memory(err);
+        AK_TRY(ak_fail_memory(err));
         goto out;
     }
-    status = ak_expr_parse(&rank->expr, text, "\"Rank\"", err);
-    if (status == AK_OK) {
-        status = bind_names(rank, constants, where, err);
-    }
+    AK_TRY(ak_expr_parse(&rank->expr, text, "\"Rank\"", err));
+    AK_TRY(bind_names(rank, constants, where, err));
 out:
     if (status != AK_OK) {
         ak_rank_close(rank);

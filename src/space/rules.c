@@ -12,10 +12,8 @@ ak_status ak_unique_room(ak_unique *t, ak_error *err)
         return AK_OK;
     }
     size_t size = t->size == 0 ? 256 : t->size * 2;
-    struct ak_unique_slot *slots = ak_alloc(size, sizeof *slots);
-    if (slots == NULL) {
-        return ak_fail_memory(err);
-    }
+    struct ak_unique_slot *slots;
+    AK_DO(AK_NEW(slots, size, err));
     for (size_t i = 0; i < t->size; i++) {
         if (t->slots[i].id != 0) {
             size_t at = t->slots[i].hash & (size - 1);
@@ -61,15 +59,9 @@ static ak_status rule_make(uint32_t *out, ak_rules *r, size_t variable, const ui
                        "different cases; split it, or give its parameters fewer values",
                        r->atom->expr->where, r->atom->expr->text, AK_SPACE_EDGES_MAX);
     }
-    ak_status status = AK_OK;
-    AK_TRY(
-        ak_grow((void **)&r->nodes, &r->node_capacity, r->node_count + 1, sizeof *r->nodes, err));
-    AK_TRY(ak_grow((void **)&r->children, &r->child_capacity, r->child_count + count,
-                   sizeof *r->children, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_grow((void **)&r->nodes, &r->node_capacity, r->node_count + 1, sizeof *r->nodes, err));
+    AK_DO(ak_grow((void **)&r->children, &r->child_capacity, r->child_count + count,
+                  sizeof *r->children, err));
     *out = (uint32_t)r->node_count;
     r->nodes[r->node_count++] = (ak_rule_node){(uint32_t)r->child_count, (uint8_t)variable};
     memcpy(&r->children[r->child_count], children, count * sizeof *children);

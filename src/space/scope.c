@@ -83,9 +83,7 @@ ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_err
     AK_DO(ak_grow((void **)&scope->entries, &scope->capacity, scope->count + 1,
                   sizeof scope->entries[0], err));
     char *kept = ak_arena_strndup(scope->arena, name, strlen(name));
-    if (kept == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(kept, err));
     AK_DO(ak_map_put(scope->names, name, scope->count, err));
     scope->entries[scope->count++] = (entry){kept, copy};
     return AK_OK;

@@ -12,10 +12,8 @@
    most of the combinations. */
 static ak_status explain_empty(const ak_space *space, const char *where, ak_error *err)
 {
-    size_t *excluded = ak_alloc(space->condition_count + 1, sizeof *excluded);
-    if (excluded == NULL) {
-        return ak_fail_memory(err);
-    }
+    size_t *excluded;
+    AK_DO(AK_NEW(excluded, space->condition_count + 1, err));
     bool all = space->cartesian <= EXPLAIN_SAMPLES;
     uint64_t work = 0;
     size_t samples = all ? (size_t)space->cartesian : EXPLAIN_SAMPLES, worst = 0;
@@ -72,9 +70,7 @@ static ak_status mark_values(ak_space *space, ak_error *err)
     for (size_t p = 0; p < space->count; p++) {
         space->bodies[p].occurs =
             ak_arena_alloc(space->arena, space->parameters[p].value_count * sizeof(bool));
-        if (space->bodies[p].occurs == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(space->bodies[p].occurs, err));
         memset(space->bodies[p].occurs, 0, space->parameters[p].value_count * sizeof(bool));
     }
     for (size_t n = AK_GRAPH_END + 1; n < graph->node_count; n++) {
@@ -126,10 +122,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
                              : explain_empty(space, spec->where, err));
     }
     AK_TRY(mark_values(space, err));
-    space->cost = ak_alloc(space->graph.node_count, sizeof *space->cost);
-    if (space->cost == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(space->cost, space->graph.node_count, err));
     ak_config wish = space->fallback;
     ak_space_repair(&space->fallback, space, &wish);
     if (!space->listed) {
@@ -144,10 +137,8 @@ ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *er
     ak_space_spec known = *spec;
     known.where = spec->where == NULL ? "space" : spec->where;
     known.work_max = spec->work_max == 0 ? AK_SPACE_WORK_MAX : spec->work_max;
-    ak_space *space = ak_alloc(1, sizeof *space);
-    if (space == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_space *space;
+    AK_DO(AK_NEW(space, 1, err));
     ak_status status = build(space, &known, err);
     if (status != AK_OK) {
         ak_space_free(space);

@@ -104,9 +104,7 @@ static ak_status read_choices(family *f, const json_t *object, const ak_scope *c
         }
         choice *c = &f->choices[p];
         c->items = ak_arena_alloc(f->arena, count * sizeof *c->items);
-        if (c->items == NULL) {
-            return ak_fail_memory(f->err);
-        }
+        AK_DO(ak_made(c->items, f->err));
         memset(c->items, 0, count * sizeof *c->items);
         c->count = count; /* from here on `clear` frees the expressions */
         json_array_foreach(json, i, item)
@@ -259,10 +257,8 @@ ak_status ak_space_family(const ak_space *space, const ak_scope *constants, cons
                           const json_t *conditions, const char *where, ak_family_take take,
                           void *context, ak_error *err)
 {
-    family *f = ak_alloc(1, sizeof *f);
-    if (f == NULL) {
-        return ak_fail_memory(err);
-    }
+    family *f;
+    AK_DO(AK_NEW(f, 1, err));
     f->space = space;
     f->where = where;
     f->take = take;

@@ -44,7 +44,7 @@ static ak_status read_name(ak_parameter *parameter, const json_t *json, size_t n
 static ak_status copy_text(const char **out, const char *text, ak_space_reader *r)
 {
     *out = ak_arena_strndup(r->space->arena, text, strlen(text));
-    return *out == NULL ? ak_fail_memory(r->err) : AK_OK;
+    return ak_made(*out, r->err);
 }
 
 static ak_status read_parameter(const json_t *json, ak_space_reader *r)
@@ -145,9 +145,7 @@ out:
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err)
 {
     ak_space_reader r = {.space = space, .spec = spec, .scratch = ak_arena_new(), .err = err};
-    if (r.scratch == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(r.scratch, err));
     ak_status status = read_all(&r);
     ak_arena_free(r.scratch);
     return status;

@@ -11,9 +11,7 @@ static ak_status add_option(const char *const **out, const char *pattern, const 
 {
     const char *hole = strstr(pattern, "{}");
     const char **list = ak_arena_alloc(r->space->arena, 2 * sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(list, r->err));
     *out = list;
     bool on = hole != NULL ? *text != 0 : strcmp(text, "True") == 0 || strcmp(text, "1") == 0;
     if (!on) {
@@ -24,9 +22,7 @@ static ak_status add_option(const char *const **out, const char *pattern, const 
     const char *middle = hole == NULL ? "" : text;
     size_t m = strlen(middle), n = strlen(after);
     char *argument = ak_arena_alloc(r->space->arena, before + m + n + 1);
-    if (argument == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(argument, r->err));
     (void)snprintf(argument, before + m + n + 1, "%.*s%s%s", (int)before, pattern, middle, after);
     list[0] = argument;
     return AK_OK;
@@ -54,9 +50,7 @@ static ak_status add_listed(const char *const **out, const json_t *options, cons
                        r->where, text, AK_OPTIONS_MAX);
     }
     const char **list = ak_arena_alloc(r->space->arena, (count + 1) * sizeof *list);
-    if (list == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(list, r->err));
     for (size_t i = 0; i < count; i++) {
         const char *argument = json_string_value(json_array_get(entry, i));
         if (argument == NULL || *argument == 0) {
@@ -65,9 +59,7 @@ static ak_status add_listed(const char *const **out, const json_t *options, cons
                            r->where, text);
         }
         list[i] = ak_arena_strndup(r->space->arena, argument, strlen(argument));
-        if (list[i] == NULL) {
-            return ak_fail_memory(r->err);
-        }
+        AK_DO(ak_made(list[i], r->err));
     }
     *out = list;
     return AK_OK;
@@ -118,9 +110,7 @@ static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *b
         AK_TRY(check_option_names(options, body, parameter->value_count, r));
     }
     body->added = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->added);
-    if (body->added == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(body->added, r->err));
     for (size_t i = 0; i < parameter->value_count; i++) {
         AK_TRY(pattern != NULL ? add_option(&body->added[i], pattern, body->text[i], r)
                                : add_listed(&body->added[i], options, body->text[i], r));
@@ -133,13 +123,8 @@ ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, co
                             ak_space_reader *r)
 {
     const char *use;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(&use, json, "Use", "define", r->where, r->err));
-    AK_TRY(ak_json_bool_or(&parameter->numerics, json, "Numerics", false, r->where, r->err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_string_or(&use, json, "Use", "define", r->where, r->err));
+    AK_DO(ak_json_bool_or(&parameter->numerics, json, "Numerics", false, r->where, r->err));
     if (strcmp(use, "option") == 0) {
         parameter->use = AK_USE_OPTION;
         return read_option(parameter, body, json, r);

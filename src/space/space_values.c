@@ -125,7 +125,7 @@ static ak_status evaluate(ak_value *out, const char *text, ak_space_reader *r)
         if (status == AK_OK && out->type == AK_VALUE_STRING) {
             out->as.string =
                 ak_arena_strndup(r->space->arena, out->as.string, strlen(out->as.string));
-            status = out->as.string == NULL ? ak_fail_memory(r->err) : AK_OK;
+            status = ak_made(out->as.string, r->err);
         }
         if (status == AK_OK && out->type == AK_VALUE_LIST) {
             ak_value *items =
@@ -139,7 +139,7 @@ static ak_status evaluate(ak_value *out, const char *text, ak_space_reader *r)
                 }
             }
             out->as.list.items = items;
-            status = items == NULL ? ak_fail_memory(r->err) : AK_OK;
+            status = ak_made(items, r->err);
         }
         ak_expr_free(expr);
     }
@@ -241,9 +241,7 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
                        count, AK_VALUES_MAX);
     }
     ak_value *values = ak_arena_alloc(r->space->arena, count * sizeof *values);
-    if (values == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(ak_made(values, r->err));
     for (size_t i = 0; i < count; i++) {
         if (json_is_array(list)) {
             AK_TRY(from_json(&values[i], json_array_get(list, i), r));

@@ -57,19 +57,18 @@ static ak_status place_value(placed *out, const ak_space *space, size_t p, const
 ak_status ak_space_wish_of(ak_space_wish *out, const ak_space *space, const json_t *values,
                            ak_error *err)
 {
-    ak_status status = AK_OK;
     *out = (ak_space_wish){.config = space->fallback};
-    for (size_t p = 0; p < space->count && status == AK_OK; p++) {
+    for (size_t p = 0; p < space->count; p++) {
         const json_t *value = json_object_get(values, space->parameters[p].name);
         placed one = {.at = out->config.at[p]};
         bool free = space->parameters[p].value_count > 1;
         if (value != NULL && free) {
-            status = place_value(&one, space, p, value, err);
+            AK_DO(place_value(&one, space, p, value, err));
         }
         out->config.at[p] = one.at;
         out->exact += one.exact;
         out->near += one.found && !one.exact;
         out->open += free && !one.found;
     }
-    return status;
+    return AK_OK;
 }

@@ -44,9 +44,7 @@ static ak_status fill_table(ak_symbols *symbols, size_t p, ak_error *err)
 {
     const ak_parameter *parameter = &symbols->parameters[p];
     ak_cell *table = ak_arena_alloc(symbols->arena, parameter->value_count * sizeof *table);
-    if (table == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(table, err));
     symbols->table[p] = table;
     for (size_t i = 0; i < parameter->value_count; i++) {
         AK_DO(ak_symbols_cell(&table[i], &symbols->type[p], symbols, &parameter->values[i], err));
@@ -68,7 +66,7 @@ ak_status ak_symbols_init(ak_symbols *symbols, const ak_parameter *parameters, s
     *symbols = (ak_symbols){
         .parameters = parameters, .count = count, .constants = constants, .arena = arena};
     symbols->texts = ak_map_new();
-    AK_DO(symbols->texts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(ak_made(symbols->texts, err));
     for (size_t p = 0; p < count; p++) {
         AK_DO(fill_table(symbols, p, err));
     }

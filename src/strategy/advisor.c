@@ -104,10 +104,8 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err)
 {
     static const ak_advisor_options nobody = {0};
-    ak_advisor *a = ak_alloc(1, sizeof *a);
-    if (a == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_advisor *a;
+    AK_DO(AK_NEW(a, 1, err));
     *a = (ak_advisor){.options = context->advisor == NULL ? &nobody : context->advisor,
                       .space = context->space,
                       .walk = walk,
@@ -117,7 +115,7 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                       .brief_text = AK_BUF(AK_PROMPT_BYTES_MAX),
                       .prompt = AK_BUF(AK_PROMPT_BYTES_MAX)};
     a->arena = ak_arena_new();
-    ak_status status = a->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(a->arena, err);
     if (a->options->model == NULL) {
         fail(a,
              a->options->missing == NULL ? "no language model is configured" : a->options->missing);
@@ -343,9 +341,7 @@ static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
         ak_space_default(&kept->parent, a->space);
     }
     kept->hypothesis = ak_arena_strndup(a->arena, s->hypothesis, strlen(s->hypothesis));
-    if (kept->hypothesis == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(kept->hypothesis, err));
     a->advice_count++;
     return AK_OK;
 }
@@ -368,11 +364,7 @@ static json_t *record(const ak_advisor *a, const ak_suggestion *s)
                 ak_json_set_text(object, "changes", s->text) &&
                 ak_json_set_text(object, "config", valid ? text : NULL) &&
                 ak_json_set_text(object, "note", s->note[0] == 0 ? NULL : s->note);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t first)
@@ -403,7 +395,7 @@ static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **o
 {
     json_t *list = json_array();
     size_t total = json_array_size(elements), first = a->advice_count;
-    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(list, err);
     a->refused_count = 0;
     for (size_t i = 0; status == AK_OK && i < total && i < AK_PROPOSALS_MAX; i++) {
         ak_suggestion s;
@@ -606,9 +598,7 @@ static ak_status copy_reason(const char **out, ak_advisor *a, const char *reason
     if (reason != NULL) {
         size_t length = strnlen(reason, TEXT_MAX);
         *out = ak_arena_strndup(a->arena, reason, length);
-        if (*out == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(*out, err));
     }
     return AK_OK;
 }

@@ -35,41 +35,11 @@ typedef struct anneal {
     double temperature;
 } anneal;
 
-static void close_anneal(ak_strategy *strategy)
-{
-    anneal *self = (anneal *)strategy;
-    if (self != NULL) {
-        ak_frame_close(&self->frame);
-        ak_free(self);
-    }
-}
-
 static void restart(anneal *self)
 {
     self->starts_left = self->starts;
     self->current = SIZE_MAX;
     self->temperature = self->hot;
-}
-
-static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
-{
-    anneal *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_status status = ak_frame_open(&self->frame, &ak_strategy_anneal, context, err);
-    if (status != AK_OK) {
-        close_anneal(&self->frame.base);
-        return status;
-    }
-    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
-    self->hot = ak_strategy_hyper(context, hypers, HYPER_HOT);
-    self->cold = ak_strategy_hyper(context, hypers, HYPER_COLD);
-    self->cooling = ak_strategy_hyper(context, hypers, HYPER_COOLING);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
-    restart(self);
-    *out = &self->frame.base;
-    return AK_OK;
 }
 
 static bool next_anneal(ak_proposal *out, size_t *tag, ak_frame *frame)
@@ -91,12 +61,6 @@ static bool next_anneal(ak_proposal *out, size_t *tag, ak_frame *frame)
     self->starts_left -= self->starts_left > 0;
     *tag = 0;
     return ak_frame_random(&out->config, frame);
-}
-
-static ak_status propose_anneal(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                                ak_error *err)
-{
-    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_anneal, err);
 }
 
 static bool accept(anneal *self, size_t place)
@@ -130,12 +94,32 @@ static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *obs
     return AK_OK;
 }
 
+static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    anneal *self;
+    AK_DO(AK_NEW(self, 1, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_anneal, next_anneal, context, err));
+    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->hot = ak_strategy_hyper(context, hypers, HYPER_HOT);
+    self->cold = ak_strategy_hyper(context, hypers, HYPER_COLD);
+    self->cooling = ak_strategy_hyper(context, hypers, HYPER_COOLING);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    restart(self);
+    *out = &self->frame.base;
+out:
+    if (status != AK_OK) {
+        ak_frame_end(&self->frame.base);
+    }
+    return status;
+}
+
 const ak_strategy_ops ak_strategy_anneal = {
     .name = "anneal",
     .description = "a walk over neighbours that takes slower steps ever more rarely",
     .open = open_anneal,
-    .propose = propose_anneal,
+    .propose = ak_frame_propose,
     .observe = observe_anneal,
-    .close = close_anneal,
+    .close = ak_frame_end,
     .hypers = hypers,
 };

@@ -74,10 +74,8 @@ static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, i
 static ak_status open_loop(ak_strategy **out, const ak_strategy_context *context,
                            const ak_strategy_ops *ops, int generations, ak_error *err)
 {
-    closed_loop *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    closed_loop *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->base.ops = ops;
     self->context = *context;
     self->context.hyper = NULL; /* the fallback has hyper-parameters of its own */

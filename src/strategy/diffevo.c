@@ -37,45 +37,6 @@ typedef struct diffevo {
     size_t initial;
 } diffevo;
 
-static void close_diffevo(ak_strategy *strategy)
-{
-    diffevo *self = (diffevo *)strategy;
-    if (self != NULL) {
-        ak_frame_close(&self->frame);
-        ak_free(self->member);
-        ak_free(self->order);
-        ak_free(self);
-    }
-}
-
-static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
-{
-    diffevo *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_status status = ak_frame_open(&self->frame, &ak_strategy_diffevo, context, err);
-    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
-    self->difference = ak_strategy_hyper(context, hypers, HYPER_DIFFERENCE);
-    self->lead = ak_strategy_hyper(context, hypers, HYPER_LEAD);
-    self->elites = ak_strategy_hyper(context, hypers, HYPER_ELITES);
-    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
-    self->member = ak_alloc(self->population, sizeof *self->member);
-    self->order = ak_alloc(self->population, sizeof *self->order);
-    if (status == AK_OK && (self->member == NULL || self->order == NULL)) {
-        status = ak_fail_memory(err);
-    }
-    if (status != AK_OK) {
-        close_diffevo(&self->frame.base);
-        return status;
-    }
-    for (size_t i = 0; i < self->population; i++) {
-        self->member[i] = SIZE_MAX;
-    }
-    *out = &self->frame.base;
-    return AK_OK;
-}
-
 static const ak_config *draw(diffevo *self)
 {
     size_t i = (size_t)ak_rng_below(&self->frame.rng, self->order_count);
@@ -132,12 +93,6 @@ static bool next_diffevo(ak_proposal *out, size_t *tag, ak_frame *frame)
     return ak_frame_random(&out->config, frame);
 }
 
-static ak_status propose_diffevo(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                                 ak_error *err)
-{
-    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_diffevo, err);
-}
-
 static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *observation,
                                  ak_error *err)
 {
@@ -172,12 +127,38 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     return AK_OK;
 }
 
+static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    diffevo *self;
+    AK_DO(AK_NEW(self, 1, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_diffevo, next_diffevo, context, err));
+    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
+    self->difference = ak_strategy_hyper(context, hypers, HYPER_DIFFERENCE);
+    self->lead = ak_strategy_hyper(context, hypers, HYPER_LEAD);
+    self->elites = ak_strategy_hyper(context, hypers, HYPER_ELITES);
+    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
+                         sizeof *self->member, err));
+    AK_TRY(ak_frame_list((void **)&self->order, &self->frame, self->population, sizeof *self->order,
+                         err));
+    for (size_t i = 0; i < self->population; i++) {
+        self->member[i] = SIZE_MAX;
+    }
+    *out = &self->frame.base;
+out:
+    if (status != AK_OK) {
+        ak_frame_end(&self->frame.base);
+    }
+    return status;
+}
+
 const ak_strategy_ops ak_strategy_diffevo = {
     .name = "diffevo",
     .description = "differential evolution: members move along differences of others",
     .open = open_diffevo,
-    .propose = propose_diffevo,
+    .propose = ak_frame_propose,
     .observe = observe_diffevo,
-    .close = close_diffevo,
+    .close = ak_frame_end,
     .hypers = hypers,
 };

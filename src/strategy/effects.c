@@ -31,10 +31,8 @@ struct ak_effects {
 
 ak_status ak_effects_new(ak_effects **out, const ak_space *space, ak_error *err)
 {
-    ak_effects *e = ak_alloc(1, sizeof *e);
-    if (e == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_effects *e;
+    AK_DO(AK_NEW(e, 1, err));
     e->parameters = ak_space_parameter_count(space);
     for (size_t p = 0; p < e->parameters; p++) {
         e->first[p + 1] = e->first[p] + ak_space_parameter(space, p)->value_count;

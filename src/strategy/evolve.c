@@ -55,37 +55,9 @@ static void close_evolve(ak_strategy *strategy)
 {
     evolve *self = (evolve *)strategy;
     if (self != NULL) {
-        ak_frame_close(&self->frame);
         ak_effects_free(self->effects);
-        ak_free(self);
+        ak_frame_end(strategy);
     }
-}
-
-static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
-{
-    evolve *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
-    self->starts_left = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
-    self->parents = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARENTS);
-    self->growth = ak_strategy_hyper(context, hypers, HYPER_GROWTH);
-    self->bias = ak_strategy_hyper(context, hypers, HYPER_BIAS);
-    self->children = (size_t)ak_strategy_hyper(context, hypers, HYPER_CHILDREN);
-    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
-    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
-    self->random = ak_strategy_hyper(context, hypers, HYPER_RANDOM);
-    ak_status status = AK_OK;
-    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_evolve, context, err));
-    AK_TRY(ak_effects_new(&self->effects, context->space, err));
-out:
-    if (status != AK_OK) {
-        close_evolve(&self->frame.base);
-        return status;
-    }
-    *out = &self->frame.base;
-    return AK_OK;
 }
 
 static const ak_known *choose_parent(evolve *self)
@@ -145,12 +117,10 @@ static ak_status propose_evolve(ak_proposal *out, size_t *count, ak_strategy *st
                                 ak_error *err)
 {
     evolve *self = (evolve *)strategy;
-    ak_status status = AK_OK;
     if (self->children > 1 && ak_effects_stale(self->effects, &self->frame)) {
-        status = ak_effects_learn(self->effects, &self->frame, err);
+        AK_DO(ak_effects_learn(self->effects, &self->frame, err));
     }
-    return status != AK_OK ? status
-                           : ak_frame_propose(out, count, &self->frame, max, next_evolve, err);
+    return ak_frame_propose(out, count, strategy, max, err);
 }
 
 static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *observation,
@@ -163,6 +133,30 @@ static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *obs
         ak_frame_rank(self->parent, &self->parent_count, PARENTS_MAX, &self->frame, place);
     }
     return AK_OK;
+}
+
+static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    evolve *self;
+    AK_DO(AK_NEW(self, 1, err));
+    self->starts_left = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->parents = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARENTS);
+    self->growth = ak_strategy_hyper(context, hypers, HYPER_GROWTH);
+    self->bias = ak_strategy_hyper(context, hypers, HYPER_BIAS);
+    self->children = (size_t)ak_strategy_hyper(context, hypers, HYPER_CHILDREN);
+    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->random = ak_strategy_hyper(context, hypers, HYPER_RANDOM);
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_evolve, next_evolve, context, err));
+    AK_TRY(ak_effects_new(&self->effects, context->space, err));
+    *out = &self->frame.base;
+out:
+    if (status != AK_OK) {
+        close_evolve(&self->frame.base);
+    }
+    return status;
 }
 
 const ak_strategy_ops ak_strategy_evolve = {

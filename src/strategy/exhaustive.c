@@ -22,10 +22,8 @@ static void close_exhaustive(ak_strategy *strategy)
 static ak_status open_exhaustive(ak_strategy **out, const ak_strategy_context *context,
                                  ak_error *err)
 {
-    exhaustive *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    exhaustive *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_exhaustive;
     self->space = context->space;
     self->skip = ak_set_new();

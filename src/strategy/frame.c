@@ -9,10 +9,11 @@ enum { NEIGHBOURS_MAX = 512, SLOTS_MIN = 256 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops,
+ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_next next,
                         const ak_strategy_context *context, ak_error *err)
 {
     frame->base.ops = ops;
+    frame->next = next;
     frame->space = context->space;
     frame->parameters = ak_space_parameter_count(context->space);
     for (size_t p = 0; p < frame->parameters; p++) {
@@ -21,7 +22,15 @@ ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops,
     frame->vary += frame->vary == 0;
     frame->best = SIZE_MAX;
     ak_rng_seed(&frame->rng, context->seed);
+    frame->arena = ak_arena_new();
+    AK_DO(ak_made(frame->arena, err));
     return ak_walk_open(&frame->walk, context->space, ak_rng_next(&frame->rng), err);
+}
+
+ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err)
+{
+    *out = ak_arena_alloc(frame->arena, count * size);
+    return ak_made(*out, err);
 }
 
 void ak_frame_close(ak_frame *frame)
@@ -30,6 +39,15 @@ void ak_frame_close(ak_frame *frame)
     ak_free(frame->known);
     ak_free(frame->slots);
     ak_free(frame->errands);
+    ak_arena_free(frame->arena);
+}
+
+void ak_frame_end(ak_strategy *strategy)
+{
+    if (strategy != NULL) {
+        ak_frame_close((ak_frame *)strategy);
+        ak_free(strategy);
+    }
 }
 
 /* Returns the slot of a configuration, or the empty one in which it belongs. */
@@ -53,10 +71,8 @@ static ak_status make_room(ak_frame *frame, ak_error *err)
         return AK_OK;
     }
     size_t count = frame->slot_count == 0 ? SLOTS_MIN : 2 * frame->slot_count;
-    uint32_t *slots = ak_alloc(count, sizeof *slots);
-    if (slots == NULL) {
-        return ak_fail_memory(err);
-    }
+    uint32_t *slots;
+    AK_DO(AK_NEW(slots, count, err));
     ak_free(frame->slots);
     frame->slots = slots;
     frame->slot_count = count;
@@ -71,13 +87,8 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
 {
     *place = SIZE_MAX;
     *tag = AK_FRAME_NO_TAG;
-    ak_status status = AK_OK;
-    AK_TRY(make_room(frame, err));
-    AK_TRY(ak_walk_observe(&frame->walk, observation->config, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(make_room(frame, err));
+    AK_DO(ak_walk_observe(&frame->walk, observation->config, err));
     size_t slot = slot_of(frame, observation->config);
     if (frame->slots[slot] != 0) {
         return AK_OK;
@@ -139,12 +150,11 @@ void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *fram
 }
 
 /* Makes one proposal. *found is false if there is none now. */
-static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_frame_next next,
-                             ak_error *err)
+static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_error *err)
 {
     size_t tag = AK_FRAME_NO_TAG;
     *out = (ak_proposal){0};
-    *found = next(out, &tag, frame);
+    *found = frame->next(out, &tag, frame);
     if (!*found && frame->walk.outstanding == 0) {
         *out = (ak_proposal){0};
         tag = AK_FRAME_NO_TAG;
@@ -162,14 +172,15 @@ static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_
     return AK_OK;
 }
 
-ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, size_t max,
-                           ak_frame_next next, ak_error *err)
+ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                           ak_error *err)
 {
-    assert(next != NULL && (out != NULL || max == 0));
+    ak_frame *frame = (ak_frame *)strategy;
+    assert(frame->next != NULL && (out != NULL || max == 0));
     size_t n = 0;
     bool found = true;
     while (n < max && found) {
-        AK_DO(propose_one(&out[n], &found, frame, next, err));
+        AK_DO(propose_one(&out[n], &found, frame, err));
         n += found;
     }
     *count = n;

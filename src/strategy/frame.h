@@ -14,6 +14,11 @@
 
 #define AK_FRAME_NO_TAG SIZE_MAX /* tag of a configuration that somebody else proposed */
 
+typedef struct ak_frame ak_frame;
+/* Proposes a configuration, with parent and generation if it was derived from another. Returns
+   false if there is no idea now. */
+typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
+
 /* A configuration that was tried. */
 typedef struct ak_known {
     ak_config config;
@@ -27,8 +32,9 @@ typedef struct ak_errand {
     int generation;
 } ak_errand;
 
-typedef struct ak_frame {
+struct ak_frame {
     ak_strategy base;
+    ak_frame_next next;
     const ak_space *space;
     /* number of parameters, and number of parameters with several values (at least 1) */
     size_t parameters, vary;
@@ -40,19 +46,20 @@ typedef struct ak_frame {
     size_t slot_count;
     ak_errand *errands; /* proposals under way */
     size_t errand_count, errand_capacity;
-    size_t best; /* index into `known`; SIZE_MAX if none is ok */
-} ak_frame;
+    size_t best;     /* index into `known`; SIZE_MAX if none is ok */
+    ak_arena *arena; /* what ak_frame_list gave */
+};
 
-/* Proposes a configuration, with parent and generation if it was derived from another. Returns
-   false if there is no idea now. */
-typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
-
-ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops,
+ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_next next,
                         const ak_strategy_context *context, ak_error *err);
+/* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
+ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 void ak_frame_close(ak_frame *frame); /* also after a failed open; does not free the frame */
 
-ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, size_t max,
-                           ak_frame_next next, ak_error *err);
+/* `propose` and `close` of a strategy that has nothing to do there but what the frame does. */
+ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                           ak_error *err);
+void ak_frame_end(ak_strategy *strategy);
 /* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was
    observed before. *tag is the tag that `next` gave to the proposal, or AK_FRAME_NO_TAG. */
 ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,

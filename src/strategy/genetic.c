@@ -35,41 +35,6 @@ typedef struct genetic {
     size_t initial; /* random configurations left to propose */
 } genetic;
 
-static void close_genetic(ak_strategy *strategy)
-{
-    genetic *self = (genetic *)strategy;
-    if (self != NULL) {
-        ak_frame_close(&self->frame);
-        ak_free(self->member);
-        ak_free(self);
-    }
-}
-
-static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
-{
-    genetic *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_status status = ak_frame_open(&self->frame, &ak_strategy_genetic, context, err);
-    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
-    self->tournament = (size_t)ak_strategy_hyper(context, hypers, HYPER_TOURNAMENT);
-    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
-    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
-    self->initial = self->population;
-    self->member = ak_alloc(self->population, sizeof *self->member);
-    if (status == AK_OK && self->member == NULL) {
-        status = ak_fail_memory(err);
-    }
-    if (status != AK_OK) {
-        close_genetic(&self->frame.base);
-        return status;
-    }
-    *out = &self->frame.base;
-    return AK_OK;
-}
-
 static const ak_known *choose_parent(genetic *self)
 {
     size_t chosen = self->member_count;
@@ -105,12 +70,6 @@ static bool next_genetic(ak_proposal *out, size_t *tag, ak_frame *frame)
     return ak_frame_random(&out->config, frame);
 }
 
-static ak_status propose_genetic(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                                 ak_error *err)
-{
-    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_genetic, err);
-}
-
 static ak_status observe_genetic(ak_strategy *strategy, const ak_observation *observation,
                                  ak_error *err)
 {
@@ -124,12 +83,34 @@ static ak_status observe_genetic(ak_strategy *strategy, const ak_observation *ob
     return AK_OK;
 }
 
+static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    genetic *self;
+    AK_DO(AK_NEW(self, 1, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_genetic, next_genetic, context, err));
+    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
+    self->tournament = (size_t)ak_strategy_hyper(context, hypers, HYPER_TOURNAMENT);
+    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->initial = self->population;
+    AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
+                         sizeof *self->member, err));
+    *out = &self->frame.base;
+out:
+    if (status != AK_OK) {
+        ak_frame_end(&self->frame.base);
+    }
+    return status;
+}
+
 const ak_strategy_ops ak_strategy_genetic = {
     .name = "genetic",
     .description = "crosses and mutants of the best, which take the place of the worst",
     .open = open_genetic,
-    .propose = propose_genetic,
+    .propose = ak_frame_propose,
     .observe = observe_genetic,
-    .close = close_genetic,
+    .close = ak_frame_end,
     .hypers = hypers,
 };

@@ -569,10 +569,8 @@ static void spread_ranked(guided *self, candidate *sample)
 /* Plans the design by the rank. */
 static ak_status plan_ranked(guided *self, ak_error *err)
 {
-    candidate *sample = ak_alloc(SAMPLE, sizeof *sample);
-    if (sample == NULL) {
-        return ak_fail_memory(err);
-    }
+    candidate *sample;
+    AK_DO(AK_NEW(sample, SAMPLE, err));
     for (size_t i = 0; i < SAMPLE; i++) {
         ak_space_sample(&sample[i].config, self->walk.space, &self->rng);
         sample[i].score = ak_rank_log(self->rank, &sample[i].config);
@@ -594,10 +592,7 @@ static ak_status plan(guided *self, ak_error *err)
     const ak_config *starts;
     size_t start_count = ak_space_starts(&starts, self->walk.space);
     self->options.start += start_count;
-    self->design = ak_alloc(self->options.start, sizeof *self->design);
-    if (self->design == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(self->design, self->options.start, err));
     if (self->options.expert || !self->any_default) {
         ak_space_default(&self->design[self->design_count++].config, self->walk.space);
     }
@@ -682,10 +677,8 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
                          const ak_strategy_context *context, const ak_guided_options *options,
                          ak_error *err)
 {
-    guided *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    guided *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->base.ops = ops;
     self->options = *options;
     self->transfer = context->transfer;

@@ -85,10 +85,8 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
 
 static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    hybrid *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    hybrid *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_hybrid;
     self->patient = context->advisor != NULL && context->advisor->patient;
     ak_advice_plan plan = plan_of(self, context);

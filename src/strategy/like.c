@@ -86,7 +86,7 @@ ak_status ak_like_begin(ak_like *like, const char *name, ak_error *err)
                   sizeof *like->places, err));
     place *p = &like->places[like->place_count++];
     *p = (place){.name = ak_strdup(name)};
-    return p->name == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(p->name, err);
 }
 
 ak_status ak_like_add(ak_like *like, const json_t *values, double time, ak_error *err)
@@ -206,9 +206,7 @@ static ak_status choose_candidates(ak_like *like, const size_t *first, ak_error 
 {
     size_t *at = ak_alloc(like->place_count + 1, sizeof *at);
     bool any = true;
-    if (at == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(at, err));
     memcpy(at, first, like->place_count * sizeof *at);
     while (any) {
         any = false;
@@ -254,7 +252,7 @@ ak_status ak_like_finish(ak_like *like, uint64_t seed, ak_error *err)
 {
     size_t *first = ak_alloc(like->place_count + 1, sizeof *first);
     ak_status status = AK_OK;
-    AK_TRY(first == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(first, err));
     if (like->count > 0) {
         qsort(like->rows, like->count, sizeof *like->rows, by_place_and_time);
     }

@@ -40,7 +40,7 @@ ak_status ak_like_open(ak_like **out, const ak_space *space, const char *own,
 {
     ak_like *like = ak_like_new(space);
     ak_status status = AK_OK;
-    AK_TRY(like == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(like, err));
     for (size_t i = 0; i < count; i++) {
         AK_TRY(strcmp(recordings[i]->path, own) == 0
                    ? AK_OK

@@ -43,41 +43,6 @@ typedef struct local {
     bool listed;
 } local;
 
-static void close_local(ak_strategy *strategy)
-{
-    local *self = (local *)strategy;
-    if (self != NULL) {
-        ak_frame_close(&self->frame);
-        ak_free(self->neighbours);
-        ak_free(self);
-    }
-}
-
-static ak_status open_local(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
-{
-    local *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_status status = ak_frame_open(&self->frame, &ak_strategy_local, context, err);
-    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
-    self->jump = ak_strategy_hyper(context, hypers, HYPER_JUMP);
-    self->strength = ak_strategy_hyper(context, hypers, HYPER_STRENGTH);
-    self->wide = ak_strategy_hyper(context, hypers, HYPER_WIDE);
-    self->starts_left = self->starts;
-    self->centre = SIZE_MAX;
-    self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
-    if (status == AK_OK && self->neighbours == NULL) {
-        status = ak_fail_memory(err);
-    }
-    if (status != AK_OK) {
-        close_local(&self->frame.base);
-        return status;
-    }
-    *out = &self->frame.base;
-    return AK_OK;
-}
-
 static void list_neighbours(local *self, ak_neighbourhood kind)
 {
     size_t count = ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->frame.space,
@@ -158,12 +123,6 @@ static bool next_local(ak_proposal *out, size_t *tag, ak_frame *frame)
     return next_start(out, self);
 }
 
-static ak_status propose_local(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                               ak_error *err)
-{
-    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_local, err);
-}
-
 static ak_status observe_local(ak_strategy *strategy, const ak_observation *observation,
                                ak_error *err)
 {
@@ -180,12 +139,34 @@ static ak_status observe_local(ak_strategy *strategy, const ak_observation *obse
     return AK_OK;
 }
 
+static ak_status open_local(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    local *self;
+    AK_DO(AK_NEW(self, 1, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_local, next_local, context, err));
+    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->jump = ak_strategy_hyper(context, hypers, HYPER_JUMP);
+    self->strength = ak_strategy_hyper(context, hypers, HYPER_STRENGTH);
+    self->wide = ak_strategy_hyper(context, hypers, HYPER_WIDE);
+    self->starts_left = self->starts;
+    self->centre = SIZE_MAX;
+    AK_TRY(ak_frame_list((void **)&self->neighbours, &self->frame, NEIGHBOURS_MAX,
+                         sizeof *self->neighbours, err));
+    *out = &self->frame.base;
+out:
+    if (status != AK_OK) {
+        ak_frame_end(&self->frame.base);
+    }
+    return status;
+}
+
 const ak_strategy_ops ak_strategy_local = {
     .name = "local",
     .description = "descents over neighbours, from the default, then from mutants of the best",
     .open = open_local,
-    .propose = propose_local,
+    .propose = ak_frame_propose,
     .observe = observe_local,
-    .close = close_local,
+    .close = ak_frame_end,
     .hypers = hypers,
 };

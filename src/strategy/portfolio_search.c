@@ -77,10 +77,8 @@ static const ak_strategy_ops *member_of(const ak_strategy_context *context, size
 static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *context,
                                 ak_error *err)
 {
-    portfolio *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    portfolio *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_portfolio;
     self->alone = (size_t)ak_strategy_hyper(context, hypers, HYPER_ALONE);
     self->window = (size_t)ak_strategy_hyper(context, hypers, HYPER_WINDOW);

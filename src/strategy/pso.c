@@ -37,44 +37,6 @@ typedef struct pso {
     size_t next;
 } pso;
 
-static void close_pso(ak_strategy *strategy)
-{
-    pso *self = (pso *)strategy;
-    if (self != NULL) {
-        ak_frame_close(&self->frame);
-        ak_free(self->best);
-        ak_free(self);
-    }
-}
-
-static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
-{
-    pso *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
-    ak_status status = ak_frame_open(&self->frame, &ak_strategy_pso, context, err);
-    self->count = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARTICLES);
-    self->keep = ak_strategy_hyper(context, hypers, HYPER_KEEP);
-    self->width = ak_strategy_hyper(context, hypers, HYPER_WIDTH);
-    self->pull = ak_strategy_hyper(context, hypers, HYPER_PULL);
-    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
-    self->tries = (size_t)ak_strategy_hyper(context, hypers, HYPER_TRIES);
-    self->best = ak_alloc(self->count, sizeof *self->best);
-    if (status == AK_OK && self->best == NULL) {
-        status = ak_fail_memory(err);
-    }
-    if (status != AK_OK) {
-        close_pso(&self->frame.base);
-        return status;
-    }
-    for (size_t i = 0; i < self->count; i++) {
-        self->best[i] = SIZE_MAX;
-    }
-    *out = &self->frame.base;
-    return AK_OK;
-}
-
 static void fly(ak_config *out, pso *self, const ak_config *own)
 {
     ak_frame *frame = &self->frame;
@@ -119,12 +81,6 @@ static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
     return ak_frame_random(&out->config, frame);
 }
 
-static ak_status propose_pso(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                             ak_error *err)
-{
-    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_pso, err);
-}
-
 static ak_status observe_pso(ak_strategy *strategy, const ak_observation *observation,
                              ak_error *err)
 {
@@ -141,12 +97,36 @@ static ak_status observe_pso(ak_strategy *strategy, const ak_observation *observ
     return status;
 }
 
+static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    pso *self;
+    AK_DO(AK_NEW(self, 1, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_pso, next_pso, context, err));
+    self->count = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARTICLES);
+    self->keep = ak_strategy_hyper(context, hypers, HYPER_KEEP);
+    self->width = ak_strategy_hyper(context, hypers, HYPER_WIDTH);
+    self->pull = ak_strategy_hyper(context, hypers, HYPER_PULL);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->tries = (size_t)ak_strategy_hyper(context, hypers, HYPER_TRIES);
+    AK_TRY(ak_frame_list((void **)&self->best, &self->frame, self->count, sizeof *self->best, err));
+    for (size_t i = 0; i < self->count; i++) {
+        self->best[i] = SIZE_MAX;
+    }
+    *out = &self->frame.base;
+out:
+    if (status != AK_OK) {
+        ak_frame_end(&self->frame.base);
+    }
+    return status;
+}
+
 const ak_strategy_ops ak_strategy_pso = {
     .name = "pso",
     .description = "a swarm of particles between their own best places and that of all",
     .open = open_pso,
-    .propose = propose_pso,
+    .propose = ak_frame_propose,
     .observe = observe_pso,
-    .close = close_pso,
+    .close = ak_frame_end,
     .hypers = hypers,
 };

@@ -18,10 +18,8 @@ static void close_random(ak_strategy *strategy)
 
 static ak_status open_random(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {
-    uniform *self = ak_alloc(1, sizeof *self);
-    if (self == NULL) {
-        return ak_fail_memory(err);
-    }
+    uniform *self;
+    AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_random;
     ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
     if (status != AK_OK) {

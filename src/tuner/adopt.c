@@ -107,7 +107,7 @@ static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_
         *note = ak_strdup("reference: a T1 file has none, so candidates are compared with the "
                           "default configuration; write reference.c or reference.py and name it "
                           "in problem.json\n");
-        status = *note == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_made(*note, err);
     }
 out:
     json_decref(document);

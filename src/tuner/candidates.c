@@ -119,10 +119,8 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
         configs[i] = fresh->list[i].config;
     }
     ak_status checked = ak_session_check(trials, &r->session, configs, fresh->count, r->id, err);
-    ak_status status = checked == AK_CANCELLED ? AK_OK : checked;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(checked == AK_CANCELLED ? AK_OK : checked);
+    ak_status status = AK_OK;
     for (size_t i = 0; i < fresh->count; i++) {
         bool reached = trials[i].config != NULL;
         if (reached && trials[i].status == AK_TRIAL_OK) {

@@ -183,8 +183,7 @@ static ak_status take_default(candidate *c, ak_trial *trial, const ak_session *s
     memcpy(own.environment, c->environment, sizeof own.environment);
     ak_space_default(&config, c->task->space);
     AK_DO(ak_session_complete_trial(trial, &own, &config, NULL, err));
-    trial->strategy = ak_strdup(PROPOSED_BY);
-    AK_DO(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_DO(ak_copy_text(&trial->strategy, PROPOSED_BY, err));
     AK_DO(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
     if (trial->status == AK_TRIAL_OK) {
         c->cost = ak_trial_cost(trial);
@@ -392,10 +391,8 @@ ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *ar
     chooser ch = {.cancel = cancel};
     size_t chosen = 0;
     ak_buf reason = AK_BUF(4096);
-    ak_status status = ak_task_open(&first, spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_task_open(&first, spec, err));
+    ak_status status = AK_OK;
     if (spec->implementation != NULL || first->recorded ||
         ak_problem_runnable(first->problem, NULL) != AK_OK) {
         *out = first;

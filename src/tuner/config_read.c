@@ -7,13 +7,10 @@ ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path, 
 {
     char **texts = NULL;
     size_t count = 0;
-    ak_status status = ak_config_file_read(&texts, &count, path, task->size_text, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_config_file_read(&texts, &count, path, task->size_text, err));
     /* why the nearest configuration is invalid; reported if all are */
     ak_error why = AK_ERROR_INIT;
-    status = ak_config_parse(out, task->space, texts[0], &why);
+    ak_status status = ak_config_parse(out, task->space, texts[0], &why);
     ak_status nearest = status;
     for (size_t i = 1; i < count && status != AK_OK; i++) {
         status = ak_config_parse(out, task->space, texts[i], NULL);

@@ -36,8 +36,7 @@ static ak_status take_config(char **out, const json_t *of, const ak_task *task, 
     if (text == NULL || ak_config_parse(&config, task->space, text, NULL) != AK_OK) {
         return AK_OK;
     }
-    *out = ak_strdup(text);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(out, text, err);
 }
 
 static ak_status take_candidates(ak_tune_result *out, const json_t *list, const ak_task *task,
@@ -47,10 +46,7 @@ static ak_status take_candidates(ak_tune_result *out, const json_t *list, const 
     if (count == 0) {
         return AK_OK;
     }
-    out->candidates = ak_alloc(count, sizeof *out->candidates);
-    if (out->candidates == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(out->candidates, count, err));
     out->candidate_count = out->baseline = count;
     for (size_t i = 0; i < count; i++) {
         AK_DO(take_config(&out->candidates[i].config, json_array_get(list, i), task, err));
@@ -76,8 +72,7 @@ static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, co
         return AK_OK;
     }
     found.found = true;
-    found.run = ak_strdup(run->id);
-    AK_TRY(found.run == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&found.run, run->id, err));
     AK_TRY(take_candidates(&found, json_object_get(result, "contestants"), task, err));
     *out = found;
     return AK_OK;

@@ -199,7 +199,7 @@ ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
     ak_status status = AK_OK;
     reader r = {.task = task, .like = ak_like_new(task->space), .status = AK_OK, .err = err};
     *out = NULL;
-    AK_TRY(r.like == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(r.like, err));
     for (size_t i = 0; i < options->like_count; i++) {
         AK_TRY(ak_like_add_recording(r.like, options->like[i], err));
     }

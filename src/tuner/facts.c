@@ -24,23 +24,18 @@ static ak_status add_compiled(json_t *object, const ak_task *task, const ak_conf
                               ak_error *err)
 {
     ak_options options = {0};
-    json_t *list = json_array();
     size_t workspace = 0;
     int threads = 0;
     ak_status status = AK_OK;
     AK_TRY(ak_task_options(&options, task, config, err));
-    bool good = list != NULL;
-    for (size_t i = 0; i < options.count && good; i++) {
-        good = json_array_append_new(list, json_string(options.argv[i])) == 0;
-    }
     AK_TRY(ak_task_workspace(&workspace, &threads, task, &task->shape, config, err));
-    good = good && ak_json_set_text(object, "compiler", options.compiler) &&
-           json_object_set(object, "options", list) == 0 &&
-           ak_json_set(object, "threads", json_integer(threads)) &&
-           ak_json_set(object, "workspace_bytes", json_integer((json_int_t)workspace));
+    bool good = ak_json_set_text(object, "compiler", options.compiler) &&
+                ak_json_set(object, "options",
+                            ak_json_texts((const char *const *)options.argv, options.count)) &&
+                ak_json_set(object, "threads", json_integer(threads)) &&
+                ak_json_set(object, "workspace_bytes", json_integer((json_int_t)workspace));
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
 out:
-    json_decref(list);
     ak_options_clear(&options);
     return status;
 }
@@ -75,7 +70,7 @@ ak_status ak_task_facts(char **out_json, const ak_task *task, const ak_config *c
     ak_brief brief = {0};
     json_t *object = json_object();
     ak_status status = AK_OK;
-    AK_TRY(object == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(object, err));
     AK_TRY(ak_brief_open(&brief, task, NULL, err));
     if (config == NULL) {
         AK_TRY(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&

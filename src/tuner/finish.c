@@ -200,9 +200,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, r->task->objective,
                      err));
     char *tuned = ak_strdup("tuned");
-    if (tuned == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(tuned, err));
     ak_free(measured->name);
     measured->name = tuned;
     measured->ranked = false;

@@ -38,11 +38,8 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
 {
     const ak_implementation_spec *implementation;
     ak_error why = AK_ERROR_INIT;
-    ak_status status = ak_problem_find(&implementation, problem, spec->implementation, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_backend_devices(&out->backend, &out->list, implementation->backend, &why);
+    AK_DO(ak_problem_find(&implementation, problem, spec->implementation, err));
+    ak_status status = ak_backend_devices(&out->backend, &out->list, implementation->backend, &why);
     if (status == AK_OK) {
         return AK_OK;
     }
@@ -59,12 +56,7 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
 
 static bool has_implementation(const ak_problem *problem, const char *backend)
 {
-    for (size_t i = 0; i < problem->implementation_count; i++) {
-        if (strcmp(problem->implementations[i].backend, backend) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS(problem->implementations, problem->implementation_count, backend, backend);
 }
 
 /* Finds where a kernel runs when neither device nor implementation is named: on the usual device
@@ -97,9 +89,8 @@ static ak_status find_place(place *out, ak_problem **problem, const ak_task_spec
     if (strcmp(device, "auto") == 0) {
         AK_DO(open_problem(problem, spec, err));
         if (ak_problem_runnable(*problem, NULL) == AK_OK) {
-            return spec->implementation == NULL
-                       ? place_of_kernel(out, *problem, spec, err)
-                       : place_of_implementation(out, *problem, spec, err);
+            return spec->implementation == NULL ? place_of_kernel(out, *problem, spec, err)
+                                                : place_of_implementation(out, *problem, spec, err);
         }
     }
     return ak_backend_devices(&out->backend, &out->list, device, err);
@@ -114,7 +105,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, 
     const char *device = at->list.first;
     ak_task *task = NULL;
     ak_scope *facts = ak_scope_new(NULL);
-    AK_TRY(facts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(facts, err));
     AK_TRY(at->list.sheet ? backend->sheet_facts(facts, device, err)
                           : backend->facts(facts, device, spec->threads, err));
     const ak_device_facts known = {.backend = backend->name,
@@ -127,8 +118,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, 
     problem = NULL; /* now owned by ak_task_bind, even if it fails */
     AK_TRY(ak_task_bind(&task, spec, &known, err));
     if (at->why.text[0] != 0) {
-        task->reason = ak_strdup(at->why.text);
-        AK_TRY(task->reason == NULL ? ak_fail_memory(err) : AK_OK);
+        AK_TRY(ak_copy_text(&task->reason, at->why.text, err));
     }
     *out = task;
     task = NULL;

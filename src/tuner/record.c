@@ -7,6 +7,7 @@
 #include "archive/overview.h"
 #include "backend/sim/sim.h"
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
 
@@ -43,7 +44,7 @@ static bool shorten(json_t *object, const char *key)
     }
     ak_buf name = AK_BUF(AK_PATH_MAX);
     size_t provider = strncmp(path, "file:", 5) == 0 ? 5 : strncmp(path, "replay:", 7) == 0 ? 7 : 0;
-    ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_task_file(path));
+    ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_fs_base(path));
     bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
     ak_buf_free(&name);
     return good;
@@ -185,8 +186,7 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
     ak_session_utc(started, &r->session);
     AK_TRY(describe_options(&options, r, err));
     AK_TRY(ak_session_run_id(r->id, &r->session, options, r->archive, err));
-    r->result->run = ak_strdup(r->id);
-    AK_TRY(r->result->run == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&r->result->run, r->id, err));
     AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
     ak_run_note_whereabouts(r->archive, r->id, r->task, r->options);
     ak_session_keep_sources(r->task, r->archive);

@@ -83,11 +83,7 @@ static json_t *noise_json(const ak_noise *noise)
            ak_json_set(object, "extended", json_boolean(noise->extended)) &&
            ak_json_set(object, "candidates", json_integer((json_int_t)noise->candidates)) &&
            ak_json_set_real(object, "seconds", noise->seconds);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 /* Returns the verdict on a candidate, or null if the index is out of range. */
@@ -136,11 +132,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set(object, "utilisation", measured(c->utilisation)) &&
                 ak_json_set_text(object, "overlap", c->overlap) &&
                 set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *candidates_json(const ak_compared *list, size_t count, const ak_task *task)
@@ -148,18 +140,6 @@ static json_t *candidates_json(const ak_compared *list, size_t count, const ak_t
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
         if (json_array_append_new(array, candidate_json(&list[i], task)) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    }
-    return array;
-}
-
-static json_t *warnings_json(char *const *texts, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array != NULL && i < count; i++) {
-        if (json_array_append_new(array, json_string(texts[i])) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -198,11 +178,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 set_costs(object, best->joules, best->cost, best->cost_low, best->cost_high, task);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *baseline_json(const ak_tune_result *result)
@@ -228,11 +204,7 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
         ak_json_set(object, "input_tokens", json_integer(use->input_tokens)) &&
         ak_json_set(object, "output_tokens", json_integer(use->output_tokens)) &&
         ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, const ak_task *task,
@@ -275,7 +247,8 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set_text(object, "summary", result->summary) &&
         ak_json_set(object, "noise",
                     result->candidate_count > 0 ? noise_json(&result->noise) : json_null()) &&
-        ak_json_set(object, "warnings", warnings_json(result->warnings, result->warning_count)) &&
+        ak_json_set(object, "warnings",
+                    ak_json_texts((const char *const *)result->warnings, result->warning_count)) &&
         (result->sanitizers == NULL ||
          ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
@@ -301,7 +274,8 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
                 ak_json_set_text(object, "summary", comparison->summary) &&
                 ak_json_set(object, "noise", noise_json(&comparison->noise)) &&
                 ak_json_set(object, "warnings",
-                            warnings_json(comparison->warnings, comparison->warning_count));
+                            ak_json_texts((const char *const *)comparison->warnings,
+                                          comparison->warning_count));
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(object);
     return status;

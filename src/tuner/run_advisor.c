@@ -171,5 +171,5 @@ ak_status ak_run_advisor_total(ak_tune_result *result, const ak_run_advisor *adv
     result->llm_output_tokens = totals.usage.output;
     result->llm_priced = totals.priced;
     result->llm_cost_usd = totals.cost_usd;
-    return result->model == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(result->model, err);
 }

@@ -37,8 +37,7 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
     all->found++;
     trial->status = AK_TRIAL_REJECTED;
     ak_free(trial->reason);
-    trial->reason = ak_strdup(one.found);
-    return trial->reason == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(&trial->reason, one.found, err);
 }
 
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)

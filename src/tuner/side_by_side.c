@@ -35,18 +35,8 @@ void ak_compared_free(ak_compared *list, size_t count)
 
 static const ak_baseline_info *baseline_of(const ak_session *session, const char *name)
 {
-    for (size_t i = 0; i < session->baseline_count; i++) {
-        if (strcmp(session->baselines[i].name, name) == 0) {
-            return &session->baselines[i];
-        }
-    }
-    return NULL;
-}
-
-static ak_status copy_text(char **out, const char *text, ak_error *err)
-{
-    *out = ak_strdup(text);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    size_t i = AK_FIND(session->baselines, session->baseline_count, name, name);
+    return i < session->baseline_count ? &session->baselines[i] : NULL;
 }
 
 static ak_status name_library(ak_compared *c, const ak_session *session, const char *library,
@@ -55,9 +45,9 @@ static ak_status name_library(ak_compared *c, const ak_session *session, const c
     ak_status status = AK_OK;
     const ak_baseline_info *info = baseline_of(session, library);
     const char *installed = info == NULL ? "" : info->version;
-    AK_TRY(copy_text(&c->name, info == NULL ? library : info->title, err));
-    AK_TRY(copy_text(&c->version, version == NULL ? installed : version, err));
-    AK_TRY(copy_text(&c->library, library, err));
+    AK_TRY(ak_copy_text(&c->name, info == NULL ? library : info->title, err));
+    AK_TRY(ak_copy_text(&c->version, version == NULL ? installed : version, err));
+    AK_TRY(ak_copy_text(&c->library, library, err));
 out:
     return status;
 }
@@ -75,7 +65,7 @@ static ak_status name_candidate(ak_compared *c, const ak_session *session,
     AK_DO(ak_config_text(&c->config, task->space, candidate->config, err));
     c->task = candidate->task;
     c->ranked = ak_candidate_is_ranked(name);
-    return copy_text(&c->name, name, err);
+    return ak_copy_text(&c->name, name, err);
 }
 
 static void set_times(ak_compared *c, const ak_session *session, const ak_comparison_entry *entry)
@@ -103,7 +93,7 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_OK;
     entry->costs = ak_alloc(entry->sample_count, sizeof(double));
-    AK_TRY(entry->costs == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(entry->costs, err));
     AK_TRY(ak_task_scope(&scope, task, &task->shape, candidate->config, err));
     for (size_t i = 0; status == AK_OK && i < entry->sample_count; i++) {
         const ak_objective_facts facts = {
@@ -122,7 +112,7 @@ static ak_status set_costs(ak_compared *c, const ak_task *task,
     if (status != AK_OK) {
         AK_TRY(status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK);
         c->median_ms = c->ci_low_ms = c->ci_high_ms = 0;
-        AK_TRY(copy_text(&c->reason, why.text, err));
+        AK_TRY(ak_copy_text(&c->reason, why.text, err));
         goto out;
     }
     ak_stats_of(&stats, entry->costs, entry->sample_count);
@@ -146,7 +136,7 @@ static ak_status set_conditions(ak_compared *c, const ak_conditions *conditions,
     c->power_watts = conditions->power_watts;
     c->temperature_celsius = conditions->temperature_celsius;
     ak_throttle_text(reasons, conditions->throttle);
-    return copy_text(&c->throttle, reasons, err);
+    return ak_copy_text(&c->throttle, reasons, err);
 }
 
 static ak_status describe(ak_compared *c, const ak_session *session,
@@ -160,7 +150,7 @@ static ak_status describe(ak_compared *c, const ak_session *session,
     if (entry->status != AK_TRIAL_OK) {
         const char *why =
             entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason;
-        AK_TRY(copy_text(&c->reason, why, err));
+        AK_TRY(ak_copy_text(&c->reason, why, err));
     } else if (entry->sample_count > 0) {
         set_times(c, session, entry);
         if (session->task->objective != NULL) {
@@ -168,7 +158,7 @@ static ak_status describe(ak_compared *c, const ak_session *session,
         }
     }
     if (entry->overlap != AK_OVERLAP_UNKNOWN) {
-        AK_TRY(copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
+        AK_TRY(ak_copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
     }
     if (entry->conditions.samples > 0) {
         AK_TRY(set_conditions(c, &entry->conditions, err));
@@ -198,10 +188,8 @@ static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *the
 {
     size_t rounds =
         mine->sample_count < theirs->sample_count ? mine->sample_count : theirs->sample_count;
-    bool *disturbed = ak_alloc(rounds + 1, sizeof *disturbed);
-    if (disturbed == NULL) {
-        return ak_fail_memory(err);
-    }
+    bool *disturbed;
+    AK_DO(AK_NEW(disturbed, rounds + 1, err));
     for (size_t i = 0; i < rounds; i++) {
         disturbed[i] = disturbed_in(mine, i) || disturbed_in(theirs, i);
     }
@@ -379,10 +367,7 @@ static ak_status reject_implausible(ak_result *result, const ak_session *session
         if (ak_session_implausible(why, session, stats.median)) {
             ak_comparison_entry_clear(entry);
             entry->status = AK_TRIAL_REJECTED;
-            entry->reason = ak_strdup(why);
-            if (entry->reason == NULL) {
-                return ak_fail_memory(err);
-            }
+            AK_DO(ak_copy_text(&entry->reason, why, err));
         }
     }
     return AK_OK;

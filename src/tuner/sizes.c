@@ -26,12 +26,6 @@ double ak_many_elapsed(const ak_many *m)
     return (double)(ak_clock_ns() - m->begin_ns) / 1e9;
 }
 
-ak_status ak_many_keep(char **out, const char *text, ak_error *err)
-{
-    *out = ak_strdup(text);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
-}
-
 /* Runs the steps, each of which uses the results of the one before. A cancelled run ends between
    two steps. */
 static ak_status find_table(ak_many *m, ak_error *err)
@@ -56,12 +50,9 @@ out:
 static ak_status run_all(ak_many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    ak_status status = ak_many_open_tasks(m, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_many_open_tasks(m, err));
     ak_many_announce(m);
-    status = find_table(m, err);
+    ak_status status = find_table(m, err);
     if (status == AK_CANCELLED || (status == AK_OK && ak_many_cancelled(m))) {
         result->stopped_by = "cancelled";
         result->table_count = 0; /* the losses of the table were not measured */
@@ -86,11 +77,8 @@ static ak_status run_and_settle(ak_many *m, ak_error *err)
     if (m->archive == NULL) {
         return run_all(m, err);
     }
-    ak_status status = ak_archive_defer(m->archive, &patience, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = run_all(m, err);
+    AK_DO(ak_archive_defer(m->archive, &patience, err));
+    ak_status status = run_all(m, err);
     ak_status settled = ak_archive_settle(m->archive, status == AK_OK ? err : NULL);
     return status == AK_OK ? settled : status;
 }

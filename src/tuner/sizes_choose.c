@@ -20,10 +20,7 @@ static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
     ak_sizes_result *result = m->result;
     size_t most = result->config_count < TRADEOFF_MAX ? result->config_count : TRADEOFF_MAX;
     most = most < result->size_count ? most : result->size_count;
-    result->tradeoff = ak_alloc(most, sizeof *result->tradeoff);
-    if (result->tradeoff == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->tradeoff, most, err));
     for (size_t k = 1; k <= most; k++) {
         ak_cover p = {0};
         ak_status status =
@@ -100,10 +97,7 @@ static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
     const ak_session_options options = {.cancel = m->options->cancel};
     ak_config configs[2];
     ak_many_announce_phase(m, "confirm", size);
-    status = ak_session_open(&session, task, &options, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_TRY(ak_session_open(&session, task, &options, err));
     AK_TRY(ak_config_parse(&configs[0], task->space, m->result->configs[one->winner], err));
     AK_TRY(ak_config_parse(&configs[1], task->space, m->result->configs[one->config], err));
     double seconds = ak_many_seconds(m, 2, 2 * ak_many_each(m), m->result->size_count - size);

@@ -51,11 +51,7 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
         ak_json_set(object, "loss_ci",
                     table ? json_pack("[f,f]", one->loss_low, one->loss_high) : json_null()) &&
         ak_json_set_text(object, "loss_verdict", ak_speed_verdict_text(one->verdict));
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, double worst,
@@ -77,23 +73,16 @@ static json_t *table_json(const ak_sizes_result *r)
            ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
            set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size);
     json_decref(configs);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
 {
     const ak_sizes_loss *loss = &r->tradeoff[i];
     json_t *object = json_object();
-    if (!ak_json_set(object, "configs", index_of(loss->configs)) ||
-        !set_loss(object, r, loss->geomean, loss->worst, loss->worst_size)) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    bool good = ak_json_set(object, "configs", index_of(loss->configs)) &&
+                set_loss(object, r, loss->geomean, loss->worst, loss->worst_size);
+    return ak_json_whole(object, good);
 }
 
 /* Returns where and how much the winner of one size loses at the others, or NULL without memory. */
@@ -113,11 +102,7 @@ static json_t *stability_json(const ak_sizes_result *r, size_t config)
            set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&
            ak_json_set(object, "unusable", index_of(loss.unserved));
     json_decref(sizes);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 static json_t *winners_json(const ak_sizes_result *r)
@@ -155,11 +140,7 @@ static json_t *matrix_json(const ak_sizes_result *r, const double *values)
         }
         good = json_array_append_new(rows, row) == 0 && good;
     }
-    if (!good) {
-        json_decref(rows);
-        return NULL;
-    }
-    return rows;
+    return ak_json_whole(rows, good);
 }
 
 json_t *ak_sizes_to_json(const ak_sizes_result *r)
@@ -205,11 +186,7 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
     json_decref(sizes);
     json_decref(configs);
     json_decref(tradeoff);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result, ak_error *err)

@@ -24,7 +24,7 @@ static ak_status add_elite(ak_many *m, const char *config, ak_error *err)
             return AK_OK;
         }
     }
-    ak_status status = ak_many_keep(&result->configs[result->config_count], config, err);
+    ak_status status = ak_copy_text(&result->configs[result->config_count], config, err);
     result->config_count += status == AK_OK ? 1 : 0;
     return status;
 }
@@ -35,10 +35,7 @@ ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     size_t most = result->size_count < ELITES_MIN ? ELITES_MIN : result->size_count;
-    result->configs = ak_alloc(most, sizeof *result->configs);
-    if (result->configs == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->configs, most, err));
     for (size_t i = 0; i < result->size_count; i++) {
         AK_TRY(m->tuned[i].found ? add_elite(m, m->tuned[i].best.config, err) : AK_OK);
     }
@@ -124,7 +121,7 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
         one->library_ms = library->median_ms;
         one->library_cost = ak_compared_cost(library);
         one->library_value = ak_task_objective_value(task, one->library_cost);
-        return ak_many_keep(&one->library, library->name, err);
+        return ak_copy_text(&one->library, library->name, err);
     }
     return AK_OK;
 }
@@ -139,11 +136,9 @@ static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_sessio
                                .fallback = all,
                                .seconds = ak_many_seconds(m, all, ak_many_each(m), left)};
     ak_comparison_result comparison;
-    ak_status status = ak_session_comparison(&comparison, session, &spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison, err);
+    AK_DO(ak_session_comparison(&comparison, session, &spec, err));
+    ak_status status =
+        take_results(known, &m->result->sizes[size], m->tasks[size], c, &comparison, err);
     ak_compared_free(comparison.list, all);
     return status;
 }
@@ -231,8 +226,7 @@ static ak_status keep_winner(const ak_many *m, size_t size, ak_session *session,
             trial.cost = trial.cost_low = trial.cost_high = one->cost;
         }
     }
-    trial.strategy = ak_strdup("sizes");
-    AK_TRY(trial.strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_copy_text(&trial.strategy, "sizes", err));
     AK_TRY(ak_session_complete_trial(&trial, session, &config, NULL, err));
     AK_TRY(ak_archive_add_trial(m->archive, &trial, err));
 out:
@@ -273,11 +267,8 @@ ak_status ak_many_measure(ak_many *m, ak_error *err)
 {
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
-    result->ms = ak_alloc(result->config_count * result->size_count, sizeof *result->ms);
-    result->costs = ak_alloc(result->config_count * result->size_count, sizeof *result->costs);
-    if (result->ms == NULL || result->costs == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->ms, result->config_count * result->size_count, err));
+    AK_DO(AK_NEW(result->costs, result->config_count * result->size_count, err));
     for (size_t i = 0; i < result->size_count; i++) {
         AK_TRY(measure_one(m, i, err));
     }

@@ -25,7 +25,7 @@ static ak_status open_each(ak_many *m, ak_error *err)
     for (size_t i = 0; i < m->result->size_count; i++) {
         ak_task_spec spec = spec_of(m, i);
         AK_TRY(ak_task_open(&m->tasks[i], &spec, err));
-        AK_TRY(ak_many_keep(&sizes[i].size, m->tasks[i]->size_text, err));
+        AK_TRY(ak_copy_text(&sizes[i].size, m->tasks[i]->size_text, err));
         for (size_t j = 0; j < i; j++) {
             if (strcmp(sizes[j].size, sizes[i].size) == 0) {
                 return ak_fail(err, AK_INVALID, "size %s is given twice", sizes[i].size);
@@ -73,7 +73,7 @@ static ak_status agree_on_implementation(ak_many *m, ak_error *err)
         most = votes > most ? votes : most;
     }
     char *name = NULL, reason[80];
-    AK_TRY(ak_many_keep(&name, chosen->implementation->name, err));
+    AK_TRY(ak_copy_text(&name, chosen->implementation->name, err));
     (void)snprintf(reason, sizeof reason, "%zu of the %zu sizes choose it", most, count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(m->tasks[i]->implementation->name, name) == 0) {
@@ -84,7 +84,7 @@ static ak_status agree_on_implementation(ak_many *m, ak_error *err)
         spec.implementation = name;
         AK_TRY(ak_task_open(&other, &spec, err));
         replace(m, i, other);
-        AK_TRY(ak_many_keep(&other->reason, reason, err));
+        AK_TRY(ak_copy_text(&other->reason, reason, err));
     }
 out:
     ak_free(name);
@@ -99,13 +99,13 @@ ak_status ak_many_open_tasks(ak_many *m, ak_error *err)
     AK_TRY(choose_each(m, err));
     AK_TRY(agree_on_implementation(m, err));
     const ak_task *first = m->tasks[0];
-    AK_TRY(ak_many_keep(&result->kernel, first->problem->name, err));
-    AK_TRY(ak_many_keep(&result->implementation, first->implementation->name, err));
-    AK_TRY(ak_many_keep(&result->device, first->device, err));
-    AK_TRY(ak_many_keep(&result->dtype, ak_dtype_text(first->dtype), err));
-    AK_TRY(ak_many_keep(&result->choices, first->choices_text, err));
-    AK_TRY(ak_many_keep(&result->objective, ak_task_objective(first), err));
-    AK_TRY(ak_many_keep(&result->unit, ak_task_objective_unit(first), err));
+    AK_TRY(ak_copy_text(&result->kernel, first->problem->name, err));
+    AK_TRY(ak_copy_text(&result->implementation, first->implementation->name, err));
+    AK_TRY(ak_copy_text(&result->device, first->device, err));
+    AK_TRY(ak_copy_text(&result->dtype, ak_dtype_text(first->dtype), err));
+    AK_TRY(ak_copy_text(&result->choices, first->choices_text, err));
+    AK_TRY(ak_copy_text(&result->objective, ak_task_objective(first), err));
+    AK_TRY(ak_copy_text(&result->unit, ak_task_objective_unit(first), err));
 out:
     return status;
 }

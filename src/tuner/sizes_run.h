@@ -47,8 +47,6 @@ bool ak_many_cancelled(const ak_many *m);
 double ak_many_elapsed(const ak_many *m);
 /* Returns for how many seconds each candidate is measured at one size. */
 double ak_many_each(const ak_many *m);
-/* Copies a text into a field of the result. */
-ak_status ak_many_keep(char **out, const char *text, ak_error *err);
 
 ak_status ak_many_open_tasks(ak_many *m, ak_error *err);
 ak_status ak_many_tune_each(ak_many *m, ak_error *err);

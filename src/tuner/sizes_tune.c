@@ -47,7 +47,7 @@ static ak_status add_llm(ak_sizes_result *sum, const ak_tune_result *one, ak_err
     sum->llm_output_tokens += one->llm_output_tokens;
     sum->llm_priced = one->llm_priced && (first || sum->llm_priced);
     sum->llm_cost_usd += one->llm_cost_usd;
-    return first ? ak_many_keep(&sum->model, one->model, err) : AK_OK;
+    return first ? ak_copy_text(&sum->model, one->model, err) : AK_OK;
 }
 
 /* Makes a winner the first configuration that the next size tries. */
@@ -103,7 +103,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     size_t tried = tuned->evaluated + (m->request->tuned ? tuned->resumed : 0);
     m->result->evaluated += tried;
     m->result->sizes[i].evaluated = tried;
-    AK_TRY(ak_many_keep(&m->result->sizes[i].run, tuned->run, err));
+    AK_TRY(ak_copy_text(&m->result->sizes[i].run, tuned->run, err));
     AK_TRY(add_llm(m->result, tuned, err));
     if (tuned->found) {
         give(m, tuned->best.config);

@@ -276,10 +276,8 @@ ak_status ak_skeleton_folder(const char *path, ak_error *err)
 ak_status ak_kernel_new_cuda(const char *path, ak_error *err)
 {
     const char *name = ak_fs_base(path);
-    ak_status status = ak_kernel_new(path, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_kernel_new(path, err));
+    ak_status status = AK_OK;
     AK_TRY(write_one(path, "cuda.json", cuda_json, name, err));
     AK_TRY(write_one(path, "cuda.cu", cuda_cu, name, err));
     return AK_OK;
@@ -314,10 +312,8 @@ ak_status ak_kernel_new(const char *path, ak_error *err)
                  {"reference.c", reference_c},
                  {"README.md", readme}};
     const char *name = ak_fs_base(path);
-    ak_status status = ak_skeleton_folder(path, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_skeleton_folder(path, err));
+    ak_status status = AK_OK;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         AK_TRY(write_one(path, files[i].file, files[i].text, name, err));
     }

@@ -27,10 +27,8 @@ ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
 {
     ak_status status = AK_OK;
     const ak_session_options options = {.compile_workers = 1};
-    ak_tester *tester = ak_alloc(1, sizeof *tester);
-    if (tester == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_tester *tester;
+    AK_DO(AK_NEW(tester, 1, err));
     AK_TRY(ak_session_open(&tester->session, task, &options, err));
     if (task->cancel != NULL && *task->cancel != 0) {
         AK_TRY(ak_fail(err, AK_CANCELLED, "cancelled"));
@@ -157,10 +155,8 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
                                  const ak_comparison_spec *spec, ak_error *err)
 {
     ak_comparison_result comparison;
-    ak_status status = ak_session_comparison(&comparison, session, spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_session_comparison(&comparison, session, spec, err));
+    ak_status status = AK_OK;
     ak_comparison found = {.candidates = comparison.list,
                            .count = spec->count,
                            .reference = comparison.reference,
@@ -273,7 +269,7 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
     ak_session_options own = {.compile_workers = 0};
     lineup l = {.all = 0};
     const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
-    AK_TRY(others == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(others, err));
     AK_TRY(find_others(others, &own.other_count, task, options, err));
     own.others = others;
     AK_TRY(ak_session_open(&session, task, &own, err));

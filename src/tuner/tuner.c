@@ -86,9 +86,7 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
 {
     ak_status status = AK_OK;
     r->submitted = ak_set_new();
-    if (r->submitted == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(r->submitted, err));
     const ak_run_advisor_setting setting = {.options = r->options,
                                             .task = r->task,
                                             .session = &r->session,
@@ -152,10 +150,8 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     ak_tuning r = {.task = task, .archive = archive, .result = &result};
     ak_strategy_choice choice;
     prepare(&r, options);
-    ak_status status = choose_strategy(&choice, &r, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(choose_strategy(&choice, &r, err));
+    ak_status status = AK_OK;
     AK_TRY(open_run(&r, &choice, err));
     AK_TRY(ak_tuning_resume(&r, err));
     ak_tuning_announce(&r);

@@ -39,10 +39,7 @@ static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
     void *texts = out->texts;
     AK_DO(ak_grow(&texts, &out->capacity, out->count + 1, sizeof *out->texts, err));
     out->texts = texts;
-    out->texts[out->count] = ak_strdup(text);
-    if (out->texts[out->count] == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_copy_text(&out->texts[out->count], text, err));
     out->count++;
     return AK_OK;
 }

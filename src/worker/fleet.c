@@ -252,8 +252,7 @@ ak_status ak_fleet_status(char **out_json, const char *launcher, const char *wor
     AK_TRY(ak_launcher_open(&l.launcher, launcher, workers, device == NULL ? "auto" : device, err));
     AK_TRY(ak_program_find(l.program, err));
     AK_TRY(ak_fs_owned_open(&l.folder, err));
-    l.visits = ak_alloc(l.launcher.count, sizeof *l.visits);
-    AK_TRY(l.visits == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(AK_NEW(l.visits, l.launcher.count, err));
     for (size_t i = 0; i < l.launcher.count; i++) {
         start(&l.visits[i], &l, i);
     }

@@ -17,11 +17,7 @@ json_t *ak_message_failure(int64_t id, ak_status status, const char *text)
                 ak_json_set(object, "ok", json_false()) &&
                 ak_json_set(object, "status", json_integer(status)) &&
                 ak_json_set_text(object, "error", text);
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_message_fault(const json_t *reply, ak_error *err)
@@ -75,7 +71,7 @@ json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *condit
         good = (ak_fields[i].by & SAID) == 0 || set_field(object, trial, &ak_fields[i]);
     }
     good = good && ak_part_set_conditions(object, conditions);
-    return ak_part_whole(object, good);
+    return ak_json_whole(object, good);
 }
 
 static ak_status get_field(ak_trial *out, const json_t *object, const ak_field *field,
@@ -164,7 +160,7 @@ json_t *ak_message_from_plan(const ak_timer_plan *plan)
     good = good && ak_json_set(object, "samples_min", json_integer((json_int_t)plan->samples_min));
     good = good && ak_json_set(object, "samples_max", json_integer((json_int_t)plan->samples_max));
     good = good && ak_json_set_real(object, "give_up_ms", plan->give_up_ms);
-    return ak_part_whole(object, good);
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error *err)
@@ -205,7 +201,7 @@ json_t *ak_message_from_compile(const ak_compile_result *result)
     good = good && ak_json_set(object, "spill_bytes", json_integer(result->spill_bytes));
     good = good && ak_json_set(object, "code_bytes", json_integer(result->code_bytes));
     good = good && ak_json_set_text(object, "artifact_hash", result->artifact_hash);
-    return ak_part_whole(object, good);
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
@@ -249,7 +245,7 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
                     ak_part_set_numbers(object, "joules", entry->joules, entry->sample_count));
     good = good && ak_part_set_conditions(object, &entry->conditions);
     good = good && ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
-    return ak_part_whole(object, good);
+    return ak_json_whole(object, good);
 }
 
 /* Reads how much batches overlapped. *out is left unchanged if that is missing or null: not
@@ -363,7 +359,7 @@ json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
     good = good && ak_json_set_real(object, "l1_gbs", ceilings->l1_gbs);
     good = good && ak_json_set_real(object, "cache_gbs", ceilings->cache_gbs);
     good = good && ak_json_set(object, "measured", json_boolean(ceilings->measured));
-    return ak_part_whole(object, good);
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_error *err)
@@ -389,7 +385,7 @@ json_t *ak_message_from_baseline(const ak_baseline_info *info)
     good = good && ak_json_set_text(object, "version", info->version);
     good = good && ak_json_set(object, "installed", json_boolean(info->installed));
     good = good && ak_json_set_text(object, "note", info->note);
-    return ak_part_whole(object, good);
+    return ak_json_whole(object, good);
 }
 
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)
@@ -428,10 +424,8 @@ ak_status ak_message_texts(const char ***out, size_t *count, const json_t *objec
     if (status != AK_OK) {
         return status;
     }
-    const char **texts = ak_alloc(length + 1, sizeof *texts);
-    if (texts == NULL) {
-        return ak_fail_memory(err);
-    }
+    const char **texts;
+    AK_DO(AK_NEW(texts, length + 1, err));
     for (size_t i = 0; i < length; i++) {
         texts[i] = json_string_value(json_array_get(array, i));
         if (texts[i] == NULL) {

@@ -12,27 +12,9 @@
 #define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
 #define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
 
-json_t *ak_part_whole(json_t *object, bool good)
-{
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
-}
-
 bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count)
 {
-    json_t *array = json_array();
-    bool good = array != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(array, json_real(samples[i])) == 0;
-    }
-    if (!good) {
-        json_decref(array);
-        return false;
-    }
-    return ak_json_set(object, key, array);
+    return ak_json_set(object, key, ak_json_reals(samples, count));
 }
 
 bool ak_part_set_samples(json_t *object, const double *samples, size_t count)
@@ -52,10 +34,8 @@ ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object,
     if (length > AK_PART_SAMPLES_MAX) {
         return ak_fail(err, AK_LIMIT, AK_PART_WHERE ": %zu samples are too many", length);
     }
-    double *samples = ak_alloc(length, sizeof *samples);
-    if (samples == NULL) {
-        return ak_fail_memory(err);
-    }
+    double *samples;
+    AK_DO(AK_NEW(samples, length, err));
     for (size_t i = 0; i < length; i++) {
         const json_t *item = json_array_get(array, i);
         samples[i] = json_number_value(item);
@@ -106,9 +86,7 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
         return ak_fail(err, AK_INVALID, AK_PART_WHERE ": \"%s\" must be a string", key);
     }
     char *copy = ak_strdup(json_string_value(value));
-    if (copy == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(copy, err));
     if (!log && strlen(copy) > TEXT_MAX) {
         copy[TEXT_MAX] = 0;
     }
@@ -117,7 +95,7 @@ ak_status ak_part_get_text(char **out, const json_t *object, const char *key, ak
     if (*out != copy) {
         ak_free(copy);
     }
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 ak_status ak_part_get_real(double *out, const json_t *object, const char *key, ak_error *err)
@@ -142,11 +120,7 @@ bool ak_part_set_conditions(json_t *object, const ak_conditions *c)
                           ak_json_set_real(inner, "power_watts", c->power_watts) &&
                           ak_json_set_real(inner, "temperature_celsius", c->temperature_celsius) &&
                           ak_json_set(inner, "throttle", json_integer(c->throttle)));
-    if (!good) {
-        json_decref(inner);
-        return false;
-    }
-    return ak_json_set(object, "conditions", inner);
+    return ak_json_set(object, "conditions", ak_json_whole(inner, good));
 }
 
 ak_status ak_part_get_amount(double *out, const json_t *object, const char *key, ak_error *err)

@@ -15,9 +15,6 @@
 /* Samples of a trial: what the archive keeps. */
 #define AK_PART_SAMPLES_MAX 65536
 
-/* Returns the object or, if it is not good, NULL after dropping it. */
-json_t *ak_part_whole(json_t *object, bool good);
-
 bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count);
 bool ak_part_set_samples(json_t *object, const double *samples, size_t count);
 /* Sets nothing if there are no conditions. */

@@ -84,11 +84,8 @@ ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool
         *count = 0;
         return AK_OK;
     }
-    ak_status status = ask(&answer, pool, "baselines", err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_json_array_or_null(&list, answer, "baselines", "wire protocol", err);
+    AK_DO(ask(&answer, pool, "baselines", err));
+    ak_status status = ak_json_array_or_null(&list, answer, "baselines", "wire protocol", err);
     size_t length = list == NULL ? 0 : json_array_size(list), done = 0;
     ak_baseline_info *infos = NULL;
     if (status == AK_OK && (infos = ak_alloc(length + 1, sizeof *infos)) == NULL) {

@@ -76,11 +76,7 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
                 ak_json_set_text(request, "protocol", j->plan.protocol->name));
         json_decref(list);
     }
-    if (!good) {
-        json_decref(request);
-        return NULL;
-    }
-    return request;
+    return ak_json_whole(request, good);
 }
 
 /* Writes the key under which the outcome of a unit is remembered; returns false if the outcome must
@@ -164,8 +160,7 @@ static ak_status set_conditions(ak_trial *out, const ak_conditions *c, ak_error 
     out->power_watts = c->power_watts;
     out->temperature_celsius = c->temperature_celsius;
     ak_throttle_text(text, c->throttle);
-    out->throttle = ak_strdup(text);
-    return out->throttle == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_copy_text(&out->throttle, text, err);
 }
 
 static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
@@ -217,7 +212,7 @@ static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *re
     AK_TRY(ak_json_array_or_null(&list, reply, "entries", "wire protocol", err));
     result.entries = ak_alloc(j->count, sizeof *result.entries);
     result.entry_count = result.entries == NULL ? 0 : j->count;
-    AK_TRY(result.entries == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(result.entries, err));
     size_t next = 0;
     for (size_t i = 0; i < j->count; i++) {
         if (compiled_well(pool, j, i)) {
@@ -475,9 +470,7 @@ static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error
     assert(d->state == AK_DEVICE_FREE && d->job == NULL && !d->held);
     AK_DO(ak_pool_travel_job(pool, d, j, err));
     json_t *request = job_request(pool, d, j);
-    if (request == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(ak_made(request, err));
     j->begin_ns = ak_clock_ns();
     j->on = device;
     d->state = AK_DEVICE_JOB;

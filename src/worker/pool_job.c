@@ -197,8 +197,7 @@ static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_
         if (from->kind != AK_JOB_COMPARISON) {
             AK_DO(unit_for(&j->units[i], pool, task, &from->config, specialised, err));
         } else if (from->candidates[i].baseline != NULL) {
-            j->baselines[i] = ak_strdup(from->candidates[i].baseline);
-            AK_DO(j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK);
+            AK_DO(ak_copy_text(&j->baselines[i], from->candidates[i].baseline, err));
         } else if (from->candidates[i].config != NULL) {
             AK_DO(unit_for(&j->units[i], pool, task, from->candidates[i].config, specialised, err));
         } else {
@@ -215,10 +214,8 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
     if (count == 0) {
         return ak_fail(err, AK_INVALID, "a comparison needs at least one candidate");
     }
-    ak_pool_job *j = ak_alloc(1, sizeof *j);
-    if (j == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_pool_job *j;
+    AK_DO(AK_NEW(j, 1, err));
     *j = (ak_pool_job){.kind = from->kind,
                        .on = AK_POOL_NONE,
                        .id = from->id,
@@ -363,7 +360,7 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
         result.entries = ak_alloc(j->count, sizeof *result.entries);
         result.entry_count = result.entries == NULL ? 0 : j->count;
         result.died = j->on != AK_POOL_NONE;
-        status = result.entries == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_made(result.entries, err);
         for (size_t i = 0; status == AK_OK && i < j->count; i++) {
             const ak_compile_result *compiled =
                 j->units[i] == AK_POOL_NONE ? NULL : &pool->units[j->units[i]].compiled;
@@ -374,7 +371,7 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
     } else if (status == AK_OK) {
         result.trial.status = trial_status;
         result.trial.reason = ak_strdup(reason);
-        status = result.trial.reason == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_made(result.trial.reason, err);
     }
     return ak_pool_job_end(pool, j, &result, status, err);
 }

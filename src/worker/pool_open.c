@@ -65,10 +65,7 @@ static ak_status start_workers(ak_pool *pool, ak_error *err)
 static ak_status name_devices(ak_pool *pool, ak_error *err)
 {
     const char *first = pool->task->device, *all = pool->task->devices;
-    pool->devices = ak_alloc(AK_POOL_DEVICES_MAX, sizeof *pool->devices);
-    if (pool->devices == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(pool->devices, AK_POOL_DEVICES_MAX, err));
     if (pool->options.launcher != NULL) {
         return ak_pool_seats(pool, err);
     }
@@ -100,10 +97,8 @@ static void set_options(ak_pool *pool, const ak_pool_options *options)
 ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
                        ak_error *err)
 {
-    ak_pool *pool = ak_alloc(1, sizeof *pool);
-    if (pool == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_pool *pool;
+    AK_DO(AK_NEW(pool, 1, err));
     pool->task = task;
     set_options(pool, options);
     pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);

@@ -34,10 +34,7 @@ static ak_status recall_comparison(ak_result *result, ak_pool *pool, const ak_po
                                    ak_error *err)
 {
     ak_status status = AK_OK;
-    result->entries = ak_alloc(j->count, sizeof *result->entries);
-    if (result->entries == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(result->entries, j->count, err));
     result->entry_count = j->count;
     for (size_t i = 0; i < j->count && status == AK_OK; i++) {
         ak_trial trial = {0};

@@ -85,10 +85,7 @@ static void add_compilers(json_t *list, const ak_task *task)
 static json_t *compiler_names(const ak_pool *pool)
 {
     static const char *const usual[] = {"cc", "gcc", "clang"};
-    json_t *list = json_array();
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        (void)json_array_append_new(list, json_string(usual[i]));
-    }
+    json_t *list = ak_json_texts(usual, sizeof usual / sizeof usual[0]);
     add_compilers(list, pool->task);
     for (size_t i = 0; i < pool->options.other_count; i++) {
         add_compilers(list, pool->options.others[i]);
@@ -101,24 +98,15 @@ json_t *ak_pool_start_request(const ak_pool *pool, const char *folder)
     json_t *request = json_object();
     bool good = request != NULL && ak_json_set_text(request, "folder", folder) &&
                 ak_json_set(request, "compilers", compiler_names(pool));
-    if (!good) {
-        json_decref(request);
-        return NULL;
-    }
-    return request;
+    return ak_json_whole(request, good);
 }
 
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err)
 {
-    ak_status status = worker_start(w, pool, "--compile", pool->backend->name, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(worker_start(w, pool, "--compile", pool->backend->name, err));
     json_t *request = ak_pool_start_request(pool, pool->folder.path);
-    if (request == NULL) {
-        return ak_fail_memory(err);
-    }
-    status = ak_pool_worker_ask(w, pool, "start", request, AK_POOL_SPARE_NS, err);
+    AK_DO(ak_made(request, err));
+    ak_status status = ak_pool_worker_ask(w, pool, "start", request, AK_POOL_SPARE_NS, err);
     w->at = AK_POOL_NONE;
     return status;
 }
@@ -196,7 +184,7 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     size_t bytes;
     int threads;
     ak_status status = AK_OK;
-    json_t *request = NULL, *list = NULL;
+    json_t *request = NULL;
     /* A configuration that cannot be run is not compiled. */
     AK_TRY(ak_task_workspace(&bytes, &threads, u->task, &u->task->shape, &u->config, err));
     AK_TRY(ak_task_options(&options, u->task, &u->config, err));
@@ -204,12 +192,8 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
         AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
     request = json_object();
-    list = json_array();
-    bool good = request != NULL && list != NULL;
-    for (size_t i = 0; good && i < options.count; i++) {
-        good = json_array_append_new(list, json_string(options.argv[i])) == 0;
-    }
-    good = good && json_object_set(request, "options", list) == 0;
+    bool good = ak_json_set(request, "options",
+                            ak_json_texts((const char *const *)options.argv, options.count));
     if (u->task == pool->task) {
         ak_pool_travel_source(source, pool, d);
     } else {
@@ -228,7 +212,6 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
            ak_json_set(request, "memory_max", json_integer((json_int_t)pool->options.memory_max));
     good = good && ak_json_set(request, "reject_slow",
                                json_boolean(u->task->implementation->rejects_spills));
-    json_decref(list);
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
 out:
     ak_options_clear(&options);

@@ -135,7 +135,7 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
         goto out;
     }
     *out = ak_message_from_compile(&result);
-    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(*out, err));
 out:
     ak_compile_result_clear(&result);
     ak_free(argv);
@@ -166,7 +166,7 @@ static ak_status same_environment(const worker *w, const json_t *request, ak_err
 static ak_status bind_task(ak_task **out, const worker *w, const ak_task_spec *spec, ak_error *err)
 {
     ak_scope *facts = ak_scope_new(NULL);
-    ak_status status = facts == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(facts, err);
     AK_TRY(status);
     AK_TRY(w->backend->facts(facts, w->device, spec->threads, err));
     const ak_device_facts device = {.backend = w->backend->name,
@@ -235,7 +235,7 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
                   "judge", referee ? "device" : "host", "device_ns", took.device_ns, "inputs_ns",
                   took.inputs_ns, "upload_ns", took.upload_ns, "reference_ns", took.reference_ns,
                   "witness_ns", took.witness_ns, "selftest_ns", took.selftest_ns);
-    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(*out, err));
 out:
     return status;
 }
@@ -418,7 +418,7 @@ static ak_status who(json_t **out, worker *w, const json_t *request, ak_error *e
     (void)request;
     AK_DO(w->backend->environment(&facts, w->device, err));
     *out = json_pack("{s:s, s:o}", "device", w->device, "environment", facts);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }
 
 /* ---- the request loop ---------------------------------------------------------------------- */

@@ -332,7 +332,7 @@ class Pages(unittest.TestCase):
         for name in os.listdir(folder):
             if name.startswith("section"):
                 with open(os.path.join(folder, name), encoding="utf-8") as source:
-                    given.update(re.findall(r'ak_section_begin\(&?b, "([^"]+)"', source.read()))
+                    given.update(re.findall(r'ak_section_(?:begin|table)\(&?b, "([^"]+)"', source.read()))
         with open(os.path.join(folder, "page", "run.js"), encoding="utf-8") as script:
             text = script.read()
         asked = set(re.findall(r's\.title !== "([^"]+)"', text))

@@ -125,6 +125,64 @@ static void test_errors_are_one_clean_line(void **state)
     assert_string_equal(ak_status_text(AK_CORRUPT), "damaged data");
 }
 
+static void test_names_are_found_in_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        int number;
+        const char *name;
+    } rows[] = {{1, "one"}, {2, "two"}, {3, "three"}};
+    static const char *const words[] = {"tune", "check", NULL};
+    assert_int_equal(AK_FIND(rows, AK_COUNT(rows), name, "one"), 0);
+    assert_int_equal(AK_FIND(rows, AK_COUNT(rows), name, "three"), 2);
+    assert_int_equal(AK_FIND(rows, AK_COUNT(rows), name, "thre"), AK_COUNT(rows));
+    assert_true(AK_HAS(rows, AK_COUNT(rows), name, "two"));
+    assert_false(AK_HAS(rows, 1, name, "two"));
+    assert_int_equal(AK_FIND_TEXT(words, 2, "check"), 1);
+    assert_false(AK_HAS_TEXT(words, 1, "check"));
+    assert_true(ak_text_is_one_of("check", words));
+    assert_false(ak_text_is_one_of("", words));
+}
+
+static void test_json_is_whole_or_nothing(void **state)
+{
+    (void)state;
+    static const double numbers[] = {0.5, NAN};
+    static const char *const words[] = {"a", "b"};
+    ak_error err = AK_ERROR_INIT;
+    char *text = NULL;
+    json_t *object = json_object(), *out = NULL;
+    bool good = ak_json_set(object, "numbers", ak_json_reals(numbers, 2)) &&
+                ak_json_set(object, "words", ak_json_texts(words, 2));
+    assert_int_equal(ak_json_give(&out, object, good, &err), AK_OK);
+    assert_int_equal(ak_json_text(&text, out, &err), AK_OK);
+    assert_string_equal(text, "{\"numbers\":[0.5,null],\"words\":[\"a\",\"b\"]}");
+    ak_free(text);
+    assert_null(ak_json_whole(out, false));
+    out = NULL;
+    assert_int_equal(ak_json_give(&out, json_object(), false, &err), AK_NO_MEMORY);
+    assert_null(out);
+}
+
+static void test_memory_is_there_or_a_failure(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    double *numbers = NULL;
+    char *copy = NULL;
+    assert_int_equal(AK_NEW(numbers, 3, &err), AK_OK);
+    assert_true(numbers[0] == 0 && numbers[2] == 0);
+    ak_free(numbers);
+    assert_int_equal(ak_copy_text(&copy, "text", &err), AK_OK);
+    assert_string_equal(copy, "text");
+    ak_free(copy);
+    ak_alloc_fail_at(1);
+    assert_int_equal(AK_NEW(numbers, 3, &err), AK_NO_MEMORY);
+    assert_int_equal(ak_copy_text(&copy, "text", &err), AK_NO_MEMORY);
+    ak_alloc_fail_at(0);
+    assert_null(copy);
+}
+
 static void test_texts(void **state)
 {
     (void)state;
@@ -712,6 +770,9 @@ int main(void)
         cmocka_unit_test(test_map_and_set),
         cmocka_unit_test(test_errors_are_one_clean_line),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_names_are_found_in_tables),
+        cmocka_unit_test(test_json_is_whole_or_nothing),
+        cmocka_unit_test(test_memory_is_there_or_a_failure),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_plain_texts),
         cmocka_unit_test(test_cells),

@@ -773,7 +773,7 @@ static void test_effects_are_found(void **state)
     ak_strategy_context context = context_of(large, 1);
     ak_frame frame = {0};
     ak_effects *effects = NULL;
-    assert_int_equal(ak_frame_open(&frame, find("random"), &context, NULL), AK_OK);
+    assert_int_equal(ak_frame_open(&frame, find("random"), NULL, &context, NULL), AK_OK);
     assert_int_equal(ak_effects_new(&effects, large, NULL), AK_OK);
     assert_false(ak_effects_stale(effects, &frame));
     assert_int_equal(ak_effects_learn(effects, &frame, NULL), AK_OK); /* from nothing */

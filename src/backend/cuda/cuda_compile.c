@@ -223,17 +223,12 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
 static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
 {
     char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8];
-    ak_status status = ak_program_find(program, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_program_find(program, err));
     const char *const head[] = {program,          "worker",      "--nvrtc",
                                 job->source_path, job->artifact, "--ptxas-options=-v"};
     enum { HEAD = sizeof head / sizeof head[0] };
-    const char **argv = ak_alloc(job->argc + HEAD + 1, sizeof *argv);
-    if (argv == NULL) {
-        return ak_fail_memory(err);
-    }
+    const char **argv;
+    AK_DO(AK_NEW(argv, job->argc + HEAD + 1, err));
     memcpy(argv, head, sizeof head);
     if (job->argc > 0) {
         memcpy(argv + HEAD, job->argv, job->argc * sizeof *argv);
@@ -248,7 +243,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .output_max = LOG_MAX - 1,
                          .memory_max = MEMORY_LIMIT(job->memory_max)};
     ak_compile_limit(&spec, job);
-    status = ak_proc_run(run, &spec, err);
+    ak_status status = ak_proc_run(run, &spec, err);
     ak_free(argv);
     return status;
 }
@@ -316,5 +311,5 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
     (void)snprintf(version, bytes, "NVRTC %d.%d", major, minor);
     *out = json_pack("{s:s, s:i, s:i}", "architecture", architecture, "compute_capability",
                      (int)strtol(architecture + 3, NULL, 10), "driver", major * 1000);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return ak_made(*out, err);
 }

@@ -8,15 +8,12 @@
  * as numbers and never reads (static constexpr members, for one). So what is refused is an address:
  * code takes one from constant bank 4, whose words the linker sets, or has it set into itself. As
  * long as it takes none, all of this memory is out of its reach.
- *
- * The file comes from a compiler that ran on somebody's source, so every offset is checked.
  */
-#include <elf.h>
 #include <string.h>
 
 #include "backend/cuda/cuda_device.h"
+#include "backend/elf_file.h"
 
-#define SECTIONS_MAX 65280
 /* NVRTC's atomicExch and atomicCAS of floats have a flag of one byte for each type. */
 #define FLAGS_MAX 4
 /* From compute capability 7.0 on an instruction has 16 bytes. In the first eight are the bank and
@@ -25,47 +22,18 @@
 #define INSTRUCTION_BYTES 16
 #define BANK_BYTES        65536
 
-typedef struct cubin {
-    const unsigned char *bytes;
-    size_t length;
-    Elf64_Ehdr head;
-} cubin;
-
-static bool inside(uint64_t offset, uint64_t size, size_t length)
-{
-    return offset <= length && size <= length - offset;
-}
-
-static bool section(Elf64_Shdr *out, const cubin *c, size_t i)
-{
-    uint64_t at = c->head.e_shoff + i * sizeof *out;
-    if (i >= c->head.e_shnum || i >= SECTIONS_MAX || !inside(at, sizeof *out, c->length)) {
-        return false;
-    }
-    memcpy(out, c->bytes + at, sizeof *out);
-    return inside(out->sh_offset, out->sh_type == SHT_NOBITS ? 0 : out->sh_size, c->length);
-}
-
-static const char *text_at(const cubin *c, const Elf64_Shdr *strings, uint64_t offset)
-{
-    const char *text = (const char *)c->bytes + strings->sh_offset;
-    bool whole = strings->sh_type == SHT_STRTAB && offset < strings->sh_size &&
-                 memchr(text + offset, 0, strings->sh_size - offset) != NULL;
-    return whole ? text + offset : "";
-}
-
-static const char *name_of(const cubin *c, const Elf64_Shdr *s)
+static const char *name_of(const ak_elf *c, const Elf64_Shdr *s)
 {
     Elf64_Shdr names;
-    return section(&names, c, c->head.e_shstrndx) ? text_at(c, &names, s->sh_name) : "";
+    return ak_elf_section(&names, c, c->head.e_shstrndx) ? ak_elf_text(c, &names, s->sh_name) : "";
 }
 
 /* Returns whether memory of this section lasts from run to run and can be written. Shared memory
    has a section, too, and does not last. */
-static bool is_lasting(const cubin *c, size_t index)
+static bool is_lasting(const ak_elf *c, size_t index)
 {
     Elf64_Shdr s;
-    return section(&s, c, index) && (s.sh_flags & SHF_WRITE) != 0 &&
+    return ak_elf_section(&s, c, index) && (s.sh_flags & SHF_WRITE) != 0 &&
            (s.sh_flags & SHF_ALLOC) != 0 && s.sh_size > 0 &&
            strncmp(name_of(c, &s), ".nv.shared", 10) != 0;
 }
@@ -100,13 +68,13 @@ static bool is_bank_4(const char *name)
     return strncmp(name, ".nv.constant4", 13) == 0;
 }
 
-static void look_at_all_code(loads *out, const cubin *c)
+static void look_at_all_code(loads *out, const ak_elf *c)
 {
     Elf64_Shdr s;
     unsigned flags = c->head.e_flags;
     unsigned sm = c->head.e_ident[EI_ABIVERSION] >= 8 ? flags >> 8 & 0xff : flags & 0xff;
     out->all = c->head.e_machine != EM_CUDA || sm < SM_MIN;
-    for (size_t i = 0; section(&s, c, i); i++) {
+    for (size_t i = 0; ak_elf_section(&s, c, i); i++) {
         if ((s.sh_flags & SHF_EXECINSTR) != 0 && s.sh_type != SHT_NOBITS) {
             look_at_code(out, c->bytes + s.sh_offset, s.sh_size);
         }
@@ -114,12 +82,13 @@ static void look_at_all_code(loads *out, const cubin *c)
 }
 
 /* Returns whether the linker sets an address of memory that lasts where code can take it. */
-static bool sets_address(const cubin *c, const Elf64_Shdr *table, const loads *loaded)
+static bool sets_address(const ak_elf *c, const Elf64_Shdr *table, const loads *loaded)
 {
     Elf64_Shdr target, symbols;
     Elf64_Rel entry; /* the first part of an Elf64_Rela, too */
     uint64_t step = table->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof entry;
-    if (!section(&target, c, table->sh_info) || !section(&symbols, c, table->sh_link)) {
+    if (!ak_elf_section(&target, c, table->sh_info) ||
+        !ak_elf_section(&symbols, c, table->sh_link)) {
         return true;
     }
     if (strncmp(name_of(c, &target), ".debug", 6) == 0) {
@@ -129,7 +98,7 @@ static bool sets_address(const cubin *c, const Elf64_Shdr *table, const loads *l
         Elf64_Sym symbol;
         memcpy(&entry, c->bytes + table->sh_offset + at, sizeof entry);
         uint64_t of = ELF64_R_SYM(entry.r_info) * sizeof symbol;
-        if (!inside(of, sizeof symbol, symbols.sh_size)) {
+        if (!ak_elf_inside(of, sizeof symbol, symbols.sh_size)) {
             return true;
         }
         memcpy(&symbol, c->bytes + symbols.sh_offset + of, sizeof symbol);
@@ -144,12 +113,12 @@ static bool sets_address(const cubin *c, const Elf64_Shdr *table, const loads *l
 }
 
 /* Returns whether code can reach memory of the module that lasts. */
-static bool reaches_lasting(const cubin *c)
+static bool reaches_lasting(const ak_elf *c)
 {
     loads loaded = {.all = false};
     Elf64_Shdr s;
     look_at_all_code(&loaded, c);
-    for (size_t i = 0; section(&s, c, i); i++) {
+    for (size_t i = 0; ak_elf_section(&s, c, i); i++) {
         if ((s.sh_type == SHT_RELA || s.sh_type == SHT_REL) && sets_address(c, &s, &loaded)) {
             return true;
         }
@@ -159,52 +128,39 @@ static bool reaches_lasting(const cubin *c)
 
 /* What the symbols of a file say. */
 typedef struct survey {
+    const ak_elf *file;
     const char *foreign;  /* a function that the file does not have; NULL: there is none */
     const char *variable; /* a variable that lasts */
     uint64_t flags;       /* bytes of the flags that NVRTC's own atomic functions keep */
 } survey;
 
-static void look_at(survey *out, const cubin *c, const Elf64_Sym *symbol, const char *name)
+static bool look_at(void *context, const Elf64_Sym *symbol, const char *name)
 {
+    survey *out = context;
     static const char own[] = "_ZN26__nv_atomic_triv_cp_helper";
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF) {
         out->foreign = type == STT_FUNC && out->foreign == NULL ? name : out->foreign;
     } else if (type == STT_OBJECT && symbol->st_shndx < SHN_LORESERVE &&
-               is_lasting(c, symbol->st_shndx)) {
+               is_lasting(out->file, symbol->st_shndx)) {
         bool flag = symbol->st_size == 1 && strncmp(name, own, sizeof own - 1) == 0;
         out->flags += flag ? 1 : 0;
         out->variable = !flag && out->variable == NULL ? name : out->variable;
     }
-}
-
-static void look_at_all(survey *out, const cubin *c)
-{
-    Elf64_Shdr table, strings;
-    Elf64_Sym symbol;
-    for (size_t i = 0; section(&table, c, i); i++) {
-        if (table.sh_type != SHT_SYMTAB || !section(&strings, c, table.sh_link)) {
-            continue;
-        }
-        for (uint64_t k = 0; k + sizeof symbol <= table.sh_size; k += sizeof symbol) {
-            memcpy(&symbol, c->bytes + table.sh_offset + k, sizeof symbol);
-            look_at(out, c, &symbol, text_at(c, &strings, symbol.st_name));
-        }
-    }
+    return false;
 }
 
 void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length)
 {
-    cubin c = {.bytes = file, .length = length};
-    survey found = {0};
+    ak_elf c;
+    survey found = {.file = &c};
     Elf64_Shdr s;
     uint64_t lasting = 0;
-    if (length < sizeof c.head || memcmp(file, ELFMAG, SELFMAG) != 0) {
+    if (!ak_elf_open(&c, file, length)) {
         return; /* the driver refuses it */
     }
-    memcpy(&c.head, file, sizeof c.head);
-    look_at_all(&found, &c);
-    for (size_t i = 0; section(&s, &c, i); i++) {
+    (void)ak_elf_symbols(&c, look_at, &found);
+    for (size_t i = 0; ak_elf_section(&s, &c, i); i++) {
         lasting += is_lasting(&c, i) ? s.sh_size : 0;
     }
     if (found.foreign != NULL) {

@@ -33,10 +33,8 @@ static ak_status open_state(ak_device *device, ak_error *err)
     if (device->dnn != NULL) {
         return AK_OK;
     }
-    ak_cudnn_state *state = ak_alloc(1, sizeof *state);
-    if (state == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_cudnn_state *state;
+    AK_DO(AK_NEW(state, 1, err));
     ak_status status = ak_cudnn_open(&state->api, err);
     if (status == AK_OK && state->api->create(&state->handle) != 0) {
         status = ak_fail(err, AK_UNAVAILABLE, "cuDNN does not start on this device");
@@ -131,10 +129,7 @@ static ak_status softmax_load(ak_runnable *runnable, const char *name, ak_error 
         ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
         return AK_OK;
     }
-    runnable->softmax = ak_alloc(1, sizeof *runnable->softmax);
-    if (runnable->softmax == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(runnable->softmax, 1, err));
     if (runnable->device->dnn->api->tensor_create(&runnable->softmax->tensor) != 0) {
         ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "cuDNN gives no descriptor");
     }

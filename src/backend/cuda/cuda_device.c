@@ -163,10 +163,8 @@ static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
 {
     int64_t ordinal = 0;
     const char *colon = strchr(task->device, ':');
-    ak_device *device = ak_alloc(1, sizeof *device);
-    if (device == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_device *device;
+    AK_DO(AK_NEW(device, 1, err));
     device->task = task;
     device->sm_count = ak_task_fact(task, "sm_count");
     device->l2_bytes = ak_task_fact(task, "l2_bytes");
@@ -321,10 +319,8 @@ static ak_status load_library(ak_runnable *runnable, const char *name, ak_error 
 static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *load,
                            ak_outcome *outcome, ak_error *err)
 {
-    ak_runnable *runnable = ak_alloc(1, sizeof *runnable);
-    if (runnable == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_runnable *runnable;
+    AK_DO(AK_NEW(runnable, 1, err));
     runnable->device = device;
     runnable->task = load->task != NULL ? load->task : device->task;
     runnable->refusal.status = AK_TRIAL_OK;

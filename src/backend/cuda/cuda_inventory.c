@@ -305,12 +305,7 @@ ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err)
         json_t *value = json_object_get(all, of_machine[i]);
         good = value == NULL || json_object_set(object, of_machine[i], value) == 0;
     }
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }
 
 ak_status ak_cuda_describe(json_t *object, ak_error *err)

@@ -40,10 +40,8 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
     ak_device *device = runnable->device;
     char *cubin = NULL;
     size_t length = 0;
-    ak_cuda_kernels *kernels = ak_alloc(1, sizeof *kernels);
-    if (kernels == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_cuda_kernels *kernels;
+    AK_DO(AK_NEW(kernels, 1, err));
     runnable->kernels = kernels;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
@@ -274,9 +272,7 @@ static ak_status load_variant(ak_runnable *runnable, ak_error *err)
             kernels->module = NULL;
         }
         char *code = ak_alloc(variant.length, 1); /* aligned, as the driver expects */
-        if (code == NULL) {
-            return ak_fail_memory(err);
-        }
+        AK_DO(ak_made(code, err));
         memcpy(code, variant.code, variant.length);
         ak_outcome allowed = {.status = AK_TRIAL_OK};
         ak_cuda_cubin_judge(&allowed, code, variant.length);

@@ -104,7 +104,7 @@ static const struct role {
     {"cublaslt-unfused", "cuBLASLt, best of its heuristics, unfused", true, true, false},
     {"cublaslt-fast", "cuBLASLt, best of its heuristics, fast accumulation", true, false, true},
 };
-enum { ROLES = sizeof roles / sizeof roles[0] };
+enum { ROLES = AK_COUNT(roles) };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
@@ -117,7 +117,7 @@ static const struct request {
     uint32_t reductions;
 } requests[] = {
     {1, LT_REDUCTION_ANY}, {HEURISTICS_MAX, LT_REDUCTION_ANY}, {HEURISTICS_MAX, LT_REDUCTION_WIDE}};
-enum { REQUESTS = sizeof requests / sizeof requests[0], ANSWERS_MAX = 1 + 2 * HEURISTICS_MAX };
+enum { REQUESTS = AK_COUNT(requests), ANSWERS_MAX = 1 + 2 * HEURISTICS_MAX };
 
 /* One of the library's algorithms. */
 typedef struct candidate {
@@ -180,13 +180,11 @@ typedef struct terms {
 
 static bool argument(size_t *out, const ak_task *task, const char *name)
 {
-    for (size_t i = 0; i < task->problem->argument_count; i++) {
-        if (strcmp(task->problem->arguments[i].name, name) == 0) {
-            *out = i;
-            return true;
-        }
+    const size_t i = AK_FIND(task->problem->arguments, task->problem->argument_count, name, name);
+    if (i < task->problem->argument_count) {
+        *out = i;
     }
-    return false;
+    return i < task->problem->argument_count;
 }
 
 static const char *text_of(const ak_task *task, const char *name, const char *fallback)
@@ -295,10 +293,8 @@ static ak_status open_state(ak_device *device, ak_error *err)
     if (device->lt != NULL) {
         return AK_OK;
     }
-    ak_cublaslt_state *state = ak_alloc(1, sizeof *state);
-    if (state == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_cublaslt_state *state;
+    AK_DO(AK_NEW(state, 1, err));
     ak_status status = ak_cublaslt_open(&state->lt, err);
     if (status == AK_OK && state->lt->create(&state->handle) != 0) {
         status = ak_fail(err, AK_UNAVAILABLE, "cuBLASLt does not start on this device");
@@ -389,7 +385,7 @@ static void product_unload(ak_runnable *runnable)
         }
     }
     void *const layouts[] = {product->a, product->b, product->c, product->d};
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(layouts); i++) {
         if (layouts[i] != NULL) {
             (void)lt->layout_destroy(layouts[i]);
         }
@@ -440,11 +436,7 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
 
 static size_t role_of(const char *name)
 {
-    size_t i = 0;
-    while (i < ROLES && strcmp(roles[i].name, name) != 0) {
-        i++;
-    }
-    return i;
+    return AK_FIND(roles, ROLES, name, name);
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -769,10 +761,7 @@ static ak_status product_load(ak_runnable *runnable, const char *name, ak_error 
     }
     terms t = terms_of(runnable->device->task);
     runnable->work = &product_work;
-    runnable->product = ak_alloc(1, sizeof *runnable->product);
-    if (runnable->product == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(runnable->product, 1, err));
     runnable->product->role = role;
     if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
         ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,

@@ -120,15 +120,15 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
         options[count++] = choices[i];
     }
     const ak_cuda_source_parts source = {parts, 1, task->problem->device_reference, options, count};
-    ak_status status = ak_cuda_helper(&code->module, device, &source, err);
-    for (size_t i = 0; status == AK_OK && i < KERNELS; i++) {
+    AK_DO(ak_cuda_helper(&code->module, device, &source, err));
+    for (size_t i = 0; i < KERNELS; i++) {
         if (device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) !=
             0) {
-            status = ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s",
-                             task->problem->name, kernel_names[i]);
+            AK_DO(ak_fail(err, AK_INVALID, "%s: reference.cu has no kernel %s", task->problem->name,
+                          kernel_names[i]));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status open_code(ak_device *device, ak_error *err)
@@ -136,10 +136,8 @@ static ak_status open_code(ak_device *device, ak_error *err)
     if (device->referee != NULL) {
         return AK_OK;
     }
-    ak_cuda_referee_code *code = ak_alloc(1, sizeof *code);
-    if (code == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_cuda_referee_code *code;
+    AK_DO(AK_NEW(code, 1, err));
     device->referee = code;
     code->blocks = (uint32_t)(device->sm_count > 0 ? device->sm_count : 1) * BLOCKS_PER_SM;
     code->found = ak_alloc(code->blocks, sizeof *code->found);
@@ -288,27 +286,26 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     if (device->task->dtype == AK_DTYPE_I32) {
         return ak_fail(err, AK_UNAVAILABLE, "device references are for floating dtypes");
     }
-    ak_referee *referee = ak_alloc(1, sizeof *referee);
-    if (referee == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_referee *referee;
+    AK_DO(AK_NEW(referee, 1, err));
     referee->device = device;
     referee->shape = *shape;
     memcpy(referee->offset, offset, problem->argument_count * sizeof *offset);
     referee->key = secret(device);
     ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < problem->argument_count; i++) {
+    for (size_t i = 0; i < problem->argument_count; i++) {
         /* An argument that is both read and written cannot be restored when the reference must be
            computed again. */
         if (dtype_of(referee, i) == AK_DTYPE_F64 ||
             spec_of(referee, i)->access == AK_ACCESS_INOUT) {
-            status = ak_fail(err, AK_UNAVAILABLE,
-                             "device references are for dtypes up to 4 bytes and for outputs that "
-                             "are not read");
+            AK_TRY(ak_fail(err, AK_UNAVAILABLE,
+                           "device references are for dtypes up to 4 bytes and for outputs that "
+                           "are not read"));
         }
     }
-    status = status == AK_OK ? open_code(device, err) : status;
-    status = status == AK_OK ? reserve(referee, err) : status;
+    AK_TRY(open_code(device, err));
+    AK_TRY(reserve(referee, err));
+out:
     if (status != AK_OK) {
         referee_close(referee);
         return status;
@@ -326,10 +323,7 @@ static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
     uint64_t key = referee->key + argument;
     ak_cuda_address *reference = &referee->reference[argument];
     void *first[] = {reference, &count, &key, &findings};
-    ak_status status = find(&f, referee, SEAL, first, (size_t)count, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(find(&f, referee, SEAL, first, (size_t)count, err));
     referee->hash[argument] = f.hash;
     referee->nans[argument] = f.nans;
     referee->rms[argument] = 0.0;
@@ -340,7 +334,7 @@ static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
     double scale = f.worst > 1e-140 && f.worst < 1e140 ? 1.0 : f.worst;
     uint64_t finite = f.finite;
     void *second[] = {reference, &count, &key, &scale, &findings};
-    status = find(&f, referee, SQUARES, second, (size_t)count, err);
+    ak_status status = find(&f, referee, SQUARES, second, (size_t)count, err);
     referee->rms[argument] = scale * sqrt(f.squares / (double)finite);
     return status;
 }

@@ -126,9 +126,5 @@ json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler)
         nvml->power_limit(sampler->handle, &value) == 0) {
         good = good && ak_json_set(object, "power_watts", json_integer(value / 1000));
     }
-    if (!good) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return ak_json_whole(object, good);
 }

@@ -143,7 +143,7 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
     ak_task_spec spec = {0};
     ak_status status = AK_OK;
     ak_scope *facts = ak_scope_new(NULL);
-    AK_TRY(facts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(facts, err));
     AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
     AK_TRY(ak_json_object_or_null(&known, file, "facts", path, err));
     AK_TRY(ak_task_spec_from_json(&spec, object, err));
@@ -231,7 +231,7 @@ static ak_status write_task(const char *folder, const ak_task *task, const ak_co
     ak_value value;
     ak_status status = AK_OK;
     ak_scope *known = ak_scope_new(NULL);
-    AK_TRY(known == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(known, err));
     AK_TRY(ak_fs_join(path, folder, "task.json", err));
     AK_TRY(ak_task_spec_to_json(&spec, task, err));
     AK_TRY(ak_cuda_facts(known, task->device, task->threads, err));
@@ -242,7 +242,7 @@ static ak_status write_task(const char *folder, const ak_task *task, const ak_co
     }
     (void)ak_config_format(config_text, sizeof config_text, task->space, config);
     file = json_pack("{s:O, s:O, s:s}", "task", spec, "facts", facts, "config", config_text);
-    AK_TRY(file == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(file, err));
     AK_TRY(ak_json_text(&text, file, err));
     AK_TRY(ak_fs_write(path, text, strlen(text), err));
 out:

@@ -42,7 +42,7 @@ static const struct way {
             {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention"},
             {PREFIX "fast", "PyTorch, fast accumulation", "fast", "matmul_fp8"},
             {PREFIX "loop", "PyTorch, a product for each group", "loop", "matmul_grouped"}};
-enum { WAYS = sizeof ways / sizeof ways[0] };
+enum { WAYS = AK_COUNT(ways) };
 
 struct ak_torch_state {
     ak_script script;
@@ -55,7 +55,7 @@ static bool torch_applies(const ak_task *task)
     static const char *const kernels[] = {
         "matmul",    "matmul_act", "matmul_fp8", "matmul_grouped",   "softmax",
         "layernorm", "rmsnorm",    "reduce",     "attention_decode", "attention"};
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(kernels); i++) {
         if (strcmp(task->problem->name, kernels[i]) == 0) {
             return task->problem->builtin;
         }
@@ -92,10 +92,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     if (device->torch != NULL) {
         return AK_OK;
     }
-    device->torch = ak_alloc(1, sizeof *device->torch);
-    if (device->torch == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(device->torch, 1, err));
     const ak_proc_spec plain = {.argv = NULL};
     ak_status status =
         ak_script_start(&device->torch->script, ak_script_python(), SCRIPT, WHERE, &plain, err);
@@ -190,18 +187,17 @@ static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outc
         (void)snprintf(hex + 2 * i, 3, "%02x", handle[i]);
     }
     const struct way *way = &ways[runnable->torch_way];
-    ak_status status = open_state(device, &why);
-    status =
-        status == AK_OK
-            ? ask(&reply, device,
-                  json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:o}", "op", "prepare", "key",
-                            way->name, "way", way->way, "kernel", launch->task->problem->name,
-                            "dtype", ak_dtype_text(launch->task->dtype), "size", sizes_json(launch),
-                            "choices", choices_json(launch->task), "handle", hex, "bytes",
-                            (json_int_t)device->block_bytes, "sets",
-                            (json_int_t)runnable->places.sets, "arguments", arguments_json(launch)),
-                  PREPARE_NS, &why)
-            : status;
+    ak_status status = AK_OK;
+    AK_TRY(open_state(device, &why));
+    AK_TRY(ask(&reply, device,
+               json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:o}", "op", "prepare", "key",
+                         way->name, "way", way->way, "kernel", launch->task->problem->name, "dtype",
+                         ak_dtype_text(launch->task->dtype), "size", sizes_json(launch), "choices",
+                         choices_json(launch->task), "handle", hex, "bytes",
+                         (json_int_t)device->block_bytes, "sets", (json_int_t)runnable->places.sets,
+                         "arguments", arguments_json(launch)),
+               PREPARE_NS, &why));
+out:
     json_decref(reply);
     return status == AK_OK ? AK_CUDA_SUCCESS : refuse(outcome, &why, status);
 }
@@ -222,13 +218,13 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
     if (code != AK_CUDA_SUCCESS) {
         return code;
     }
-    ak_status status =
-        ask(&reply, device,
-            json_pack("{s:s,s:s,s:I}", "op", "run", "key", way->name, "runs", (json_int_t)runs),
-            timeout_ns, &why);
-    status = status == AK_OK ? ak_json_int(ns, reply, "ns", WHERE, &why) : status;
-    status =
-        status == AK_OK ? ak_json_bool_or(&captured, reply, "captured", true, WHERE, &why) : status;
+    ak_status status = AK_OK;
+    AK_TRY(ask(&reply, device,
+               json_pack("{s:s,s:s,s:I}", "op", "run", "key", way->name, "runs", (json_int_t)runs),
+               timeout_ns, &why));
+    AK_TRY(ak_json_int(ns, reply, "ns", WHERE, &why));
+    AK_TRY(ak_json_bool_or(&captured, reply, "captured", true, WHERE, &why));
+out:
     json_decref(reply);
     if (status != AK_OK) {
         return refuse(outcome, &why, status);
@@ -243,11 +239,7 @@ static const ak_cuda_work torch_work = {
 
 static size_t way_of(const char *name)
 {
-    size_t i = 0;
-    while (i < WAYS && strcmp(ways[i].name, name) != 0) {
-        i++;
-    }
-    return i;
+    return AK_FIND(ways, WAYS, name, name);
 }
 
 static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *err)

@@ -32,10 +32,7 @@ ak_status ak_cblas_open(ak_baseline **out, void **library, const char *const *na
         return ak_fail(err, AK_UNAVAILABLE, "%s has no cblas_sgemm", names[0]);
     }
     memcpy(&baseline.sgemm, &symbol, sizeof symbol);
-    *out = ak_alloc(1, sizeof **out);
-    if (*out == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(*out, 1, err));
     **out = baseline;
     return AK_OK;
 }

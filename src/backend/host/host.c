@@ -162,10 +162,8 @@ static int shared_memory(const char *name)
 
 static ak_status runner_start(ak_runnable **out, ak_device *device, ak_error *err)
 {
-    ak_runnable *runner = ak_alloc(1, sizeof *runner);
-    if (runner == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_runnable *runner;
+    AK_DO(AK_NEW(runner, 1, err));
     runner->device = device;
     ak_status status = AK_OK;
     int fd = shared_memory("autokernel-page");
@@ -593,10 +591,8 @@ static void host_close(ak_device *device)
 
 static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
 {
-    ak_device *device = ak_alloc(1, sizeof *device);
-    if (device == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_device *device;
+    AK_DO(AK_NEW(device, 1, err));
     device->task = task;
     device->threads = task->threads > 0 ? task->threads : ak_host_cpus();
     device->salt = task->seed;

@@ -83,17 +83,19 @@ static ak_status check_whole(const char *key, const char *text, const ak_problem
     ak_error ignored = AK_ERROR_INIT;
     double value = 0;
     ak_scope *scope = ak_scope_new(NULL);
-    ak_status status = scope == NULL ? ak_fail_memory(err) : AK_OK;
-    for (size_t i = 0; status == AK_OK && i < problem->size_count; i++) {
-        status = ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(scope, err));
+    for (size_t i = 0; i < problem->size_count; i++) {
+        AK_TRY(ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err));
     }
-    if (status == AK_OK && ak_expr_real(&value, text, scope, where, &ignored) == AK_OK &&
+    if (ak_expr_real(&value, text, scope, where, &ignored) == AK_OK &&
         (floor(value) != value || fabs(value) > limit)) {
-        status = ak_fail(err, AK_INVALID,
-                         "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
-                         "-%.0f to %.0f",
-                         where, key, text, value, limit, limit);
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
+                       "-%.0f to %.0f",
+                       where, key, text, value, limit, limit));
     }
+out:
     ak_scope_free(scope);
     return status;
 }

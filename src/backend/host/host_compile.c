@@ -191,12 +191,7 @@ typedef struct parts {
 
 static bool has_option(const ak_compile_job *job, const char *option)
 {
-    for (size_t i = 0; i < job->argc; i++) {
-        if (strcmp(job->argv[i], option) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS_TEXT(job->argv, job->argc, option);
 }
 
 /* Cuts Fortran out of the source and writes both parts to files of their own. */
@@ -269,7 +264,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
                                 p->fortran ? "-xf95" : NULL,
                                 p->fortran ? p->fortran_file : NULL,
                                 "-lm"};
-    enum { TAIL = sizeof tail / sizeof tail[0] };
+    enum { TAIL = AK_COUNT(tail) };
     const char **argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
     size_t count = 0;
     if (argv == NULL) {
@@ -380,7 +375,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         AK_TRY(leave_out_libgomp(&p, job, err));
     }
     argv = command_of(compiler, &p, job);
-    AK_TRY(argv == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(argv, err));
     AK_TRY(cache_find(place, argv, &p, job, err));
     if (ak_compile_cache_take(&result.log, place, job->artifact)) {
         result.compile_ns = ak_clock_ns() - begin;

@@ -219,10 +219,5 @@ ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
     }
     good = good && json_object_set(object, "compilers", versions) == 0;
     json_decref(versions);
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }

@@ -4,80 +4,29 @@
  * what the loader maps writable is read-only once it is relocated (PT_GNU_RELRO), nothing is
  * thread-local, nothing runs when the artifact is loaded, and of libraries it names only functions
  * that compute or handle its own memory.
- *
- * The file comes from a compiler that ran on somebody's source, so every offset is checked.
  */
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/elf_file.h"
 #include "backend/host/host.h"
 #include "backend/host/host_openmp.h"
 
 #define SEGMENTS_MAX 64
-#define SECTIONS_MAX 4096
 
 typedef struct elf_file {
-    const unsigned char *bytes;
-    size_t length;
-    Elf64_Ehdr head;
+    ak_elf elf;
     Elf64_Phdr relro;
 } elf_file;
 
-static bool inside(uint64_t offset, uint64_t size, size_t length)
-{
-    return offset <= length && size <= length - offset;
-}
-
 static bool segment(Elf64_Phdr *out, const elf_file *f, size_t i)
 {
-    uint64_t at = f->head.e_phoff + i * sizeof *out;
-    if (i >= f->head.e_phnum || !inside(at, sizeof *out, f->length)) {
+    uint64_t at = f->elf.head.e_phoff + i * sizeof *out;
+    if (i >= f->elf.head.e_phnum || !ak_elf_inside(at, sizeof *out, f->elf.length)) {
         return false;
     }
-    memcpy(out, f->bytes + at, sizeof *out);
+    memcpy(out, f->elf.bytes + at, sizeof *out);
     return true;
-}
-
-static bool section(Elf64_Shdr *out, const elf_file *f, size_t i)
-{
-    uint64_t at = f->head.e_shoff + i * sizeof *out;
-    if (i >= f->head.e_shnum || i >= SECTIONS_MAX || !inside(at, sizeof *out, f->length)) {
-        return false;
-    }
-    memcpy(out, f->bytes + at, sizeof *out);
-    return inside(out->sh_offset, out->sh_type == SHT_NOBITS ? 0 : out->sh_size, f->length);
-}
-
-/* Returns a text of a string table, or "" if there is none at this offset. */
-static const char *text_at(const elf_file *f, const Elf64_Shdr *strings, uint64_t offset)
-{
-    const char *text = (const char *)f->bytes + strings->sh_offset;
-    bool whole = strings->sh_type == SHT_STRTAB && offset < strings->sh_size &&
-                 memchr(text + offset, 0, strings->sh_size - offset) != NULL;
-    return whole ? text + offset : "";
-}
-
-typedef bool (*symbol_visitor)(void *context, const Elf64_Sym *symbol, const char *name);
-
-/* Visits the symbols of .symtab and .dynsym until `wanted` returns true. */
-static bool find_symbol(const elf_file *f, symbol_visitor wanted, void *context)
-{
-    Elf64_Shdr table, strings;
-    Elf64_Sym symbol;
-    for (size_t i = 0; section(&table, f, i); i++) {
-        if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) ||
-            !section(&strings, f, table.sh_link)) {
-            continue;
-        }
-        for (uint64_t k = 0; k + sizeof symbol <= table.sh_size; k += sizeof symbol) {
-            memcpy(&symbol, f->bytes + table.sh_offset + k, sizeof symbol);
-            if (wanted(context, &symbol, text_at(f, &strings, symbol.st_name))) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 /* A variable in the part that stays writable, to be named in the message. */
@@ -108,7 +57,7 @@ static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_
         return false;
     }
     variable v = {.begin = sealed, .end = end};
-    (void)find_symbol(f, lies_there, &v);
+    (void)ak_elf_symbols(&f->elf, lies_there, &v);
     (void)snprintf(why, bytes,
                    "it keeps state between calls: %llu bytes that stay writable%s; a kernel's "
                    "memory is its workspace, and its tables are const",
@@ -203,10 +152,10 @@ static bool runs_early(const elf_file *f, const Elf64_Phdr *dynamic)
 {
     Elf64_Dyn entry;
     for (uint64_t k = 0; k + sizeof entry <= dynamic->p_filesz; k += sizeof entry) {
-        if (!inside(dynamic->p_offset + k, sizeof entry, f->length)) {
+        if (!ak_elf_inside(dynamic->p_offset + k, sizeof entry, f->elf.length)) {
             return true;
         }
-        memcpy(&entry, f->bytes + dynamic->p_offset + k, sizeof entry);
+        memcpy(&entry, f->elf.bytes + dynamic->p_offset + k, sizeof entry);
         if (entry.d_tag == DT_NULL) {
             break;
         }
@@ -215,7 +164,7 @@ static bool runs_early(const elf_file *f, const Elf64_Phdr *dynamic)
             return true;
         }
     }
-    return find_symbol(f, is_resolver, NULL);
+    return ak_elf_symbols(&f->elf, is_resolver, NULL);
 }
 
 static bool segment_refused(char *why, size_t bytes, const elf_file *f, const Elf64_Phdr *p)
@@ -248,14 +197,12 @@ static bool segment_refused(char *why, size_t bytes, const elf_file *f, const El
 
 bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length)
 {
-    elf_file f = {.bytes = file, .length = length};
+    elf_file f = {0};
     Elf64_Phdr p;
-    if (length < sizeof f.head || memcmp(file, ELFMAG, SELFMAG) != 0) {
-        /* Loading will report a file that is not an artifact. */
-        return false;
+    if (!ak_elf_open(&f.elf, file, length)) {
+        return false; /* Loading will report a file that is not an artifact. */
     }
-    memcpy(&f.head, file, sizeof f.head);
-    if (f.head.e_phentsize != sizeof p || f.head.e_phnum > SEGMENTS_MAX) {
+    if (f.elf.head.e_phentsize != sizeof p || f.elf.head.e_phnum > SEGMENTS_MAX) {
         (void)snprintf(why, bytes, "it is not a shared object as compilers write them");
         return true;
     }
@@ -268,7 +215,7 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
         }
     }
     const char *name = NULL;
-    if (find_symbol(&f, is_forbidden, &name)) {
+    if (ak_elf_symbols(&f.elf, is_forbidden, &name)) {
         (void)snprintf(why, bytes,
                        "it uses %.48s of a library: a kernel calls mathematics and what copies, "
                        "compares and allocates memory, and has threads from call->parallel",

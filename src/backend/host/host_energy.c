@@ -64,7 +64,7 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
     const char *folder = powercap();
     size_t count = 0;
     ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < AK_HOST_PACKAGES_MAX; i++) {
+    for (size_t i = 0; i < AK_HOST_PACKAGES_MAX; i++) {
         char name[32], path[AK_PATH_MAX];
         (void)snprintf(name, sizeof name, "intel-rapl:%zu", i);
         (void)snprintf(path, sizeof path, "%s/%s/name", folder, name);
@@ -75,15 +75,16 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
         bool package = strncmp(text, "package", 7) == 0; /* psys is the whole machine */
         ak_free(text);
         if (package) {
-            status = add_package(energy, folder, name, count++, err);
+            AK_TRY(add_package(energy, folder, name, count++, err));
         }
     }
-    if (status == AK_OK && count == 0) {
-        status = ak_fail(err, AK_UNAVAILABLE,
-                         "this machine shows no energy of its processor: %.200s has no package "
-                         "(virtual machines usually have none); choose another --objective",
-                         folder);
+    if (count == 0) {
+        AK_TRY(ak_fail(err, AK_UNAVAILABLE,
+                       "this machine shows no energy of its processor: %.200s has no package "
+                       "(virtual machines usually have none); choose another --objective",
+                       folder));
     }
+out:
     energy->begun = status == AK_OK;
     *out = energy->sum;
     return status;

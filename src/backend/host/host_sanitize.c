@@ -167,10 +167,7 @@ static ak_status choose_shapes(build *b, ak_error *err)
 {
     const ak_problem *problem = b->task->problem;
     ak_status status = AK_OK;
-    b->shapes = ak_alloc(problem->edge_case_count + 1, sizeof *b->shapes);
-    if (b->shapes == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(b->shapes, problem->edge_case_count + 1, err));
     for (size_t i = 0; status == AK_OK && i <= problem->edge_case_count; i++) {
         const int64_t *size =
             i < problem->edge_case_count ? problem->edge_cases[i] : b->task->shape.size;
@@ -415,8 +412,7 @@ static ak_status compile_program(ak_sanitized *out, const build *b, ak_error *er
     AK_TRY(ak_task_options(&options, b->task, b->config, err));
     compiler = options.compiler;
     AK_TRY(compiler != NULL ? AK_OK : ak_host_compiler(&compiler, err));
-    argv = ak_alloc(options.count + MORE_OPTIONS, sizeof *argv);
-    AK_TRY(argv != NULL ? AK_OK : ak_fail_memory(err));
+    AK_TRY(AK_NEW(argv, options.count + MORE_OPTIONS, err));
     argv[n++] = compiler;
     for (size_t i = 0; i < options.count; i++) {
         if (strcmp(options.argv[i], "-shared") != 0) {
@@ -456,7 +452,7 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
 {
     ak_proc_result run = {0};
     build *b = ak_alloc(1, sizeof *b);
-    ak_status status = b == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = ak_made(b, err);
     *out = (ak_sanitized){.tool = tool};
     if (status != AK_OK) {
         return status;

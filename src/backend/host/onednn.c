@@ -209,10 +209,8 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
         (void)snprintf(threads, sizeof threads, "%d", setup->library_threads);
         (void)setenv("OMP_NUM_THREADS", threads, 1);
     }
-    ak_baseline *baseline = ak_alloc(1, sizeof *baseline);
-    if (baseline == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_baseline *baseline;
+    AK_DO(AK_NEW(baseline, 1, err));
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
         if (strcmp(setup->problem, operations[i].problem) == 0) {
             baseline->op = &operations[i];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/fs.h"
 #include "space/expr.h"
 
 /* Limits of CUDA for any device. */
@@ -153,18 +154,18 @@ static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, in
                          int64_t high_yz, reader *r)
 {
     numbers found = {.at = {1, 1, 1}, .max = EXTENTS};
-    ak_status status = list(&found, r->launch, key, (range){1, high}, r);
-    if (status == AK_OK && needed && found.count == 0) {
-        status = ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key);
+    AK_DO(list(&found, r->launch, key, (range){1, high}, r));
+    if (needed && found.count == 0) {
+        AK_DO(ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key));
     }
-    for (size_t i = 0; status == AK_OK && i < EXTENTS; i++) {
+    for (size_t i = 0; i < EXTENTS; i++) {
         if (i > 0 && found.at[i] > high_yz) {
-            status = ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
-                             r->where, key, i, (long long)found.at[i], (long long)high_yz);
+            AK_DO(ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
+                          r->where, key, i, (long long)found.at[i], (long long)high_yz));
         }
         out[i] = (uint32_t)found.at[i];
     }
-    return status;
+    return AK_OK;
 }
 
 static bool find_argument(size_t *out, const ak_problem *problem, const char *name)
@@ -199,28 +200,27 @@ static ak_status argument(size_t *out, const json_t *name, reader *r)
 static ak_status read_let(reader *r)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err);
-    if (status == AK_OK && json_array_size(array) > AK_LAUNCH_LET_MAX) {
-        status = ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
-                         AK_LAUNCH_LET_MAX);
+    AK_DO(ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err));
+    if (json_array_size(array) > AK_LAUNCH_LET_MAX) {
+        AK_DO(ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
+                      AK_LAUNCH_LET_MAX));
     }
-    for (size_t i = 0; status == AK_OK && i < json_array_size(array); i++) {
+    for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *object = json_array_get(array, i);
         const char *name;
         ak_value value;
-        status = ak_json_only(object, let_keys, r->where, r->err);
-        status = status == AK_OK ? ak_json_string(&name, object, "Name", r->where, r->err) : status;
-        if (status == AK_OK && (!ak_expr_is_name(name) || strlen(name) > 63)) {
-            status = ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
-                             name);
+        AK_DO(ak_json_only(object, let_keys, r->where, r->err));
+        AK_DO(ak_json_string(&name, object, "Name", r->where, r->err));
+        if ((!ak_expr_is_name(name) || strlen(name) > 63)) {
+            AK_DO(ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
+                          name));
         }
-        status =
-            status == AK_OK ? evaluate(&value, json_object_get(object, "Value"), name, r) : status;
-        if (status == AK_OK && r->scope != NULL) {
-            status = ak_scope_set(r->scope, name, value, r->err);
+        AK_DO(evaluate(&value, json_object_get(object, "Value"), name, r));
+        if (r->scope != NULL) {
+            AK_DO(ak_scope_set(r->scope, name, value, r->err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status check_map(const ak_launch_map *map, size_t strides, const char *name, size_t bytes,
@@ -555,7 +555,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                     .own_size = own_size,
                     .err = &why};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch",
-                       ak_task_file(implementation->where));
+                       ak_fs_base(implementation->where));
         status = status == AK_OK ? read_kernel(&out->kernels[out->count], &used, task,
                                                implementation->kernel_name, resident, &r)
                                  : status;
@@ -564,7 +564,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
     }
     if (status == AK_OK && out->count == 0) {
         status = ak_fail(&why, AK_INVALID, "%s: Launch: \"Use\" leaves no kernel",
-                         ak_task_file(implementation->where));
+                         ak_fs_base(implementation->where));
     }
     if (status != AK_OK) {
         (void)ak_task_blame(task, shape, config, &why);

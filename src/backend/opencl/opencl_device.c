@@ -144,10 +144,8 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
 {
     char cache[AK_PATH_MAX + 32];
     int32_t code = 0;
-    ak_device *device = ak_alloc(1, sizeof *device);
-    if (device == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_device *device;
+    AK_DO(AK_NEW(device, 1, err));
     ak_status status = AK_OK;
     device->task = task;
     device->cache_bytes = ak_task_fact(task, "cache_bytes");

@@ -199,12 +199,7 @@ ak_status ak_opencl_environment(json_t **out, const char *device, ak_error *err)
     for (size_t i = 0; good && i < sizeof kept / sizeof kept[0]; i++) {
         good = json_object_set(object, kept[i], json_object_get(found, kept[i])) == 0;
     }
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }
 
 ak_status ak_opencl_describe(json_t *object, ak_error *err)

@@ -59,10 +59,8 @@ ak_status ak_opencl_load_candidate(ak_runnable **out, ak_device *device, const a
     char *artifact = NULL, why[200] = "";
     size_t length = 0;
     ak_status status = AK_OK;
-    ak_runnable *runnable = ak_alloc(1, sizeof *runnable);
-    if (runnable == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_runnable *runnable;
+    AK_DO(AK_NEW(runnable, 1, err));
     runnable->device = device;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
     if (what->artifact == NULL) {

@@ -20,18 +20,18 @@ static ak_status check_launch(const ak_implementation_spec *implementation,
                    {"LaunchEarly", "kernels of a queue run one after the other"},
                    {"SharedMemory", "declare the local memory in the kernel, as "
                                     "`local float tile[SIZE]`"}};
-    ak_status status = ak_launch_check(launch, true, problem, where, err);
+    AK_DO(ak_launch_check(launch, true, problem, where, err));
     size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
-    for (size_t k = 0; status == AK_OK && k < count; k++) {
+    for (size_t k = 0; k < count; k++) {
         const json_t *kernel = json_is_array(launch) ? json_array_get(launch, k) : launch;
-        for (size_t i = 0; status == AK_OK && i < sizeof refused / sizeof refused[0]; i++) {
+        for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
             if (json_object_get(kernel, refused[i].key) != NULL) {
-                status = ak_fail(err, AK_INVALID, "%.200s: Launch: \"%s\" is not for OpenCL; %s",
-                                 where, refused[i].key, refused[i].instead);
+                AK_DO(ak_fail(err, AK_INVALID, "%.200s: Launch: \"%s\" is not for OpenCL; %s",
+                              where, refused[i].key, refused[i].instead));
             }
         }
     }
-    return status;
+    return AK_OK;
 }
 
 /* Tells the compiler for which device it compiles. */

@@ -83,19 +83,19 @@ static void close_device(ak_device *device)
 
 static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
 {
-    ak_device *device = ak_alloc(1, sizeof *device);
-    if (device == NULL) {
-        return ak_fail_memory(err);
-    }
+    ak_device *device;
+    AK_DO(AK_NEW(device, 1, err));
     device->task = task;
-    ak_status status = ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
-                                               task->implementation->definition,
-                                               task->implementation->where, task->constants, err);
-    if (status == AK_OK && device->recording->count != ak_space_count(task->space)) {
-        status = ak_fail(err, AK_INVALID,
-                         "%s has changed since this command opened it: run the command again",
-                         device->recording->path);
+    ak_status status = AK_OK;
+    AK_TRY(ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
+                                   task->implementation->definition, task->implementation->where,
+                                   task->constants, err));
+    if (device->recording->count != ak_space_count(task->space)) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s has changed since this command opened it: run the command again",
+                       device->recording->path));
     }
+out:
     if (status != AK_OK) {
         close_device(device);
         return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/rng.h"
 
 #define CHOICES_BYTES 8192
@@ -177,7 +178,7 @@ static ak_status device_of(char **out, const ak_recording *recording, const char
 {
     ak_buf text = AK_BUF(AK_PATH_MAX);
     const char *name = recording->device;
-    ak_buf_print(&text, "%s:%s", ak_sim_ops.name, name[0] == 0 ? ak_task_file(path) : name);
+    ak_buf_print(&text, "%s:%s", ak_sim_ops.name, name[0] == 0 ? ak_fs_base(path) : name);
     for (size_t i = 0; i < text.length; i++) {
         text.data[i] = text.data[i] == ',' ? ' ' : text.data[i];
     }

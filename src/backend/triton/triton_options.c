@@ -68,7 +68,7 @@ ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_confi
     char line[160];
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
     ak_status status = AK_OK;
-    AK_TRY(plan == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_made(plan, err));
     out->compiler = AK_TRITON;
     (void)snprintf(line, sizeof line, "--target=%.40s", architecture);
     AK_TRY(ak_options_add(out, line, err));

@@ -1,0 +1,33 @@
+/*
+ * elf_file.h: reads the sections and symbols of a compiled file, as those need it who judge what a
+ * candidate's code may contain.
+ *
+ * The file comes from a compiler that ran on somebody's source, so every offset is checked.
+ */
+#ifndef AK_BACKEND_ELF_FILE_H
+#define AK_BACKEND_ELF_FILE_H
+
+#include <elf.h>
+
+#include "base/status.h"
+
+typedef struct ak_elf {
+    const unsigned char *bytes;
+    size_t length;
+    Elf64_Ehdr head;
+} ak_elf;
+
+/* Returns false if these bytes, which are borrowed, are no such file. */
+bool ak_elf_open(ak_elf *out, const void *bytes, size_t length);
+/* Returns whether `size` bytes at `offset` lie within `length`. */
+bool ak_elf_inside(uint64_t offset, uint64_t size, size_t length);
+/* Gives the header of section `i`; returns false if there is none, or it lies beyond the file. */
+bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i);
+/* Returns a text of a string table, or "" if there is none at this offset. */
+const char *ak_elf_text(const ak_elf *f, const Elf64_Shdr *strings, uint64_t offset);
+
+/* Visits the symbols of .symtab and .dynsym until `visit` returns true. Returns whether it did. */
+typedef bool (*ak_elf_visitor)(void *context, const Elf64_Sym *symbol, const char *name);
+bool ak_elf_symbols(const ak_elf *f, ak_elf_visitor visit, void *context);
+
+#endif
