@@ -1,7 +1,9 @@
 /* Each element of the output is the sum of a window of FILTER x FILTER elements of the input, times
    a filter. The input has FILTER - 1 rows and columns more than the output, width x width. */
 #define FILTER 5
-extern "C" __global__ void convolution(float *output, const float *input, const float *filter, const int width)
+__constant__ float filter[FILTER * FILTER];
+
+extern "C" __global__ void convolution(float *output, const float *input, const int width)
 {
     const int x = (int)(blockIdx.x * block_size_x + threadIdx.x);
     const int y0 = (int)(blockIdx.y * block_size_y + threadIdx.y) * rows_per_thread;

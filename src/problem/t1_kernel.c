@@ -23,7 +23,7 @@ typedef struct converter {
     const json_t *kernel; /* "KernelSpecification" */
     const json_t *tuned;  /* "TuningParameters" */
     const char *backend;  /* "host" */
-    json_t *sizes, *arguments, *passed;
+    json_t *sizes, *arguments, *passed, *constants;
     size_t axes;            /* extents of ProblemSize */
     char bytes[TEXT_BYTES]; /* compulsory traffic, an expression */
     const char *dtype;      /* of the first output */
@@ -192,8 +192,8 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     const char *access = "in", *memory = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_json_string_or(&memory, argument, "MemType", "Global", c->where, c->err));
-    if (strcmp(memory, "Global") != 0 &&
-        (strcmp(memory, "Constant") != 0 || strcmp(c->backend, "cuda") == 0)) {
+    bool constant = strcmp(memory, "Constant") == 0;
+    if (strcmp(memory, "Global") != 0 && !constant) {
         return ak_fail(c->err, AK_INVALID,
                        "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory",
                        c->where, memory, c->backend);
@@ -212,7 +212,11 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
         good = ak_json_set_text(made, "fill", fill);
     }
     good = json_array_append_new(c->arguments, made) == 0 && good;
-    good = good && json_array_append_new(c->passed, json_pack("{s:s}", "Buffer", name)) == 0;
+    /* In CUDA it is no parameter of the kernel but a variable of the module. */
+    constant = constant && strcmp(c->backend, "cuda") == 0;
+    good = good &&
+           (constant ? json_array_append_new(c->constants, json_string(name))
+                     : json_array_append_new(c->passed, json_pack("{s:s}", "Buffer", name))) == 0;
     AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
     c->dtype = c->dtype == NULL && strcmp(access, "in") != 0 ? type->dtype : c->dtype;
     size_t used = strlen(c->bytes);
@@ -430,6 +434,8 @@ static ak_status make_launch(json_t **out, converter *c)
         good = ak_json_set_text(launch, "SharedMemory", text);
     }
     good = good && json_object_set(launch, "Arguments", c->passed) == 0;
+    good = good && (json_array_size(c->constants) == 0 ||
+                    json_object_set(launch, "Constants", c->constants) == 0);
     AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
     *out = launch;
     launch = NULL;
@@ -520,11 +526,13 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
                    .sizes = json_array(),
                    .arguments = json_array(),
                    .passed = json_array(),
+                   .constants = json_array(),
                    .err = err};
     const char *key;
     json_t *value;
     ak_status status = AK_OK;
     (void)snprintf(c.where, sizeof c.where, "%s", where);
+    AK_TRY(ak_made(c.constants, err));
     AK_TRY(c.sizes == NULL || c.arguments == NULL || c.passed == NULL ? ak_fail_memory(err)
                                                                       : AK_OK);
     AK_TRY(json_is_object(json_object_get(document, "ConfigurationSpace"))
@@ -552,5 +560,6 @@ out:
     json_decref(c.sizes);
     json_decref(c.arguments);
     json_decref(c.passed);
+    json_decref(c.constants);
     return status;
 }

@@ -211,6 +211,16 @@ static bool is_never_used(const json_t *program)
            json_integer_value(json_array_get(program, 0)) == 0;
 }
 
+static ak_status check_constants(const json_t *launch, const writer *w)
+{
+    return json_object_get(launch, "Constants") == NULL
+               ? AK_OK
+               : ak_fail(w->err, AK_INVALID,
+                         "%s: \"Constants\" cannot be exported: the runtime copies nothing to "
+                         "constant memory; pass these arguments as \"Buffer\"",
+                         w->where);
+}
+
 static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config *config, writer *w)
 {
     const ak_task *task = w->task;
@@ -274,16 +284,16 @@ ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_siz
     json_t *list = json_array();
     size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
     writer w = {.task = one->task, .folds = one_size, .err = err};
-    ak_status status = ak_made(list, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(list, err));
     (void)snprintf(w.where, sizeof w.where, "%.200s: Launch", implementation->where);
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
-        status = write_kernel(list, json_is_array(launch) ? json_array_get(launch, i) : launch,
-                              &one->config, &w);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *kernel = json_is_array(launch) ? json_array_get(launch, i) : launch;
+        AK_TRY(check_constants(kernel, &w));
+        AK_TRY(write_kernel(list, kernel, &one->config, &w));
     }
-    if (status != AK_OK) {
-        json_decref(list);
-        return status;
-    }
-    *out = list;
-    return AK_OK;
+    *out = json_incref(list);
+out:
+    json_decref(list);
+    return status;
 }

@@ -158,6 +158,7 @@ static int poisoned; /* sticky error, or NOT_READY for ever */
 
 typedef struct module {
     char *options;
+    ak_cuda_address bias; /* BIAS_SYMBOL bytes: the variable from which the bias is read, or 0 */
 } module;
 
 typedef struct function {
@@ -425,7 +426,9 @@ static int run_gemm(const node *w)
     const bool b_along_k = option(options, "B_LAYOUT", 1) == 0;
     uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 3);
     const uint16_t *bias = option(options, "bias_is_add", 0)
-                               ? (const uint16_t *)(uintptr_t)argument_address(w, 4)
+                               ? (const uint16_t *)(uintptr_t)(w->f->module->bias != 0
+                                                                   ? w->f->module->bias
+                                                                   : argument_address(w, 4))
                                : NULL;
     const size_t bytes = ((size_t)(m - 1) * (size_t)ldc + (size_t)n) * 2;
     if (!inside(c, bytes) || a.size[a_along_k ? 0 : 1] != (uint64_t)k ||
@@ -997,12 +1000,28 @@ int cuda_module_load(void **out, const void *image)
     }
     module *made = malloc(sizeof *made);
     made->options = strdup((const char *)image + strlen(MAGIC));
+    made->bias = 0;
+    const long bias = option(made->options, "BIAS_SYMBOL", 0);
     *out = made;
+    return bias > 0 ? cuda_memory_alloc(&made->bias, (size_t)bias) : 0;
+}
+
+int cuda_module_global(ak_cuda_address *out, size_t *bytes, void *m, const char *name)
+{
+    const module *of = m;
+    if (of->bias == 0 || strcmp(name, "bias") != 0) {
+        return NOT_FOUND;
+    }
+    *out = of->bias;
+    *bytes = (size_t)option(of->options, "BIAS_SYMBOL", 0);
     return 0;
 }
 
 int cuda_module_unload(void *m)
 {
+    if (((module *)m)->bias != 0) {
+        (void)cuda_memory_free(((module *)m)->bias);
+    }
     free(((module *)m)->options);
     free(m);
     return 0;

@@ -33,6 +33,9 @@ static int begin(ak_runnable *runnable)
 
 static int turn(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes)
 {
+    if (ak_cuda_kernel_has_constant(runnable, argument)) {
+        return AK_CUDA_SUCCESS; /* a module has one such variable, and all sets read it */
+    }
     size_t at = runnable->places.offset[argument] - runnable->places.first;
     return copy(runnable, spare(runnable, AK_CONTENTS_OTHER) + at + to,
                 spare(runnable, AK_CONTENTS_OWN) + at + from, bytes);

@@ -29,6 +29,7 @@ struct ak_cuda_kernels {
     void *memory;
     bound *bound; /* index: set * plan.count + kernel */
     size_t bound_count;
+    ak_cuda_address constants[AK_LAUNCH_KERNELS_MAX][AK_LAUNCH_CONSTANTS_MAX];
     size_t at;                 /* kernel whose occupancy is being asked */
     ak_cuda_address workspace; /* 0: none was requested */
 };
@@ -259,6 +260,47 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
     return code;
 }
 
+/* Finds the module's variables that stand for arguments. */
+static ak_status find_constants(ak_runnable *runnable, ak_error *err)
+{
+    const ak_device *device = runnable->device;
+    ak_cuda_kernels *kernels = runnable->kernels;
+    for (size_t k = 0; k < kernels->plan.count; k++) {
+        const ak_launch_kernel *kernel = &kernels->plan.kernels[k];
+        for (size_t i = 0; i < kernel->constant_count; i++) {
+            const size_t argument = kernel->constants[i];
+            const char *name = runnable->task->problem->arguments[argument].name;
+            size_t bytes = 0;
+            if (device->cuda->module_global(&kernels->constants[k][i], &bytes, kernels->module,
+                                            name) != AK_CUDA_SUCCESS) {
+                return ak_fail(err, AK_UNAVAILABLE,
+                               "the compiled code has no variable %.60s that is read "
+                               "(\"Constants\": `__constant__ TYPE %.60s[...]`)",
+                               name, name);
+            }
+            if (bytes < runnable->shape.bytes[argument]) {
+                return ak_fail(err, AK_UNAVAILABLE,
+                               "its variable %.60s has %zu bytes, but the argument has %zu", name,
+                               bytes, runnable->shape.bytes[argument]);
+            }
+        }
+    }
+    return AK_OK;
+}
+
+bool ak_cuda_kernel_has_constant(const ak_runnable *runnable, size_t argument)
+{
+    const ak_launch_plan *plan = &runnable->kernels->plan;
+    for (size_t k = 0; k < plan->count; k++) {
+        for (size_t i = 0; i < plan->kernels[k].constant_count; i++) {
+            if (plan->kernels[k].constants[i] == argument) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Loads the variant of a Triton kernel for the arguments of the plan, and completes the plan. */
 static ak_status load_variant(ak_runnable *runnable, ak_error *err)
 {
@@ -303,6 +345,7 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     ak_status status = ak_launch_evaluate(&kernels->plan, launch->task, launch->shape,
                                           launch->config, is_triton ? NULL : &known, &err);
     status = status == AK_OK && is_triton ? load_variant(runnable, &err) : status;
+    status = status == AK_OK ? find_constants(runnable, &err) : status;
     if (status != AK_OK) {
         if (status == AK_NO_MEMORY) {
             return AK_CUDA_ERROR_OUT_OF_MEMORY;
@@ -334,6 +377,24 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
+/* All sets have the same contents of an argument in constant memory (cuda_contents.c). */
+static int kernels_supply(ak_runnable *runnable)
+{
+    const ak_cuda_kernels *kernels = runnable->kernels;
+    const ak_device *device = runnable->device;
+    int code = AK_CUDA_SUCCESS;
+    for (size_t k = 0; k < kernels->plan.count; k++) {
+        const ak_launch_kernel *kernel = &kernels->plan.kernels[k];
+        for (size_t i = 0; i < kernel->constant_count && code == 0; i++) {
+            const size_t argument = kernel->constants[i];
+            code = device->cuda->copy(kernels->constants[k][i],
+                                      ak_cuda_place(device, &runnable->places, 0, argument),
+                                      runnable->shape.bytes[argument], device->stream);
+        }
+    }
+    return code;
+}
+
 static int kernels_enqueue(ak_runnable *runnable, size_t set)
 {
     const ak_cuda_kernels *kernels = runnable->kernels;
@@ -359,5 +420,6 @@ static int kernels_enqueue(ak_runnable *runnable, size_t set)
 
 const ak_cuda_work ak_cuda_kernel_work = {.prepare = kernels_prepare,
                                           .enqueue = kernels_enqueue,
+                                          .supply = kernels_supply,
                                           .unload = kernels_unload,
                                           .computes = true};

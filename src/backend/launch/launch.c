@@ -24,8 +24,9 @@
 #define WHERE_MAX     256
 
 static const char *const launch_keys[] = {
-    "Let",       "Block",      "Cluster",     "SharedMemory",    "Grid", "TensorMaps",
-    "Arguments", "KernelName", "LaunchEarly", "SizedKernelName", "Use",  NULL};
+    "Let",        "Block",     "Cluster",    "SharedMemory", "Grid",
+    "TensorMaps", "Arguments", "KernelName", "LaunchEarly",  "SizedKernelName",
+    "Use",        "Constants", NULL};
 static const char *const let_keys[] = {"Name", "Value", NULL};
 static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides",   "Box",
                                        "Swizzle", "Promotion", "Use",   "Workspace", NULL};
@@ -409,6 +410,26 @@ static ak_status read_passes(ak_launch_kernel *out, reader *r)
     return status;
 }
 
+static ak_status read_constants(ak_launch_kernel *out, reader *r)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, r->launch, "Constants", r->where, r->err);
+    out->constant_count = json_array_size(array);
+    if (status == AK_OK && out->constant_count > AK_LAUNCH_CONSTANTS_MAX) {
+        status = ak_fail(r->err, AK_LIMIT, "%s: more than %d Constants", r->where,
+                         AK_LAUNCH_CONSTANTS_MAX);
+    }
+    for (size_t i = 0; status == AK_OK && i < out->constant_count; i++) {
+        status = argument(&out->constants[i], json_array_get(array, i), r);
+        if (status == AK_OK && r->problem->arguments[out->constants[i]].access != AK_ACCESS_IN) {
+            status = ak_fail(r->err, AK_INVALID,
+                             "%s: Constants: \"%s\" is written; constant memory is only read",
+                             r->where, r->problem->arguments[out->constants[i]].name);
+        }
+    }
+    return status;
+}
+
 /* Checks block and cluster before the device is asked how many clusters it can hold. */
 static ak_status check_block(const ak_launch_kernel *kernel, reader *r)
 {
@@ -487,6 +508,7 @@ static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *t
         AK_DO(check_grid(out, r));
     }
     AK_DO(read_maps(out, task, r));
+    AK_DO(read_constants(out, r));
     return read_passes(out, r);
 }
 

@@ -20,6 +20,7 @@
 #define AK_LAUNCH_LET_MAX       64 /* named intermediate values */
 #define AK_LAUNCH_MAPS_MAX      8
 #define AK_LAUNCH_ARGUMENTS_MAX 32
+#define AK_LAUNCH_CONSTANTS_MAX 8
 /* Dimensions of a tensor map: the hardware's limit. */
 #define AK_LAUNCH_RANK_MAX 5
 
@@ -65,6 +66,10 @@ typedef struct ak_launch_kernel {
     size_t map_count;
     ak_pass passes[AK_LAUNCH_ARGUMENTS_MAX];
     size_t pass_count;
+    /* Problem arguments that the kernel reads from the module's variable (`__constant__`) of the
+       argument's name, to which they are copied before it runs. */
+    size_t constants[AK_LAUNCH_CONSTANTS_MAX];
+    size_t constant_count;
 } ak_launch_kernel;
 
 typedef struct ak_launch_plan {

@@ -17,6 +17,7 @@ static ak_status check_launch(const ak_implementation_spec *implementation,
         const char *key, *instead;
     } refused[] = {{"TensorMaps", "pass the buffers"},
                    {"Cluster", "OpenCL has work-groups only"},
+                   {"Constants", "pass a pointer to `constant`"},
                    {"LaunchEarly", "kernels of a queue run one after the other"},
                    {"SharedMemory", "declare the local memory in the kernel, as "
                                     "`local float tile[SIZE]`"}};
