@@ -626,6 +626,15 @@ static bool was_not_judged(const ak_trial *trial)
            strncmp(trial->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
 }
 
+/* Returns who proposed a trial; NULL: the model that is asked, maybe in an earlier run, or
+   unknown. */
+static const char *author_of(const ak_advisor *a, const ak_trial *trial)
+{
+    const ak_model *model = a->options->model;
+    bool same = trial->model != NULL && model != NULL && strcmp(trial->model, model->name) == 0;
+    return same ? NULL : trial->model != NULL ? trial->model : trial->strategy;
+}
+
 ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, ak_error *err)
 {
     if (observation->again) {
@@ -658,8 +667,9 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
         t->registers = trial->registers;
         t->shared_bytes = trial->shared_bytes;
         status = copy_reason(&t->reason, a, trial->reason, err);
-        if (trial->strategy != NULL) {
-            t->author = ak_arena_strndup(a->arena, trial->strategy, strlen(trial->strategy));
+        const char *author = author_of(a, trial);
+        if (author != NULL) {
+            t->author = ak_arena_strndup(a->arena, author, strlen(author));
         }
     }
     for (size_t i = a->advice_count; i > 0 && !t->proposed; i--) {

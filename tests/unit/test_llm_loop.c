@@ -685,17 +685,46 @@ static void test_flood(void **state)
     close_run(r);
 }
 
+/* Trials of an earlier run that the same model proposed are its own; those of another bear its
+   name. */
+static void test_earlier_authors(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"script:one", "script:two", NULL};
+    run *r = open_run("llm:fill=0", climb, 30, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ak_config config;
+        ak_space_default(&config, r->space);
+        config.at[1] = (uint16_t)i;
+        ak_trial trial = {.status = AK_TRIAL_OK,
+                          .median_ms = 5 + (double)i,
+                          .strategy = (char *)(uintptr_t) "hybrid",
+                          .model = (char *)(uintptr_t)models[i]};
+        ak_observation seen = {.config = &config, .ok = true, .ms = 5 + (double)i, .trial = &trial};
+        assert_int_equal(r->strategy->ops->observe(r->strategy, &seen, NULL), AK_OK);
+    }
+    size_t count = 0;
+    ak_proposal proposal;
+    assert_int_equal(r->strategy->ops->propose(&proposal, &count, r->strategy, 1, NULL), AK_OK);
+    assert_int_equal(r->model.questions, 1);
+    assert_non_null(strstr(r->model.asked[0], "#1 5 ms: "));
+    assert_non_null(strstr(r->model.asked[0], "#2 6 ms (by script:two): "));
+    assert_non_null(strstr(r->model.asked[0], "#3 7 ms (by hybrid): "));
+    close_run(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_loop),    cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_abandoned),
-        cmocka_unit_test(test_oneshot),        cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_many_under_way), cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_stalled),        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_no_start),       cmocka_unit_test(test_off_grid),
-        cmocka_unit_test(test_flood),          cmocka_unit_test(test_satisfied),
-        cmocka_unit_test(test_not_judged),     cmocka_unit_test(test_broken_off),
+        cmocka_unit_test(test_earlier_authors), cmocka_unit_test(test_closed_loop),
+        cmocka_unit_test(test_deterministic),   cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_abandoned),       cmocka_unit_test(test_oneshot),
+        cmocka_unit_test(test_hybrid),          cmocka_unit_test(test_many_under_way),
+        cmocka_unit_test(test_too_long),        cmocka_unit_test(test_stalled),
+        cmocka_unit_test(test_faults),          cmocka_unit_test(test_no_start),
+        cmocka_unit_test(test_off_grid),        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_satisfied),       cmocka_unit_test(test_not_judged),
+        cmocka_unit_test(test_broken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
