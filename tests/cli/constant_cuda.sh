@@ -30,6 +30,8 @@ autokernel tune of/right --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 64
 import json, sys
 r = json.load(sys.stdin)
 print(r["best"]["trial"] > 0, all(c["ms"] > 0 for c in r["contestants"]))'
+echo "-- one that keeps what it made of the first contents"
+FAKE_CUDA=keeps check right
 echo "-- the runtime copies nothing there"
 autokernel export of/right --device cuda:0 --dtype bf16 --impl cuda_sm90 --size 64 --archive a.db --format bundle || echo "exit code $?"
 echo "-- no such variable, one that is too small, and one that is written"
@@ -41,6 +43,14 @@ variant written '{"Constants": ["C"]}' ""
 check written
 variant unknown '{"Constants": ["biass"]}' ""
 check unknown
+echo "-- Triton's compiler has no such variables"
+python3 - of/softmax/triton.json <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+d["KernelSpecification"]["Launch"]["Constants"] = ["X"]
+json.dump(d, open(sys.argv[1], "w"))
+P
+autokernel list of/softmax
 echo "-- a T1 file"
 autokernel new kernel c --from "$TESTS/../../examples/t1/convolution_cuda.t1.json" >/dev/null && python3 -c '
 import json

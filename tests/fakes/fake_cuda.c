@@ -23,6 +23,7 @@
  *   mixed (the second device is of another model) alone (there is no second one)
  *   lt_pairs (cuBLASLt's products are two kernels, the second begun early)
  *   address print (does nothing where it has been; where it has seen these numbers)
+ *   keeps (the bias that it read from the module's variable first, until the host writes memory)
  *   no_edges (a graph does not tell what its nodes wait for)
  *   lost_if:FILE (an illegal address, once the file exists, which is then removed)
  *   full_if:FILE (no memory is left while the file exists)
@@ -159,6 +160,8 @@ static int poisoned; /* sticky error, or NOT_READY for ever */
 typedef struct module {
     char *options;
     ak_cuda_address bias; /* BIAS_SYMBOL bytes: the variable from which the bias is read, or 0 */
+    uint16_t *kept;       /* as many bytes: what it held when it was kept, or NULL */
+    unsigned long long kept_at;
 } module;
 
 typedef struct function {
@@ -209,6 +212,7 @@ typedef struct graph {
     unsigned long long done; /* the epoch in which it was run */
 } graph;
 static unsigned long long epoch = 1; /* of what is in memory: copies and other launches end one */
+static unsigned long long uploads; /* how often the host has written memory */
 static graph *capturing;
 
 static int inside(const void *p, size_t bytes)
@@ -411,6 +415,18 @@ static void scribble(const void *c)
     }
 }
 
+/* Returns the bias that the module's variable held when the host last wrote memory. */
+static const uint16_t *kept_bias(module *m)
+{
+    const size_t bytes = (size_t)option(m->options, "BIAS_SYMBOL", 0);
+    if (m->kept == NULL || m->kept_at != uploads) {
+        m->kept = realloc(m->kept, bytes);
+        memcpy(m->kept, (const void *)(uintptr_t)m->bias, bytes);
+        m->kept_at = uploads;
+    }
+    return m->kept;
+}
+
 static unsigned late_runs; /* of this process */
 
 static int run_gemm(const node *w)
@@ -430,6 +446,9 @@ static int run_gemm(const node *w)
                                                                    ? w->f->module->bias
                                                                    : argument_address(w, 4))
                                : NULL;
+    if (bias != NULL && w->f->module->bias != 0 && fault("keeps", options)) {
+        bias = kept_bias(w->f->module);
+    }
     const size_t bytes = ((size_t)(m - 1) * (size_t)ldc + (size_t)n) * 2;
     if (!inside(c, bytes) || a.size[a_along_k ? 0 : 1] != (uint64_t)k ||
         a.size[a_along_k ? 1 : 0] != (uint64_t)m || b.size[b_along_k ? 1 : 0] != (uint64_t)n ||
@@ -931,6 +950,7 @@ int cuda_upload(ak_cuda_address to, const void *from, size_t bytes, void *stream
     }
     memcpy((void *)(uintptr_t)to, from, bytes);
     epoch++;
+    uploads++;
     return 0;
 }
 
@@ -1001,6 +1021,7 @@ int cuda_module_load(void **out, const void *image)
     module *made = malloc(sizeof *made);
     made->options = strdup((const char *)image + strlen(MAGIC));
     made->bias = 0;
+    made->kept = NULL;
     const long bias = option(made->options, "BIAS_SYMBOL", 0);
     *out = made;
     return bias > 0 ? cuda_memory_alloc(&made->bias, (size_t)bias) : 0;
@@ -1022,6 +1043,7 @@ int cuda_module_unload(void *m)
     if (((module *)m)->bias != 0) {
         (void)cuda_memory_free(((module *)m)->bias);
     }
+    free(((module *)m)->kept);
     free(((module *)m)->options);
     free(m);
     return 0;

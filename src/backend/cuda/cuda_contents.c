@@ -33,15 +33,14 @@ static int begin(ak_runnable *runnable)
 
 static int turn(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes)
 {
-    if (ak_cuda_kernel_has_constant(runnable, argument)) {
-        return AK_CUDA_SUCCESS; /* a module has one such variable, and all sets read it */
-    }
     size_t at = runnable->places.offset[argument] - runnable->places.first;
     return copy(runnable, spare(runnable, AK_CONTENTS_OTHER) + at + to,
                 spare(runnable, AK_CONTENTS_OWN) + at + from, bytes);
 }
 
-/* Copies as much as possible at a time: everything between two outputs that stay. */
+/* Copies as much as possible at a time: everything between two outputs that stay. A module has one
+   variable for all sets, which gets what is filled in last: the own contents, if the next runs are
+   judged. */
 static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool outputs)
 {
     const ak_cuda_places *places = &runnable->places;
@@ -58,7 +57,8 @@ static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool
             at = output + shape->bytes[i];
         }
     }
-    return code == 0 ? copy(runnable, to + at, from + at, places->span - at) : code;
+    code = code == 0 ? copy(runnable, to + at, from + at, places->span - at) : code;
+    return code == 0 ? runnable->work->supply(runnable, from) : code;
 }
 
 static int keep(ak_runnable *runnable, size_t set, double run_ns)

@@ -432,7 +432,9 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
         code = device->cuda->set8(device->workspace, 0, launch->workspace_bytes, device->stream);
         code = code == 0 ? ak_cuda_workspace_paint(device, launch->workspace_bytes) : code;
     }
-    code = code == 0 && runnable->work->supply != NULL ? runnable->work->supply(runnable) : code;
+    if (code == 0 && runnable->work->supply != NULL) {
+        code = runnable->work->supply(runnable, device->block + runnable->places.first);
+    }
     if (code == 0) {
         doing = "running";
         code =

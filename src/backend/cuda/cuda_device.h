@@ -90,9 +90,9 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
-    /* Copies what the runs of a launch read, but do not get as arguments, to where they read it.
-       This is not timed. NULL: there is nothing like that. */
-    int (*supply)(ak_runnable *runnable);
+    /* Copies what runs read, but do not get as arguments, to where they read it, from arguments
+       that lie at `set` as those of a set do. This is not timed. NULL: there is nothing of it. */
+    int (*supply)(ak_runnable *runnable, ak_cuda_address set);
     /* Replaces `enqueue` for work in another process: runs a whole batch, as ak_cuda_time does, and
        leaves the output to be judged in set 0. NULL for all other work. */
     int (*batch)(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
@@ -193,8 +193,6 @@ int ak_cuda_workspace_check(bool whole[2], ak_device *device, size_t bytes);
 
 /* cuda_kernel.c */
 extern const ak_cuda_work ak_cuda_kernel_work;
-/* Returns whether an argument is read from a variable of the module ("Constants"). */
-bool ak_cuda_kernel_has_constant(const ak_runnable *runnable, size_t argument);
 ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err);
 
 /* cuda_cubin.c: refuses code that could keep state from run to run. */

@@ -288,19 +288,6 @@ static ak_status find_constants(ak_runnable *runnable, ak_error *err)
     return AK_OK;
 }
 
-bool ak_cuda_kernel_has_constant(const ak_runnable *runnable, size_t argument)
-{
-    const ak_launch_plan *plan = &runnable->kernels->plan;
-    for (size_t k = 0; k < plan->count; k++) {
-        for (size_t i = 0; i < plan->kernels[k].constant_count; i++) {
-            if (plan->kernels[k].constants[i] == argument) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Loads the variant of a Triton kernel for the arguments of the plan, and completes the plan. */
 static ak_status load_variant(ak_runnable *runnable, ak_error *err)
 {
@@ -377,10 +364,10 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
-/* All sets have the same contents of an argument in constant memory (cuda_contents.c). */
-static int kernels_supply(ak_runnable *runnable)
+static int kernels_supply(ak_runnable *runnable, ak_cuda_address set)
 {
     const ak_cuda_kernels *kernels = runnable->kernels;
+    const ak_cuda_places *places = &runnable->places;
     const ak_device *device = runnable->device;
     int code = AK_CUDA_SUCCESS;
     for (size_t k = 0; k < kernels->plan.count; k++) {
@@ -388,7 +375,7 @@ static int kernels_supply(ak_runnable *runnable)
         for (size_t i = 0; i < kernel->constant_count && code == 0; i++) {
             const size_t argument = kernel->constants[i];
             code = device->cuda->copy(kernels->constants[k][i],
-                                      ak_cuda_place(device, &runnable->places, 0, argument),
+                                      set + places->offset[argument] - places->first,
                                       runnable->shape.bytes[argument], device->stream);
         }
     }

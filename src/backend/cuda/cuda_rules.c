@@ -87,7 +87,7 @@ static ak_status check_launch(const ak_implementation_spec *implementation,
 {
     static const char *const decided[] = {"Block",       "Cluster",    "SharedMemory",
                                           "LaunchEarly", "KernelName", "SizedKernelName",
-                                          "TensorMaps",  NULL};
+                                          "TensorMaps",  "Constants",  NULL};
     const json_t *launch = implementation->launch;
     const bool is_triton = ak_implementation_is_triton(implementation);
     for (size_t i = 0; is_triton && decided[i] != NULL; i++) {
