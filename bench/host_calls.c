@@ -3,10 +3,11 @@
  * does: batches of a millisecond or more, each after a pause and a call that is not counted, on two
  * sets of arguments in turns.
  *
- *     host_calls BUNDLE SECONDS pinned|free|huge OUTPUT SIZE,.. ARGUMENT..
+ *     host_calls BUNDLE SECONDS pinned|free|huge|abreast OUTPUT SIZE,.. ARGUMENT..
  *
- * pinned: each thread stays on a processor of its own, as in the tuner; free: it does not; huge: it
- * does, and large arrays ask for huge pages, as NumPy's do. An ARGUMENT is a file
+ * pinned: each thread stays on a processor of its own, and arrays begin at different places in a
+ * page, both as in the tuner; free: threads stay on none; huge: large arrays ask for huge pages, as
+ * NumPy's do; abreast: all arrays begin at the same place in a page. An ARGUMENT is a file
  * with the contents, a number of bytes (it is written, and goes to the file OUTPUT in the end), or -
  * (it is not used). Prints the median time of a call in milliseconds.
  */
@@ -28,10 +29,12 @@
 #define MOST_NS  100000000
 #define SAMPLES  100000
 #define HUGE     ((size_t)2 << 20)
+#define PAGE     4096
+#define GAP      256 /* bytes from one array's place in a page to the next one's */
 
 static int64_t size[MAX];
 static void *arg[SETS][MAX], *workspace;
-static int huge;
+static int huge, abreast;
 static size_t workspace_bytes;
 
 #ifdef RUN
@@ -111,11 +114,13 @@ static void pin(void)
 
 static void *place(size_t bytes)
 {
-    void *at = aligned_alloc(64, bytes + 64 - bytes % 64);
-    uintptr_t page = ((uintptr_t)at + 4095) / 4096 * 4096;
+    static size_t count;
+    size_t shift = abreast ? 0 : GAP * (count++ % (PAGE / GAP));
+    size_t room = (bytes + shift + PAGE) / PAGE * PAGE;
+    char *at = aligned_alloc(PAGE, room);
     if (huge && bytes >= 2 * HUGE)
-        madvise((void *)page, bytes - 4096, MADV_HUGEPAGE);
-    return at;
+        madvise(at, room, MADV_HUGEPAGE);
+    return at + shift;
 }
 
 static void *read_file(const char *path)
@@ -144,6 +149,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "host_calls BUNDLE SECONDS MODE OUTPUT SIZE,.. ARGUMENT..\n"), 2;
     workspace = aligned_alloc(64, workspace_bytes + 64 - workspace_bytes % 64);
     huge = strcmp(argv[3], "huge") == 0;
+    abreast = strcmp(argv[3], "abreast") == 0;
     for (int set = 0; set < SETS; set++) {
         for (int i = 0; i + 6 < argc; i++) {
             const char *a = argv[6 + i];

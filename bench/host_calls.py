@@ -7,10 +7,11 @@
 Tunes each with a few evaluations, exports a bundle and a C file, and then measures in turns, each in a
 new process: `tuner` (`bundle verify`, which times the code as the finish of a search does), `C` (a
 program with the runtime and the bundle), `C again` (the same program a second time: the difference is
-noise), `amalgam` (the C file), `Python` (`ak.load`, NumPy arrays by `ak.aligned_empty`), and three that
+noise), `amalgam` (the C file), `Python` (`ak.load`, NumPy arrays by `ak.aligned_empty`), and four that
 tell why a program may differ: `C, free` (threads on no processor of their own, as in a program that
-does nothing about it), `C, huge` (arrays of 4 MB and more in huge pages, where NumPy's are) and
-`NumPy's` (arrays that NumPy has made, which are copied if misaligned).
+does nothing about it), `C, huge` (arrays of 4 MB and more in huge pages, where NumPy's are), `C,
+abreast` (all arrays begin at the same place in a page, as large ones from malloc do) and `NumPy's`
+(arrays that NumPy has made, which are copied if misaligned).
 Prints for each way the median over the rounds, and by how much it was slower than the tuner in the
 same round: the median, and in brackets its 95 % interval. The program runs without autokernel in PATH.
 All results are compared with a reference in double precision, and with each other, bit by bit.
@@ -32,7 +33,7 @@ import numpy as np
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KERNELS = {"matmul": ("matmul", "M={0},N={0},K={0}"), "softmax": ("softmax", "rows={0},cols={0}"),
            "stencil": (os.path.join(ROOT, "examples/kernels/stencil"), "height={0},width={0}")}
-WAYS = ("tuner", "C", "C again", "amalgam", "Python", "C, free", "C, huge", "NumPy's")
+WAYS = ("tuner", "C", "C again", "amalgam", "Python", "C, free", "C, huge", "C, abreast", "NumPy's")
 
 
 def run(*argv, env=None):
@@ -141,7 +142,7 @@ class Bench:
             assert shown["status"] == "ok", shown
             return shown["ms"]
         output = os.path.join(self.folder, f"{self.name}.{WAYS.index(way)}")
-        mode = "free" if way == "C, free" else "huge" if way == "C, huge" else "pinned"
+        mode = way[3:] if way.startswith("C, ") else "pinned"
         words = [self.bundle, str(self.args.seconds), mode, output,
                  ",".join(map(str, self.size)), *self.words]
         if way in ("Python", "NumPy's"):
@@ -229,7 +230,7 @@ def compare(bench, args):
     for way, own in times.items():
         ratio = [100 * (mine / tuner - 1) for mine, tuner in zip(own, times["tuner"])]
         low, high = interval(ratio)
-        print(f"  {way:8s}  {median(own):9.5f} ms  {median(ratio):+7.2f} %  ({low:+.2f} .. "
+        print(f"  {way:10s}  {median(own):9.5f} ms  {median(ratio):+7.2f} %  ({low:+.2f} .. "
               f"{high:+.2f})", flush=True)
 
 

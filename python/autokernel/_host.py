@@ -5,6 +5,7 @@ else there is takes the long way of Bundle, which also says what does not fit.""
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
@@ -31,15 +32,24 @@ def address(array: np.ndarray) -> int:
         return array.__array_interface__["data"][0]
 
 
+#: arrays begin at different places in a page, as in the tuner: where all begin at the same, as large
+#: ones from malloc do, they compete for the same sets of a cache
+_PAGE, _GAP = 4096, 256
+_places = itertools.cycle(range(0, _PAGE, _GAP))
+
+
 def _placed_empty(shape: tuple[int, ...], dtype: np.dtype,
                   alignment: int) -> tuple[np.ndarray, int]:
-    """Returns an uninitialised array and its address, which is a multiple of `alignment`."""
+    """Returns an uninitialised array and its address, which is a multiple of `alignment`. Large
+    arrays begin at different places in a page, one after the other."""
     count = dtype.itemsize
     for extent in shape:
         count *= extent
-    raw = np.empty(count + alignment, np.uint8)
+    large = count >= _PAGE
+    raw = np.empty(count + alignment + 2 * _PAGE * large, np.uint8)
     at = _addressof(_byte_of(raw))
-    skip = -at % alignment
+    skip = -at % _PAGE + next(_places) if large else 0
+    skip += -(at + skip) % alignment
     return np.ndarray(shape, dtype, raw, skip), at + skip
 
 
