@@ -26,14 +26,14 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=0.8018, sm=1.172, ba=0.2652, bb=0.2319, l2=51.08, f1=1.421, f3=0.9702, fp=1.343, q=3.369, lat=3166,
-             epp=394.4, ep0=2.352, ep1=9.685, ep2=0.9459, s0=2375, s1=917.7, s2=1.431, s3=0.2741, c0=0.8488, c1=20.26,
-             c2=553.1, cl=20.22, dr=2215, db=0.7085, eb=1.315, wc=1.003, du=0.01013, rr=0.005922, pl=2.177, pd=2631,
-             pdl=5358, pw=4.975, start=481.3, bl=312.6, ee=393.7, p1=157.1, p2=781.2, w16=1.023, w32=0.2811, e16=0.8466,
-             e32=0.2695, wn=0.6527, so=32.9, ps=89.95)
+START = dict(t0=0.8965, sm=1.263, ba=0.3698, bb=0.4179, l2=50.29, f1=1.266, f3=0.9911, fp=1.164, q=5.677, lat=3308,
+             epp=413.5, ep0=2.348, ep1=10.15, ep2=0.8922, s0=1414, s1=872.3, s2=1.028, s3=1.87, c0=0.7699, c1=23.69, c2=473,
+             cl=19.84, dr=2224, db=0.6595, eb=1.427, wc=1.009, du=0.01039, rr=0.2614, pl=70.09, pd=1721, pdl=5199, pw=4.661,
+             start=1021, bl=163.9, ee=399.7, p1=173.2, p2=796.7, w16=1.155, w32=0.1863, e16=0.523, e32=0.1857, wn=0.4652,
+             so=16.22, ps=194.1, w0=690.7, cx=40.71, po=69.68, lx=0.3139, kc=173.4)
 
-BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(20, 400),
-              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.2), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500))
+BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
+              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500))
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -57,29 +57,32 @@ def expression(p):
     # a slot of 64 of K: tensor units or shared memory, and the level 2 cache
     tensor = "%s/32*%s" % (area, g("t0"))
     shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
-    level2 = "(%s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_N + %s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_M)*128/%s" % (
-        a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"))
+    port = "(%s + %s)*128/%s" % (a_box, b_box, g("po")) # what multicast does not save
+    level2 = "(%s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_N + %s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_M)*128/%s*(%s/sm_count/BLOCKS_PER_SM)**%s" % (
+        a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"), held, g("lx"))
     multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1))" % (
         tensor, shared, g("f1"), g("f3"), g("fp"), waves)
-    slot = "(max((%s**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
-        multiply, g("q"), level2, g("q"), 1 / p["q"], g("lat"), g("so"))
+    slot = "(max((%s**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
+        multiply, g("q"), level2, g("q"), port, g("q"), 1 / p["q"], g("lat"), g("so"))
     last = "(%s + %s/64*%s*%s)" % (g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]))
     middle = "(max(%s, %s/64*%s - %s*%s) if PING_PONG == 1 else %s)" % (g("epp"), area, g("ep2"), slots, slot, last)
-    work = "(%s*%s*%s*%s + (%s - 1)*%s + %s)" % (waves, slots, slot, sharing, waves, middle, last)
+    work = "(%s*%s*%s*%s + (%s - 1)*%s + %s + %s*(BLOCK_SIZE_K/64 - 1))" % (
+        waves, slots, slot, sharing, waves, middle, last, g("kc")) # the first slot is waited for
     read = "((M*K + N*K)*2)"
     again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
     memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
         read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), g("dr"), blocks, g("du"))
     both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
     split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
-             "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else 0) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"))
+             "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else %s) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"), g("w0"))
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
     early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
              "(%s if LAUNCH_EARLY > 0 and M <= 128 and %s > 40000000 else 0) + "
              "(%s if LAUNCH_EARLY == 1 else %s if M <= 128 and K <= 64 and N > 2048 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
         p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), g("ee"))
-    return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s" % (
-        g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early)
+    multicast = "(%s if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0)" % g("cx")
+    return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s + %s" % (
+        g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early, multicast)
 
 def read_files(paths):
     """{(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS."""

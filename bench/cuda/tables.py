@@ -31,7 +31,7 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
             ("layernorm", "bf16", 65536, 1021), ("layernorm", "bf16", 16384, 4099), ("layernorm", "f32", 2048, 32771),
             ("rmsnorm", "bf16", 32768, 2049), ("rmsnorm", "f16", 8192, 8191), ("rmsnorm", "f32", 4096, 16381),
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
-RANDOM_SEED, SECOND_SEED, THIRD_SEED, FOURTH_SEED = 2026, 2027, 2028, 2034
+RANDOM_SEED, SECOND_SEED, THIRD_SEED, FOURTH_SEED, FIFTH_SEED, SIXTH_SEED = 2026, 2027, 2028, 2034, 2050, 2060
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
@@ -114,6 +114,8 @@ SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)
 SETS["random-second"] = ([("matmul", s, "", None) for s in random_products(SECOND_SEED)], "default")
 SETS["random-third"] = ([("matmul", s, "", None) for s in random_products(THIRD_SEED)], "default")
 SETS["random-fourth"] = ([("matmul", s, "", None) for s in random_products(FOURTH_SEED)], "default")
+SETS["random-fifth"] = ([("matmul", s, "", None) for s in random_products(FIFTH_SEED)], "default")
+SETS["random-sixth"] = ([("matmul", s, "", None) for s in random_products(SIXTH_SEED)], "default")
 # Those below 0.97 of lt_best in a table or a sweep of before (docs/kernel-log.md, steps 50 to 60)
 SETS["random-losses"] = ([("matmul", s, "", None) for s in mnk([
     (1529, 2405, 25), (6368, 40, 6344), (200, 12632, 1512), (488, 5592, 6544), (1512, 392, 3776), (4968, 904, 3704),

@@ -16,7 +16,8 @@
  * FAKE_CUDA in the environment injects faults: words "FAULT" or "FAULT@NAME=VALUE" (only for code
  * compiled with -DNAME=VALUE), separated by blanks:
  *
- *   no_device old_driver no_memory | spill (40 bytes) stack (48 bytes of each thread) serialised
+ *   no_device old_driver no_memory | spill (40 bytes) spill_few (24)
+ *   stack (48 bytes of each thread) serialised
  *   compile_error | launch_error illegal_address
  *   die (the process, as a library may) late (illegal_address, after so many runs that checks pass)
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
@@ -1402,7 +1403,7 @@ int nvrtc_compile(void *out, int count, const char *const *options)
                  "reference.cu(1): error: the fake driver has matmul's reference in bf16 only\n");
         return 6;
     }
-    int spills = fault("spill", p->options) ? 40 : 0;
+    int spills = fault("spill", p->options) ? 40 : fault("spill_few", p->options) ? 24 : 0;
     snprintf(p->log, sizeof p->log,
              "%sptxas info    : Compiling entry function 'ak_kernel' for 'sm_90a'\n"
              "ptxas info    : Function properties for ak_kernel\n"

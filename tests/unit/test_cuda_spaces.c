@@ -150,6 +150,20 @@ static const char *or_default(const char *text)
     return text == NULL ? "default" : text;
 }
 
+static ak_task *bind_anew(const device *on, const ak_task_spec *spec)
+{
+    ak_task *task = NULL;
+    ak_scope *facts = ak_scope_new(NULL);
+    const ak_device_facts known = {.backend = "cuda", .device = "cuda:0", .facts = facts};
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_cuda_sheet_facts(facts, on->name, NULL), AK_OK);
+    if (ak_task_bind(&task, spec, &known, &err) != AK_OK) {
+        fail_msg("%s %s: %s", spec->kernel, spec->size, err.text);
+    }
+    ak_scope_free(facts);
+    return task;
+}
+
 static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
 {
     char key[sizeof kept[0].key];
@@ -163,14 +177,7 @@ static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
     }
     assert_true(n < sizeof kept / sizeof kept[0]);
     if (kept[n].task == NULL) {
-        ak_scope *facts = ak_scope_new(NULL);
-        const ak_device_facts known = {.backend = "cuda", .device = "cuda:0", .facts = facts};
-        ak_error err = AK_ERROR_INIT;
-        assert_int_equal(ak_cuda_sheet_facts(facts, on->name, NULL), AK_OK);
-        if (ak_task_bind(&kept[n].task, spec, &known, &err) != AK_OK) {
-            fail_msg("%s %s: %s", spec->kernel, spec->size, err.text);
-        }
-        ak_scope_free(facts);
+        kept[n].task = bind_anew(on, spec);
         (void)snprintf(kept[n].key, sizeof kept[n].key, "%s", key);
     }
     return kept[n].task;
@@ -694,33 +701,100 @@ static void test_candidates_compile(void **state)
     print_message("%d candidates compiled, %d of them to be rejected\n", compiled, rejected);
 }
 
+/* Compiles the default of a task; returns whether the backend would take it. */
+static bool default_is_clean(const device *on, const ak_task *task)
+{
+    ak_config config;
+    ak_options options = {0};
+    char *log = NULL;
+    size_t cubin = 0;
+    ak_space_default(&config, ak_task_space(task));
+    assert_int_equal(ak_options_add(&options, on->architecture, NULL), AK_OK);
+    assert_int_equal(ak_options_add(&options, "--ptxas-options=-v", NULL), AK_OK);
+    assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
+    int code = nvrtc_compile(&log, &cubin, task->implementation->source,
+                             (const char *const *)options.argv, (int)options.count);
+    const bool clean = code == 0 && nvrtc_clean_but(log, AK_CUDA_SPILLS_FEW);
+    if (!clean) {
+        char text[4096];
+        (void)ak_config_format(text, sizeof text, ak_task_space(task), &config);
+        print_error("%.3000s\n%s\n", log, text);
+    }
+    ak_free(log);
+    ak_options_clear(&options);
+    return clean;
+}
+
 static void test_defaults_compile_without_spills(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         const device *on = device_of(2 * i + i % 2);
-        if (!tasks[i].compile) {
-            continue;
+        if (tasks[i].compile && !default_is_clean(on, bind(on, i))) {
+            fail_msg("%s %s", tasks[i].kernel, tasks[i].size);
         }
-        ak_task *task = bind(on, i);
-        ak_config config;
-        ak_options options = {0};
-        char *log = NULL;
-        size_t cubin = 0;
-        ak_space_default(&config, ak_task_space(task));
-        assert_int_equal(ak_options_add(&options, on->architecture, NULL), AK_OK);
-        assert_int_equal(ak_options_add(&options, "--ptxas-options=-v", NULL), AK_OK);
-        assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
-        int code = nvrtc_compile(&log, &cubin, task->implementation->source,
-                                 (const char *const *)options.argv, (int)options.count);
-        if (code != 0 || !nvrtc_clean(log)) {
-            print_error("%s %s:\n%.3000s\n", tasks[i].kernel, tasks[i].size, log);
-        }
-        assert_int_equal(code, 0);
-        assert_true(nvrtc_clean(log));
-        ak_free(log);
-        ak_options_clear(&options);
     }
+}
+
+/* The same at sizes of no list. How many a row is $AUTOKERNEL_DEFAULTS; without it none, because
+   each takes half a second. */
+static void test_defaults_of_random_sizes(void **state)
+{
+    static const struct {
+        const char *kernel, *implementation, *dtype, *choices;
+    } rows[] = {
+        {"matmul", "cuda_sm90", "bf16", "layout=nn"},
+        {"matmul", "cuda_sm90", "f16", "layout=nt,beta=1"},
+        {"matmul", "cuda_sm90", "bf16", "layout=tn"},
+        {"matmul", "cuda_sm80", "bf16", "layout=nn"},
+        {"matmul", "cuda_f32", "f32", "layout=nn"},
+        {"matmul", "cuda_sm90_tf32", "f32", "precision=tf32,layout=nn"},
+        {"matmul", "cuda_sm90_tf32", "f32", "precision=tf32,layout=nt"},
+        {"matmul", "cuda_sm90_tf32", "f32", "precision=tf32,layout=tn"},
+        {"matmul", "cuda_sm90_tf32", "f32", "precision=tf32,layout=tt"},
+        {"matmul", "cuda_sm90_split", "f32", "precision=bf16x3"},
+        {"matmul", "cuda_sm90_split", "f32", "precision=bf16x6"},
+        {"matmul_act", "cuda_sm90", "bf16", "bias=add,activation=gelu_tanh"},
+        {"matmul_act", "cuda_sm90_tf32", "f32", "precision=tf32,bias=add,activation=gelu_tanh"},
+        {"matmul_act", "cuda_sm90_split", "f32", "precision=bf16x6,bias=add,activation=gelu_tanh"},
+        {"matmul_fp8", "cuda_sm90", "bf16", "scales=tensor"},
+        {"matmul_fp8", "cuda_sm90", "bf16", "scales=blocks"},
+    };
+    const char *wanted = getenv("AUTOKERNEL_DEFAULTS");
+    int each = wanted == NULL ? 0 : atoi(wanted), spilled = 0;
+    (void)state;
+    if (each < 1) {
+        print_message("not compiled: AUTOKERNEL_DEFAULTS says how many sizes a row\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ak_rng rng;
+        ak_rng_seed(&rng, 2000 + i);
+        for (int n = 0; n < each; n++) {
+            char size[64];
+            unsigned extent[3];
+            for (int d = 0; d < 3; d++) {
+                unsigned exponent = 4 + (unsigned)ak_rng_below(&rng, 10);
+                extent[d] = ((1u << exponent) + (unsigned)ak_rng_below(&rng, 1u << exponent)) / 8 * 8;
+            }
+            (void)snprintf(size, sizeof size, "M=%u,N=%u,K=%u", extent[0], extent[1],
+                           (extent[2] + 15) / 16 * 16);
+            const ak_task_spec spec = {.kernel = rows[i].kernel,
+                                       .implementation = rows[i].implementation,
+                                       .device = "cuda:0",
+                                       .size = size,
+                                       .dtype = rows[i].dtype,
+                                       .choices = rows[i].choices};
+            ak_task *task = bind_anew(&devices[0], &spec);
+            if (!default_is_clean(&devices[0], task)) {
+                spilled++;
+                print_error("%s %s %s %s\n", rows[i].kernel, rows[i].implementation,
+                            rows[i].choices, size);
+            }
+            ak_task_close(task);
+        }
+    }
+    assert_int_equal(spilled, 0);
 }
 
 /* An output that keeps its dtype is judged by the tolerance of that dtype: LSE of attention. */
@@ -759,6 +833,7 @@ int main(void)
     const struct CMUnitTest compiled[] = {
         cmocka_unit_test(test_defaults_compile_without_spills),
         cmocka_unit_test(test_candidates_compile),
+        cmocka_unit_test(test_defaults_of_random_sizes),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     failed += nvrtc_open() ? cmocka_run_group_tests(compiled, NULL, NULL) : 0;

@@ -8,6 +8,10 @@
 
 extern const ak_backend_ops ak_cuda_ops;
 
+/* Bytes that code may spill for each thread where its implementation rejects spills: eight
+   registers, which ptxas keeps out of the loops of our templates. */
+enum { AK_CUDA_SPILLS_FEW = 32 };
+
 /* cuda_rules.c: the rules for space files: ak_launch_check, ak_launch_is_specialised, and the
    architecture among the compiler's options. */
 extern const ak_backend_rules ak_cuda_rules;

@@ -8,8 +8,8 @@
  * Earlier compilations are taken from the cache (compile_cache.h). The key is source, options and
  * version of NVRTC (the architecture is an option).
  *
- * If the implementation says so (`Spills`), this file rejects code that spills registers or in
- * which ptxas serialised tensor instructions (notes C7508 to C7517 in the log): it runs several
+ * If the implementation says so (`Spills`), this file rejects code that spills more than a few
+ * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to C7517 in the log): it runs several
  * times slower than its template was meant to. For other kernels both are only facts.
  */
 #include <assert.h>
@@ -159,7 +159,7 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
     if (note != NULL) {
         (void)snprintf(text, sizeof text, "ptxas serialised tensor instructions: %.*s",
                        (int)(strcspn(note, "\n") < 160 ? strcspn(note, "\n") : 160), note);
-    } else if (out->spill_bytes > 0) {
+    } else if (out->spill_bytes > AK_CUDA_SPILLS_FEW) {
         (void)snprintf(text, sizeof text, "it spills %d bytes of registers to memory",
                        out->spill_bytes);
     } else {

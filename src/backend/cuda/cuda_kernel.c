@@ -123,7 +123,7 @@ static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *ke
     (void)cuda->function_get(&local, AK_CUDA_FUNCTION_LOCAL, function);
     (void)cuda->function_get(&threads, AK_CUDA_FUNCTION_THREADS, function);
     (void)cuda->function_get(&width, AK_CUDA_FUNCTION_CLUSTER_WIDTH, function);
-    if (local > 0 && runnable->task->implementation->rejects_spills) {
+    if (local > AK_CUDA_SPILLS_FEW && runnable->task->implementation->rejects_spills) {
         return ak_fail(err, AK_UNAVAILABLE, "each thread uses %d bytes of local memory", local);
     }
     if ((int64_t)shared + kernel->shared_bytes > device->shared_bytes_max) {
