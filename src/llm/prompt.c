@@ -497,8 +497,8 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
     put_parameters(out, brief->space);
     if (brief->rejects_spills) {
         ak_buf_puts(out,
-                    "\nA configuration whose compiled code spills more than 32 bytes of registers to "
-                    "memory is rejected, whether or not it keeps the constraints.\n");
+                    "\nA configuration whose compiled code spills more than 32 bytes of registers "
+                    "to memory is rejected, whether or not it keeps the constraints.\n");
     }
     if (brief->share <= AK_SHARE_FACTS) {
         put_all_facts(out, brief);

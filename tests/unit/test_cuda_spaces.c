@@ -775,7 +775,8 @@ static void test_defaults_of_random_sizes(void **state)
             unsigned extent[3];
             for (int d = 0; d < 3; d++) {
                 unsigned exponent = 4 + (unsigned)ak_rng_below(&rng, 10);
-                extent[d] = ((1u << exponent) + (unsigned)ak_rng_below(&rng, 1u << exponent)) / 8 * 8;
+                const unsigned power = 1u << exponent;
+                extent[d] = (power + (unsigned)ak_rng_below(&rng, power)) / 8 * 8;
             }
             (void)snprintf(size, sizeof size, "M=%u,N=%u,K=%u", extent[0], extent[1],
                            (extent[2] + 15) / 16 * 16);

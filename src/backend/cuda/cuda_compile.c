@@ -9,8 +9,9 @@
  * version of NVRTC (the architecture is an option).
  *
  * If the implementation says so (`Spills`), this file rejects code that spills more than a few
- * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to C7517 in the log): it runs several
- * times slower than its template was meant to. For other kernels both are only facts.
+ * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to
+ * C7517 in the log): it runs several times slower than its template was meant to. For other kernels
+ * both are only facts.
  */
 #include <assert.h>
 #include <stdlib.h>
