@@ -21,7 +21,7 @@ OTHERS = {"convolution": ("convolution.json", "convolution_milo/A4000.json.gz"),
           "gemm": ("gemm_clblast.json", "gemm_clblast/RTX_3090.json.gz")}
 if FOLDER:
     RECORDINGS.update({n: (os.path.join(HERE, "spaces", s), os.path.join(FOLDER, r)) for n, (s, r) in OTHERS.items()})
-ARMS = ("hybrid", "llm", "llm-oneshot", "llm:history=0")
+ARMS = ("hybrid", "hybrid:apart=1", "llm", "llm-oneshot", "llm:history=0")
 # The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind; those
 # that do not say that nothing was gained after a reply that brought a gain.
 PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt"}

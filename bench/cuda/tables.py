@@ -31,7 +31,8 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
             ("layernorm", "bf16", 65536, 1021), ("layernorm", "bf16", 16384, 4099), ("layernorm", "f32", 2048, 32771),
             ("rmsnorm", "bf16", 32768, 2049), ("rmsnorm", "f16", 8192, 8191), ("rmsnorm", "f32", 4096, 16381),
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
-RANDOM_SEED, SECOND_SEED, THIRD_SEED, FOURTH_SEED, FIFTH_SEED, SIXTH_SEED = 2026, 2027, 2028, 2034, 2050, 2060
+# Sizes of no list: a new seed is drawn after each round of work on the defaults.
+SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070}
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
@@ -110,18 +111,14 @@ F32 = mnk([(1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 81
 SETS["f32-splits"] = ([("matmul", s, "precision=" + p, "f32") for p in ("bf16x3", "bf16x6") for s in F32], "default")
 SETS["f32-tf32"] = ([("matmul", s, "precision=tf32", "f32") for s in F32], "default")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
-SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
-SETS["random-second"] = ([("matmul", s, "", None) for s in random_products(SECOND_SEED)], "default")
-SETS["random-third"] = ([("matmul", s, "", None) for s in random_products(THIRD_SEED)], "default")
-SETS["random-fourth"] = ([("matmul", s, "", None) for s in random_products(FOURTH_SEED)], "default")
-SETS["random-fifth"] = ([("matmul", s, "", None) for s in random_products(FIFTH_SEED)], "default")
-SETS["random-sixth"] = ([("matmul", s, "", None) for s in random_products(SIXTH_SEED)], "default")
+for nth, seed in SEEDS.items():
+    SETS["random" + nth] = ([("matmul", s, "", None) for s in random_products(seed)], "default")
 # Those below 0.97 of lt_best in a table or a sweep of before (docs/kernel-log.md, steps 50 to 60)
 SETS["random-losses"] = ([("matmul", s, "", None) for s in mnk([
     (1529, 2405, 25), (6368, 40, 6344), (200, 12632, 1512), (488, 5592, 6544), (1512, 392, 3776), (4968, 904, 3704),
     (736, 4696, 12712), (4680, 552, 1936), (11368, 88, 856), (128, 7264, 24), (911, 1111, 93), (7080, 14768, 14952), (10840, 15864, 8712)])], "default")
-SETS["random-few"] = ([("matmul", s, "", None) for s in random_few_rows(RANDOM_SEED)], "default")
-SETS["random-few-second"] = ([("matmul", s, "", None) for s in random_few_rows(SECOND_SEED)], "default")
+for nth in ("", "-second"):
+    SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")
 
 # Columns of a table: what they are called, and the libraries of which the fastest counts.
 # The best of cuBLASLt's algorithms is chosen on a cooler device than the last measurement's, where the first may be faster.

@@ -78,6 +78,7 @@ typedef struct ak_history {
     size_t batch;                /* number of proposals to ask for */
     size_t evaluations;          /* trials that the budget allows; 0 if unknown */
     bool searched;               /* a search proposes beside the model */
+    bool apart; /* and does not know the model's trials before the last question */
     bool hidden;                 /* trials exist and are not told, as an arm of a study asks for */
 } ak_history;
 

@@ -227,7 +227,10 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                  collapsed, v->ok, ak_prompt_timed(v) ? "took" : "were", AK_PROMPT_COLLAPSED,
                  ak_prompt_timed(v) ? "long" : "bad");
     size_t shown = put_shared_values(out, v, AK_TRIAL_OK);
-    ak_buf_puts(out, shown == 0 ? "; no single value explains them.\n" : ".\n");
+    ak_buf_puts(out, shown == 0
+                         ? "; no single value explains them: look for a combination, such as a "
+                           "tile that does not divide the size, or blocks that are too large.\n"
+                         : ".\n");
 }
 
 /* Says which limit of a multiprocessor a block is over, as far as its launch tells. */

@@ -132,8 +132,13 @@ static void put_phase(ak_buf *out, const ak_prompt_view *v)
                      v->kinds_open, v->kinds, v->open_share * 100);
     }
     if (h->searched && h->count > 1) {
-        ak_buf_puts(out, "A search without you goes on meanwhile and takes the single steps from "
-                         "the fastest: what it would not find is worth most from you.\n");
+        ak_buf_puts(out, h->apart && h->generation < h->generations
+                             ? "A search goes on beside you. It does not know your trials and "
+                               "looks elsewhere; you know all of them: follow up what it found, "
+                               "too.\n"
+                             : "A search without you goes on meanwhile and takes the single steps "
+                               "from the fastest: what it would not find is worth most from "
+                               "you.\n");
     }
 }
 

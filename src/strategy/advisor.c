@@ -191,7 +191,8 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
                           .generations = a->plan.generations,
                           .batch = a->plan.batch,
                           .evaluations = a->plan.evaluations,
-                          .searched = a->plan.searched};
+                          .searched = a->plan.searched,
+                          .apart = a->plan.apart};
     if (a->plan.no_history) {
         history.count = history.refusal_count = 0;
         history.library_ms = 0;

@@ -4,11 +4,16 @@
  * A model alone stops short of the optimum, and a search alone spends most of its budget on
  * finding out what the model knows (pytorch/helion: seeding its surrogate search repaired six of
  * the eight losses of the model alone, with a quarter of the evaluations of the search alone).
- * Here `portfolio` runs throughout and learns from every trial. The model is asked at the start
- * and again after each further part of the budget; its proposals go first when they arrive. While
- * a reply is under way the search goes on, so the device never waits for the model. A question
- * waits for what was proposed before it: with many compilers all of a small budget could be under
- * way before the first result comes, and the model would learn nothing.
+ * Here `portfolio` runs throughout. The model is asked at the start and again after each further
+ * part of the budget; its proposals go first when they arrive. While a reply is under way the
+ * search goes on, so the device never waits for the model. A question waits for what was proposed
+ * before it: with many compilers all of a small budget could be under way before the first result
+ * comes, and the model would learn nothing.
+ *
+ * With `apart` the search and the model are two opinions for as long as the model is asked: the
+ * model sees all trials, but the search is not told what the model's proposals brought until the
+ * last question. Told at once, it takes them for its own design and stays where the model went,
+ * right or wrong (docs/BENCHMARKS.md, "When the model is wrong").
  *
  * Without a model, or when it fails, this is `portfolio`.
  */
@@ -19,6 +24,9 @@
 #define HYPERS(X)                                                                                  \
     X(SHARE, "share", 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",    \
       "its gains come early; the search needs the rest to finish")                                 \
+    X(APART, "apart", 0, 0, 1, true,                                                               \
+      "1: the search is not told of the trials of the model before the last question",             \
+      "one conversation on each of five recordings is too little for another default")             \
     AK_ADVICE_HYPERS(X)
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
@@ -28,6 +36,11 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 /* A question is asked when all that the model proposed has a result and at most 1 / UNSEEN_PART of
    an interval is under way, so that it does not wait for the slowest compilation of others. */
 #define UNSEEN_PART 2
+
+typedef struct result {
+    ak_config config;
+    ak_observation observation; /* of this configuration, without its trial */
+} result;
 
 typedef struct hybrid {
     ak_strategy base;
@@ -39,8 +52,11 @@ typedef struct hybrid {
     size_t unseen;                      /* proposals without a result yet */
     ak_config own[AK_ADVICE_BATCH_MAX]; /* those of them that the model made */
     size_t own_count;
+    result *held; /* results of the model's proposals that the search is not told yet */
+    size_t held_count, held_capacity;
     int questions; /* that are asked at most */
     bool patient;
+    bool apart; /* the search goes its own way until the last question */
 } hybrid;
 
 static void close_hybrid(ak_strategy *strategy)
@@ -52,6 +68,7 @@ static void close_hybrid(ak_strategy *strategy)
             self->search->ops->close(self->search);
         }
         ak_walk_close(&self->walk);
+        ak_free(self->held);
         ak_free(self);
     }
 }
@@ -65,6 +82,7 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
                            .batch = options == NULL ? 0 : options->batch,
                            .evaluations = context->evaluations,
                            .searched = true,
+                           .apart = self->apart,
                            .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
                            .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
     if (options != NULL && options->generations > 0) {
@@ -89,10 +107,11 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_hybrid;
     self->patient = context->advisor != NULL && context->advisor->patient;
+    self->apart = ak_strategy_hyper(context, hypers, HYPER_APART) > 0;
     ak_advice_plan plan = plan_of(self, context);
     ak_strategy_context search = *context;
     search.hyper = NULL;
-    if (context->advisor != NULL && context->advisor->model != NULL) {
+    if (!self->apart && context->advisor != NULL && context->advisor->model != NULL) {
         /* shrinks the design to what won at other sizes; the model's seeds replace the rest */
         search.evaluations = 1;
     }
@@ -109,6 +128,43 @@ out:
     return AK_OK;
 }
 
+/* Tells the search a result that was held, and forgets it. */
+static ak_status tell(hybrid *self, size_t index, ak_error *err)
+{
+    result *held = &self->held[index];
+    held->observation.config = &held->config;
+    ak_status status = self->search->ops->observe(self->search, &held->observation, err);
+    *held = self->held[--self->held_count];
+    return status;
+}
+
+static ak_status tell_all(hybrid *self, ak_error *err)
+{
+    while (self->held_count > 0) {
+        AK_DO(tell(self, 0, err));
+    }
+    return AK_OK;
+}
+
+/* What the search proposes by itself it may know, if the model had it measured. */
+static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *err)
+{
+    for (size_t i = 0; i < self->held_count; i++) {
+        if (memcmp(&self->held[i].config, config, sizeof *config) == 0) {
+            return tell(self, i, err);
+        }
+    }
+    return AK_OK;
+}
+
+/* Says whether the search is not told yet what the model's proposals bring. */
+static bool is_apart(const hybrid *self)
+{
+    return self->apart && ak_advisor_generation(self->advisor) < self->questions &&
+           ak_advisor_state(self->advisor) != AK_ADVICE_FAILED &&
+           ak_advisor_state(self->advisor) != AK_ADVICE_ENDED;
+}
+
 /* Takes an unseen proposal from the search. *found is false if there is none. */
 static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
 {
@@ -119,6 +175,9 @@ static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error
         given = 0;
         status = self->search->ops->propose(out, &given, self->search, 1, err);
         *found = status == AK_OK && given > 0 && !ak_walk_seen(&self->walk, &out->config);
+        if (status == AK_OK && given > 0 && !*found) {
+            status = tell_proposed(self, &out->config, err);
+        }
     }
     if (*found) {
         out->strategy = AK_STRATEGY_FINISHER.name;
@@ -141,6 +200,9 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
     }
     if (status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
         ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
+    }
+    if (status == AK_OK && !is_apart(self)) {
+        status = tell_all(self, err);
     }
     *found = status == AK_OK && ak_advisor_next(out, self->advisor);
     bool held = early || (self->patient && ak_advisor_state(self->advisor) == AK_ADVICE_ASKED);
@@ -172,24 +234,42 @@ static ak_status propose_hybrid(ak_proposal *out, size_t *count, ak_strategy *st
     return status;
 }
 
+/* Says whether the model proposed a configuration whose result is awaited, and ends the waiting. */
+static bool take_own(hybrid *self, const ak_config *config)
+{
+    for (size_t i = 0; i < self->own_count; i++) {
+        if (memcmp(&self->own[i], config, sizeof *config) == 0) {
+            self->own[i] = self->own[--self->own_count];
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status hold(hybrid *self, const ak_observation *observation, ak_error *err)
+{
+    AK_DO(ak_grow((void **)&self->held, &self->held_capacity, self->held_count + 1,
+                  sizeof *self->held, err));
+    result *held = &self->held[self->held_count++];
+    *held = (result){.config = *observation->config, .observation = *observation};
+    held->observation.trial = NULL;
+    return AK_OK;
+}
+
 static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *observation,
                                 ak_error *err)
 {
     hybrid *self = (hybrid *)strategy;
     AK_DO(ak_walk_observe(&self->walk, observation->config, err));
     AK_DO(ak_advisor_observe(self->advisor, observation, err));
-    if (!observation->again) {
-        /* trials of others count too, which at most brings a question forward */
-        self->unseen -= self->unseen > 0 ? 1 : 0;
-        for (size_t i = 0; i < self->own_count; i++) {
-            if (memcmp(&self->own[i], observation->config, sizeof *self->own) == 0) {
-                self->own[i] = self->own[--self->own_count];
-                break;
-            }
-        }
-        AK_DO(self->search->ops->observe(self->search, observation, err));
+    if (observation->again) {
+        return AK_OK;
     }
-    return AK_OK;
+    /* trials of others count too, which at most brings a question forward */
+    self->unseen -= self->unseen > 0 ? 1 : 0;
+    bool own = take_own(self, observation->config);
+    return own && is_apart(self) ? hold(self, observation, err)
+                                 : self->search->ops->observe(self->search, observation, err);
 }
 
 /* Nothing is under way when this is called: what has no result will have none. */

@@ -767,6 +767,11 @@ static void test_phases(void **state)
             fail_msg("row %zu: no \"%s\" in %s", i, rows[i].words, text.data);
         }
         assert_int_equal(strstr(text.data, "A search without you") != NULL, rows[i].searched);
+        history.apart = true;
+        ak_buf_clear(&text);
+        assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+        assert_int_equal(strstr(text.data, "It does not know your trials") != NULL,
+                         rows[i].searched && rows[i].generation < 4);
         ak_buf_free(&text);
     }
 }
