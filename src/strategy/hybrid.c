@@ -26,7 +26,7 @@
       "its gains come early; the search needs the rest to finish")                                 \
     X(APART, "apart", 0, 0, 1, true,                                                               \
       "1: the search is not told of the trials of the model before the last question",             \
-      "fifteen conversations with it were no better than without")                                 \
+      "eighteen conversations with it were no better than without")                                \
     AK_ADVICE_HYPERS(X)
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
