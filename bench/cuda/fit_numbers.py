@@ -13,6 +13,8 @@ import argparse, json, math, random, re
 
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
 LAYOUT, PROCESSORS = "nn", 132 # of what was measured
+# What a Rank may read besides; no rows are padded, one device was measured.
+FACTS = "pad_a=0, pad_b=0, compute_capability=90, shared_bytes_sm=233472, registers_sm=65536"
 
 def read(path):
     names, configs, shapes = [], [], {}
@@ -30,7 +32,7 @@ def compiled(rank, names):
     """The Rank as a function of its numbers, the sizes and the parameters; equal numbers are one."""
     numbers = list(dict.fromkeys(NUMBER.findall(rank)))
     text = NUMBER.sub(lambda m: "x[%d]" % numbers.index(m[0]), rank)
-    code = "lambda x, M, N, K, layout, sm_count, PAD_A, PAD_B, %s: %s" % (", ".join(names), text)
+    code = "lambda x, M, N, K, layout, sm_count, PAD_A, PAD_B, %s, %s: %s" % (", ".join(names), FACTS, text)
     return eval(code, {"log2": math.log2, "min": min, "max": max}), [float(n) for n in numbers], numbers
 
 def judge(rank, x, shapes, cycles, show=False):
