@@ -8,7 +8,7 @@ Each conversation is `autokernel study KERNEL --device sim:RECORDING --arms ARM 
 --llm-replay bench/tapes/ID`: no network, the same answers, the same result. FOLDER has the recordings of other tuners
 (their DOI is in docs/BENCHMARKS.md); without it only our own are shown. With --searches, searches without a model are
 shown too: the mean over --seeds searches of 60 evaluations."""
-import argparse, json, os, sqlite3, statistics, subprocess, sys, tempfile
+import argparse, gzip, json, os, sqlite3, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXE = os.path.abspath(os.environ.get("AUTOKERNEL", os.path.join(HERE, "../build/release/autokernel")))
@@ -26,10 +26,22 @@ ARMS = ("hybrid", "hybrid:apart=1", "llm", "llm-oneshot", "llm:history=0")
 # that do not say that nothing was gained after a reply that brought a gain.
 PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt"}
 
-def study(name, *options):
+def with_rank(recording, rank, folder):
+    """A copy of the recording that states this Rank, the one with which the conversation was held."""
+    with gzip.open(recording) as f:
+        document = json.load(f)
+    with open(os.path.join(HERE, "tapes/ranks", rank + ".txt")) as f:
+        document["autokernel"]["rank"] = f.read().strip()
+    copy = os.path.join(folder, os.path.basename(recording))
+    with gzip.open(copy, "wt") as f:
+        json.dump(document, f)
+    return copy
+
+def study(name, *options, rank=None):
     """The arms of a study; of each run in arm["near"] the evaluations to within 1 % of the optimum, None if never."""
     kernel, recording = RECORDINGS[name]
     with tempfile.TemporaryDirectory(prefix="bench") as folder:
+        recording = with_rank(recording, rank, folder) if rank else recording
         archive = os.path.join(folder, "archive.db")
         done = subprocess.run([EXE, "study", kernel, "--device", "sim:" + recording, "--archive", archive, "--json",
                                "--quiet", *map(str, options)], capture_output=True, text=True)
@@ -65,7 +77,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--searches", action="store_true")
     given = parser.parse_args()
-    talks = json.load(open(os.path.join(HERE, "tapes/talks.json")))  # [{id, recording, arm, seed, prompt, evals}]
+    talks = json.load(open(os.path.join(HERE, "tapes/talks.json")))  # [{id, recording, arm, seed, prompt, evals, rank}]
     names = [n for n in RECORDINGS if not given.only or n in given.only.split(",")]
     print("| recording | arm | conversations | at 20 | at 40 | within 1 % after |\n" + "|---" * 6 + "|")
     for name in names:
@@ -74,7 +86,7 @@ def main():
             for talk in talks:
                 if (talk["recording"], talk["arm"], talk.get("prompt", 1), talk.get("evals", 40)) == (name, kind, prompt, evals):
                     arm, = study(name, "--arms", kind, "--seeds", 1, "--seed", talk["seed"], "--evals", evals,
-                                 "--llm-replay", os.path.join(HERE, "tapes", talk["id"]))
+                                 "--llm-replay", os.path.join(HERE, "tapes", talk["id"]), rank=talk.get("rank"))
                     if arm["fell_back"]:
                         sys.exit(f"{talk['id']}: {arm['fell_back_because']}")
                     runs.append(arm)

@@ -23,6 +23,7 @@ void ak_draft_clear(ak_draft *draft)
     ak_free(draft->implementation);
     ak_free(draft->dtype);
     ak_free(draft->choices);
+    ak_free(draft->rank);
     json_decref(draft->facts);
     json_decref(draft->environment);
     ak_free(draft->configs);

@@ -26,6 +26,7 @@ typedef struct ak_draft {
     const char *where; /* the file, for messages */
     char *kernel, *device, *size, *objective;
     char *implementation, *dtype, *choices;
+    char *rank; /* "Rank" when it was recorded; NULL: as the space file has it */
     /* Facts of the device: an object of whole numbers; NULL: none. */
     json_t *facts;
     json_t *environment; /* as in ak_recording */

@@ -85,7 +85,8 @@ static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
 }
 
 /* Reads the task, which our own export adds to such a file, and the environment, whose name of the
-   device counts. The member "facts", about the device, is only in files whose author added it. */
+   device counts. The members "facts", about the device, and "rank" are only in files whose author
+   added them. */
 static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *own = NULL, *facts = NULL, *environment = NULL;
@@ -97,7 +98,8 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     } members[] = {{"implementation", &draft->implementation},
                    {"size", &draft->size},
                    {"dtype", &draft->dtype},
-                   {"choices", &draft->choices}};
+                   {"choices", &draft->choices},
+                   {"rank", &draft->rank}};
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == AK_OK && own != NULL;
          i++) {
         const char *text;

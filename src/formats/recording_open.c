@@ -98,10 +98,12 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
     return ak_draft_fit(fitted, draft, definition, recording->constants, where, err);
 }
 
-/* Reads the rank if there is one and everything that it reads is known. */
+/* Takes the rank if there is one and everything that it reads is known. */
 static ak_status read_rank(ak_recording *recording, const json_t *space, ak_error *err)
 {
-    const char *text = json_string_value(json_object_get(space, "Rank"));
+    const char *text = recording->stated_rank != NULL
+                           ? recording->stated_rank
+                           : json_string_value(json_object_get(space, "Rank"));
     const char *const *names;
     ak_expr *expr = NULL;
     if (text == NULL) {
@@ -166,9 +168,9 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
         AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
     AK_TRY(ak_draft_finish(recording, &draft, fitted, with->where, err));
-    if (with->space != NULL) {
-        AK_TRY(read_rank(recording, with->space, err));
-    }
+    recording->stated_rank = draft.rank;
+    draft.rank = NULL;
+    AK_TRY(read_rank(recording, with->space, err));
     AK_TRY(ak_recording_summarise(recording, err));
 out:
     ak_draft_clear(&draft);

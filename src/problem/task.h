@@ -38,6 +38,7 @@ struct ak_task {
     const ak_implementation_spec *implementation;
     const char *backend; /* "host" */
     const char *rank;    /* "Rank" of the space file (docs/formats.md); NULL: none */
+    char *stated_rank;   /* that of the recording, if it states one: `rank` is this one */
     bool recorded;       /* the device is a recording (sim); nothing can be run */
     bool sheet;          /* the device is known only from its data sheet; nothing can be run */
     /* "host", "cuda:0": the device whose times are reported; "sim:" and the name of the recorded

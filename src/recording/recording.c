@@ -104,6 +104,7 @@ void ak_recording_close(ak_recording *recording)
         ak_free(recording->dtype);
         ak_free(recording->choices);
         ak_free(recording->rank);
+        ak_free(recording->stated_rank);
         ak_scope_free(recording->constants);
         ak_scope_free(recording->device_facts);
         ak_free(recording);

@@ -31,7 +31,11 @@ struct ak_recording {
     bool maximise;
     bool has_default;   /* true if a space file declares the default configuration */
     json_t *definition; /* definition of the space as in a T1 file; it reads no constants */
-    /* "Rank" of the space file; NULL if it has none or reads an unknown name */
+    /* "rank" of the file: the Rank of the space file when conversations with a language model were
+       held on it, which replay only with that one; NULL: none */
+    char *stated_rank;
+    /* the stated one, else "Rank" of the space file; NULL if there is none or it reads an unknown
+       name */
     char *rank;
     ak_scope *device_facts; /* device facts that the file states */
     /* What the file says of the environment that it was recorded in: an object such as {"name":

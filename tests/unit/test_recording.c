@@ -423,6 +423,26 @@ static void test_no_memory(void **state)
     }
 }
 
+/* A rank that the file states stands for that of the space file, unless a name is unknown. */
+static void test_rank(void **state)
+{
+    static const char *const ranks[] = {"2*a", "2*nobody"};
+    for (int i = 0; i < 2; i++) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "{\"kernel_name\": \"k\", \"device_name\": \"d\", \"autokernel\": "
+                       "{\"rank\": \"%s\"}, \"tune_params_keys\": [\"a\"], \"tune_params\": "
+                       "{\"a\": [1, 2]}, \"cache\": {\"1\": {\"a\": 1, \"time\": 2.5}, "
+                       "\"2\": {\"a\": 2, \"time\": 1.5}}}",
+                       ranks[i]);
+        ak_recording *recording = open_text(*state, text);
+        assert_string_equal(recording->stated_rank, ranks[i]);
+        assert_true(i == 0 ? recording->rank != NULL && strcmp(recording->rank, "2*a") == 0
+                           : recording->rank == NULL);
+        ak_recording_close(recording);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_unpack, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_begins, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_rank, fixture_open, fixture_close),
         cmocka_unit_test(test_no_memory),
     };
     fixture_fail_json_too();

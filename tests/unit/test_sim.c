@@ -15,6 +15,7 @@
 #define TINY   AK_TEST_DATA "/recordings/tiny.json"
 #define DEVICE "sim:" TINY
 #define MATMUL AK_TEST_DATA "/../../bench/recordings/matmul.json.gz"
+#define H200   AK_TEST_DATA "/../../bench/recordings/h200"
 
 static ak_task *open_task(const char *kernel, const char *device, uint64_t seed)
 {
@@ -68,6 +69,20 @@ static void test_contract(void **state)
     ak_task_close(task);
     task = open_task("tiny", DEVICE, 1);                       /* as its trials are called */
     assert_string_equal(ak_task_device(task), "sim:a device"); /* not where it lies */
+    ak_task_close(task);
+}
+
+/* The Rank that a recording states is that of the task, not the one that the kernel has today. */
+static void test_stated_rank(void **state)
+{
+    (void)state;
+    ak_task *task = open_task("matmul_act", "sim:" H200 "/matmul_act.json.gz", 1);
+    assert_non_null(task->stated_rank);
+    assert_ptr_equal(task->rank, task->stated_rank);
+    assert_true(strncmp(task->rank, "1503 +", 6) == 0);
+    ak_task_close(task);
+    task = open_task("softmax", "sim:" H200 "/softmax.json.gz", 1);
+    assert_null(task->stated_rank);
     ak_task_close(task);
 }
 
@@ -277,6 +292,7 @@ static void test_replies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stated_rank),
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_kernel),
