@@ -25,7 +25,7 @@ MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M"
 SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
-# The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
+# The constants as they are in matmul (matmul_act has older ones): where a fit begins. Cycles, bytes a cycle, factors, exponents.
 START = dict(t0=1.026, sm=1.35, ba=0.4885, bb=0.6367, l2=50.29, f1=0.9982, f3=0.9911, fp=1.151, q=5.427, lat=3308,
              epp=255.9, ep0=2.348, ep1=10.56, ep2=0.8922, s0=1617, s1=1156, s2=1.055, s3=2.075, c0=1.915, c1=31.2,
              c2=332.1, cl=10.14, dr=2401, db=0.8725, eb=1.281, wc=1.086, du=0.01039, rr=0.02192, pl=128.6, pd=957.4,

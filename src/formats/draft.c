@@ -432,6 +432,8 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
     }
     out->maximise = draft->maximise;
     out->environment = json_incref(draft->environment);
+    out->stated_rank = draft->rank;
+    draft->rank = NULL;
     out->configs = draft->configs;
     out->records = draft->records;
     out->count = draft->count;

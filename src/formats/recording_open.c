@@ -168,8 +168,6 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
         AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
     AK_TRY(ak_draft_finish(recording, &draft, fitted, with->where, err));
-    recording->stated_rank = draft.rank;
-    draft.rank = NULL;
     AK_TRY(read_rank(recording, with->space, err));
     AK_TRY(ak_recording_summarise(recording, err));
 out:

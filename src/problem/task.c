@@ -20,7 +20,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->opens);
         ak_free(task->kernel);
         ak_free(task->size_text);
-        ak_free(task->stated_rank);
+        ak_free(task->rank);
         ak_free(task->fix);
         ak_free(task->libraries);
         ak_free(task->launcher);

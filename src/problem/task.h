@@ -37,8 +37,7 @@ struct ak_task {
     ak_problem *problem;
     const ak_implementation_spec *implementation;
     const char *backend; /* "host" */
-    const char *rank;    /* "Rank" of the space file (docs/formats.md); NULL: none */
-    char *stated_rank;   /* that of the recording, if it states one: `rank` is this one */
+    char *rank;          /* "Rank" of the space file or the recording (docs/formats.md), or NULL */
     bool recorded;       /* the device is a recording (sim); nothing can be run */
     bool sheet;          /* the device is known only from its data sheet; nothing can be run */
     /* "host", "cuda:0": the device whose times are reported; "sim:" and the name of the recorded
@@ -90,6 +89,7 @@ typedef struct ak_device_facts {
                        const ak_implementation_spec *implementation, const ak_scope *constants,
                        ak_error *err);
     void *space_context;
+    const char *rank; /* stated by the recording, in place of the implementation's; NULL: none */
     /* If not NULL, this problem is used and spec->kernel is not opened; the task takes it over,
        also on failure. */
     ak_problem *problem;

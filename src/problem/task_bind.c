@@ -149,6 +149,21 @@ static bool knows_name(const void *context, const char *name)
     return ak_task_knows(context, name);
 }
 
+/* Takes the rank that the device states, else the implementation's. On a recording one that reads
+   an unknown name is left out. */
+static ak_status take_rank(ak_task *task, const ak_device_facts *device, ak_error *err)
+{
+    const char *rank =
+        device->rank != NULL
+            ? device->rank
+            : json_string_value(json_object_get(task->implementation->definition, "Rank"));
+    if (rank == NULL || (task->recorded && !ak_task_knows(task, rank))) {
+        return AK_OK;
+    }
+    task->rank = ak_strdup(rank);
+    return ak_made(task->rank, err);
+}
+
 static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_facts *device,
                       ak_error *err)
 {
@@ -191,8 +206,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     AK_TRY(ak_task_shape(&task->shape, task, size, err));
     AK_TRY(ak_sources_hash(task->source_hash, task->problem, task->implementation, err));
     AK_TRY(build_space(task, device, err));
-    const char *rank = json_string_value(json_object_get(task->implementation->definition, "Rank"));
-    task->rank = rank != NULL && task->recorded && !ak_task_knows(task, rank) ? NULL : rank;
+    AK_TRY(take_rank(task, device, err));
     AK_TRY(ak_objective_check(task->objective, knows_name, task, err));
     assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
     bool asked = !device->outline; /* a worker is told of single configurations */

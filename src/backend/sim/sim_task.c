@@ -214,17 +214,6 @@ static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_r
     own->choices = only_objective || own->choices == NULL ? choices : own->choices;
 }
 
-/* Gives the task the Rank that the recording states, if everything that it reads is known. */
-static ak_status take_rank(ak_task *task, const char *stated, ak_error *err)
-{
-    if (stated == NULL || !ak_task_knows(task, stated)) {
-        return AK_OK;
-    }
-    task->stated_rank = ak_strdup(stated);
-    task->rank = task->stated_rank;
-    return ak_made(task->stated_rank, err);
-}
-
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const char *device, const ak_recording *recording, ak_error *err)
 {
@@ -254,7 +243,8 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
                              .facts = recording->device_facts,
                              .problem = problem,
                              .space = space_of,
-                             .space_context = &b};
+                             .space_context = &b,
+                             .rank = recording->stated_rank};
     ak_task *task = NULL;
     char *size = NULL;
     ak_status status = size_of(&size, recording, err);
@@ -270,7 +260,6 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     if (status == AK_OK) {
         status = check_task(task, recording, err);
     }
-    status = status == AK_OK ? take_rank(task, recording->stated_rank, err) : status;
     if (status == AK_OK && task->problem->size_count == 0) { /* a space, which has no sizes */
         ak_free(task->size_text);
         task->size_text = size;
