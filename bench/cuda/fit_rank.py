@@ -26,14 +26,15 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are in matmul (matmul_act has older ones): where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=1.026, sm=1.35, ba=0.4885, bb=0.6367, l2=50.29, f1=0.9982, f3=0.9911, fp=1.151, q=5.427, lat=3308,
-             epp=255.9, ep0=2.348, ep1=10.56, ep2=0.8922, s0=1617, s1=1156, s2=1.055, s3=2.075, c0=1.915, c1=31.2,
-             c2=332.1, cl=10.14, dr=2401, db=0.8725, eb=1.281, wc=1.086, du=0.01039, rr=0.02192, pl=128.6, pd=957.4,
-             pdl=3189, pw=4.506, start=932.8, bl=157.9, ee=399.7, p1=376.8, p2=995.9, w16=1.002, w32=0.9142,
-             e16=0.3756, e32=0.0337, wn=0.7642, so=15.45, ps=166.7, w0=946.6, cx=101.2, po=66.11, lx=0.4764, kc=160.9)
+START = dict(t0=0.9743, sm=1.394, ba=0.4691, bb=0.7628, l2=51.92, f1=1.067, f3=0.9093, fp=1.151, q=4.504, lat=3308,
+             epp=22.35, ep0=2.348, ep1=9.503, ep2=2.919, s0=1503, s1=1120, s2=0.797, s3=2.835, c0=34.26, c1=31.2,
+             c2=284.7, cl=10.14, dr=3132, db=1.015, eb=1.384, wc=1.04, du=0.01006, rr=0.02192, pl=138.6, pd=659.6,
+             pdl=3667, pw=3.107, start=1059, bl=161.1, ee=399.7, p1=181.5, p2=995.9, w16=1.366, w32=0.9719,
+             e16=0.4167, e32=0.00551, wn=0.8198, so=18.72, ps=220.7, w0=1197, cx=125.9, po=69.68, lx=0.4772, kc=187.8,
+             d0=3.193, d1=0.2065, d2=2.333, d3=2.805, dm=0.02795, ds=22.36)
 
 BOUNDS = dict(wc=(1, 3), dr=(2200, 4500), w16=(0, 2), w32=(0, 1), ee=(80, 400), q=(2, 8), pw=(1.5, 5), start=(300, 2000), cl=(10, 400),
-              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500))
+              bl=(50, 450), du=(0.01, 0.5), sm=(0.4, 1.4), l2=(35, 70), f3=(0.55, 1.2), so=(0, 80), ps=(20, 2500), dm=(0, 3))
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -64,14 +65,17 @@ def expression(p):
         tensor, shared, g("f1"), g("f3"), g("fp"), waves)
     slot = "(max((%s**%s + (%s)**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64)) + %s)" % (
         multiply, g("q"), level2, g("q"), port, g("q"), 1 / p["q"], g("lat"), g("so"))
-    last = "(%s + %s/64*%s*%s)" % (g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]))
-    middle = "(max(%s, %s/64*%s - %s*%s) if PING_PONG == 1 else %s)" % (g("epp"), area, g("ep2"), slots, slot, last)
+    # ordinary stores, by warps, take longer than the copy engine's
+    last = "(%s + %s/64*%s*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1))" % (
+        g("ep0"), area, g("ep1"), narrow % (1 + p["e16"], 1 + p["e32"]), 1 + p["d1"], 1 + p["d0"])
+    middle = "(max(%s, %s/64*%s*((%.4g if SWAP_AB == 1 else %.4g) if DIRECT_STORE == 1 else 1) - %s*%s) if PING_PONG == 1 else %s)" % (
+        g("epp"), area, g("ep2"), 1 + p["d3"], 1 + p["d2"], slots, slot, last)
     work = "(%s*%s*%s*%s + (%s - 1)*%s + %s + %s*(BLOCK_SIZE_K/64 - 1))" % (
         waves, slots, slot, sharing, waves, middle, last, g("kc")) # the first slot is waited for
     read = "((M*K + N*K)*2)"
     again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
-    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
-        read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), g("dr"), blocks, g("du"))
+    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s*%s*(1 + %s*64/(BLOCK_SIZE_N*CLUSTER_N) if N %% 64 != 0 else 1)*(%.4g + %s/BLOCK_SIZE_N if DIRECT_STORE == 1 else 1))/%s*(max(1, sm_count/%s)**%s))" % (
+        read, again, g("db"), b_row, g("eb"), g("wc"), narrow % (1 + p["w16"], 1 + p["w32"]), g("wn"), 1 + p["dm"], g("ds"), g("dr"), blocks, g("du"))
     both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
     split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
              "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else %s) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"), g("w0"))
@@ -154,7 +158,8 @@ class Model:
         rows = [(s,) + shape + c + (t,) for s, (shape, times) in enumerate(found.items()) for c, t in times.items() if c in chosen]
         table = np.array(rows, float)
         self.shape_of, self.time = table[:, 0].astype(int), table[:, -1]
-        self.names = {"M": table[:, 1], "N": table[:, 2], "K": table[:, 3], "sm_count": np.full(len(table), float(SMS)), "layout": "nn"}
+        self.names = {"M": table[:, 1], "N": table[:, 2], "K": table[:, 3], "sm_count": np.full(len(table), float(SMS)), "layout": "nn",
+                      "DIRECT_STORE": np.where(table[:, 2] % 8 != 0, 1, 0)}
         self.names.update({MACROS[f]: table[:, 4 + i] for i, f in enumerate(FIELDS)})
         self.best = np.array([best[shape] for shape in found])
         self.groups = [np.nonzero(self.shape_of == s)[0] for s in range(len(found))]

@@ -125,6 +125,7 @@ typedef struct {
     X(cublasLtMatmulPreferenceSetAttribute, (void *, int, const void *, size_t))                   \
     X(cublasLtMatmulAlgoGetHeuristic,                                                              \
       (void *, void *, void *, void *, void *, void *, void *, int, lt_result *, int *))           \
+    X(cublasLtMatmulAlgoConfigGetAttribute, (const void *, int, void *, size_t, size_t *))         \
     X(cublasLtMatmul,                                                                              \
       (void *, void *, const void *, const void *, void *, const void *, void *, const void *,     \
        const void *, void *, void *, void *, const void *, void *, size_t, void *))
@@ -904,7 +905,17 @@ static void run_shape(int m, int n, int k)
         for (int i = 0; i < (check_only && lt_count[e] > 1 ? 1 : lt_count[e]); i++) {
             contender *c = &libs[libs_count];
             *c = (contender){.algo = &found[e][i], .epilogue = e};
-            snprintf(c->name, sizeof c->name, "cublasLt%s #%d", e ? "+epilogue" : "", i);
+            /* numbers of cublasLtMatmulTile_t, parts of K, cublasLtMatmulStages_t, cublasLtClusterShape_t */
+            int attributes[4] = {0};
+            static const int wanted_attributes[4] = {1, 2, 6, 8};
+            for (int j = 0; j < 4; j++) {
+                size_t written;
+                cublasLtMatmulAlgoConfigGetAttribute(c->algo, wanted_attributes[j], &attributes[j],
+                                                     j == 3 ? 2 : 4, &written);
+            }
+            snprintf(c->name, sizeof c->name, "cublasLt%s #%d tile=%d split=%d stages=%d cluster=%d",
+                     e ? "+epilogue" : "", i, attributes[0], attributes[1], attributes[2],
+                     attributes[3]);
             if (found[e][i].state != 0 || !time_quickly(c, guess)) {
                 continue;
             }

@@ -74,7 +74,6 @@ def main():
     for text in args.shapes:
         shape = tuple(map(int, text.split("x")))
         table, rank = members(space, shape)
-        promotion = {0: 0, 64: 1, 128: 2, 256: 3}[2**7 if any(s % 64 for s in shape[1:]) else 256]
         seen, kept = set(), []
         for i in np.argsort(rank, kind="stable"):
             config = {k: int(v[i]) for k, v in table.items()}
@@ -83,7 +82,7 @@ def main():
             if kind in seen:
                 continue
             seen.add(kind)
-            kept.append(" ".join("%s=%d" % (SHORT[k], v) for k, v in config.items() if k in SHORT) + " l2=%d %s" % (promotion, text))
+            kept.append(" ".join("%s=%d" % (SHORT[k], v) for k, v in config.items() if k in SHORT) + " l2=2 " + text)
             if len(kept) == args.count:
                 break
         print("# %s: %d members" % (text, len(rank)))

@@ -26,7 +26,8 @@
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
-/* Sizes are near each other if the ratios of their extents multiply to at most this. */
+/* Sizes are near each other if they are alike and the ratios of their extents multiply to at most
+   this. */
 #define NEAR        2.0
 #define PROPOSED_BY "race of implementations"
 
@@ -75,10 +76,11 @@ static void tell_why(char out[160], const ak_trial *trial)
 static bool learn(void *context, const ak_trial *trial)
 {
     candidate *c = context;
-    double distance = ak_near_sizes(trial->size, c->task->size_text);
+    bool alike = false;
+    double distance = ak_near_sizes(&alike, trial->size, c->task->size_text);
     size_t at = 0;
     bool ok = ak_trial_cost(trial) > 0;
-    if (distance > log2(NEAR) || !(ok || (distance == 0 && is_lasting(trial))) ||
+    if (distance > log2(NEAR) || !alike || !(ok || (distance == 0 && is_lasting(trial))) ||
         strlen(trial->size) >= sizeof c->sizes[0].size) {
         return true;
     }

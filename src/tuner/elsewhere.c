@@ -62,7 +62,7 @@ static bool is_place(const place *p, const ak_trial *trial)
 
 static double distance_of(const ak_task *task, const ak_trial *trial)
 {
-    double distance = ak_near_sizes(trial->size, task->size_text);
+    double distance = ak_near_sizes(NULL, trial->size, task->size_text);
     distance += ak_text_same(trial->dtype, ak_dtype_text(task->dtype)) ? 0 : OTHER_DTYPE;
     distance += ak_text_same(trial->choices, task->choices_text) ? 0 : OTHER_CHOICE;
     distance += ak_text_same(trial->device, task->device) ? 0 : OTHER_DEVICE;
