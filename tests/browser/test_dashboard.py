@@ -336,10 +336,18 @@ class Dashboard(unittest.TestCase):
                       "echo '<b>Permission denied</b>' >&2; exit 255\n")
         kernel = os.path.join(self.folder.name, "mine")
         self.program("new", "kernel", kernel)
+        # With compilers that take their time the run goes on until a worker is given up, and no processor is busy.
+        slow = os.path.join(self.folder.name, "slow")
+        os.mkdir(slow)
+        for name in filter(shutil.which, ("gcc", "clang")):
+            with open(os.path.join(slow, name), "w", encoding="utf-8") as out:
+                out.write(f'#!/bin/sh\ncase "$*" in *" -o "*) sleep 1;; esac\nexec {shutil.which(name)} "$@"\n')
+            os.chmod(os.path.join(slow, name), 0o755)
+        environment = dict(self.environment, PATH=slow + os.pathsep + self.environment["PATH"])
         self.start()
         with subprocess.Popen([EXECUTABLE, "tune", kernel, "--launcher", f"cmd:sh {launch} {{worker}}",
                                "--workers", "1-3", "--device", "host", "--evals", "1000000", "--time",
-                               "5m", "--quiet"], env=self.environment, stdout=subprocess.DEVNULL,
+                               "5m", "--quiet"], env=environment, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as tuner:
             browser = self.browser
             browser.open(self.address())

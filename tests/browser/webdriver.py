@@ -20,6 +20,22 @@ import urllib.request
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
+# Gives the first true value of SCRIPT or, after a second, what it has; a page that is left meanwhile gives none.
+WAIT = """
+const given = arguments, wanted = function () { SCRIPT };
+return new Promise((resolve, reject) => {
+    const end = performance.now() + 1000;
+    const look = () => {
+        try {
+            const value = wanted(...given);
+            if (value || performance.now() > end) { resolve(value); } else { setTimeout(look, 50); }
+        } catch (error) { reject(error); }
+    };
+    look();
+});
+"""
+LEFT = ("aborted by navigation", "document unloaded", "navigated or closed")
+
 
 def missing():
     if shutil.which("chromedriver") is None:
@@ -101,15 +117,20 @@ class Browser:
                         {"script": script, "args": list(arguments)})
 
     def wait(self, script, seconds=60, *arguments):
-        """Until the script gives something true; that."""
+        """Until the script gives something true; that. The page looks itself: to ask it from here each
+        time keeps this process, chromedriver and the browser at work."""
         end = time.monotonic() + seconds
         while True:
-            value = self.run(script, *arguments)
+            try:
+                value = self.run(WAIT.replace("SCRIPT", script), *arguments)
+            except OSError as error:
+                if not any(words in str(error) for words in LEFT):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > end:
                 raise OSError(f"not within {seconds} s: {script}")
-            time.sleep(0.05)
 
     def errors(self):
         log = self.ask("POST", self.session + "/se/log", {"type": "browser"})

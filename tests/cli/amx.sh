@@ -15,7 +15,7 @@ try matmul_act --size M=45,N=70,K=300 --set activation=gelu_erf,residual=add,lay
 echo "-- several blocks of depth, by two threads where there are two"
 try matmul --size M=100,N=100,K=1100 --config KC=256,NC=128,MC=256,PACK_A=1
 echo "-- a bundle"
-autokernel tune matmul --dtype bf16 --size M=70,N=50,K=90 --evals 2 --libraries none --quiet >/dev/null 2>&1
+autokernel tune matmul --dtype bf16 --size M=70,N=50,K=90 --evals 1 --libraries none --quiet >/dev/null 2>&1
 autokernel export matmul --dtype bf16 --size M=70,N=50,K=90 --format bundle >/dev/null && tar xOf matmul_bf16.akb bundle.json | grep -o '"tiles": true'
 cat >ones.c <<'EOF'
 #include "ak_runtime.h"
@@ -47,5 +47,5 @@ int main(void)
     return wrong > 0;
 }
 EOF
-gcc -O1 -I"$root/runtime" ones.c "$root/runtime/ak_runtime.c" -ldl -lm -pthread -o ones && env -i ./ones
+gcc -I"$root/runtime" ones.c "$root/runtime/ak_runtime.c" -ldl -lm -pthread -o ones && env -i ./ones
 exit 0

@@ -2,6 +2,7 @@
 # that hold results beside their spaces.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
+sed -i s/1048576/4096/ mine/problem.json # its default size
 cd mine
 echo "-- the printed next steps, in the folder"
 autokernel tune . --evals 2 --quiet >out
@@ -18,6 +19,7 @@ rm other.json
 cd ..
 echo "-- another kernel's file stays"
 autokernel new kernel second >/dev/null
+sed -i s/1048576/4096/ second/problem.json
 autokernel tune ./second --evals 1 --quiet >/dev/null
 autokernel export ./second --output mine/best_config.json
 echo "exit $?"
@@ -30,14 +32,14 @@ autokernel bench ./mine --sizes '64;128' --config 'default;UNROLL=2' --quiet >ou
 echo "exit $?"
 grep -c -E '^n=(64|128) +(default|config 2) +#[0-9]+ +ok ' out
 autokernel bench ./mine --sizes '64;128' --json --quiet | grep -o '"size":"n=[0-9]*"' | sort -u
-autokernel compare ./mine --sizes '64;128' --time 0.3s | grep -c -E '^n=(64|128) '
+autokernel compare ./mine --sizes '64;128' --time 0.1s | grep -c -E '^n=(64|128) '
 autokernel bench ./mine --sizes '64' --size 64
 autokernel history ./mine --json | grep -c '"strategy":"bench"'
 echo "-- a trial by its id"
 id=$(autokernel bench ./mine --size 96 --config UNROLL=2 --json --quiet | grep -o '"id":[0-9]*' | head -n 1 | cut -d: -f2)
 autokernel bench ./mine --config "#$id" --quiet | grep -c -E "^#$id .* ok .*UNROLL=2"
 autokernel check ./mine --config "#$id" --quiet | grep -c -E '^ok +#[0-9]+ .*UNROLL=2'
-autokernel compare ./mine --config "#$id" --time 0.3s | grep -c -E "^#[12] (#$id|default)"
+autokernel compare ./mine --config "#$id" --time 0.1s | grep -c -E "^#[12] (#$id|default)"
 autokernel bench ./mine --config '#987654'
 autokernel bench ./mine --config '#x'
 autokernel bench ./second --config "#$id"

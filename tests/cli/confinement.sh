@@ -13,6 +13,7 @@ for name in OPENAI_API_KEY ANTHROPIC_API_KEY MY_KEY GITHUB_TOKEN AWS_SECRET_ACCE
 done
 umask 000
 autokernel new kernel bird >/dev/null
+sed -i s/1048576/4096/ bird/problem.json # its default size
 first() { head -n 1 | sed 's/; .*//'; }
 
 echo "-- a candidate"

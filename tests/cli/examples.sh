@@ -22,12 +22,13 @@ for command in $commands; do
         line=${line//=512/=64}
         case $line in
         'autokernel tune '*--sizes*) line="${line/256;512;M=64,N=2048/16;M=8,N=64} --evals 2 --libraries none" ;; # one for each
-        'autokernel tune matmul') line="$line --evals 1 --libraries none" ;; # what export takes without --size
         'autokernel tune '*.gz*' sim '*) line="$line --evals 1" ;;
+        'autokernel tune '*' --config '*) line="$line --evals 1 --size 64 --libraries none --fix MR=4,PASSES=O2" ;;
         'autokernel tune '*--size*) line="$line --evals 1 --libraries none" ;;
         'autokernel tune '*) line="$line --evals 1 --size 64 --libraries none" ;;
         'autokernel check softmax '*) line="$line --size 64 --configs 1" ;;
-        'autokernel check matmul --size 64') line="$line --configs 1" ;;
+        'autokernel export matmul' | 'autokernel export matmul --format bundle') line="$line --size 64" ;;
+        'autokernel check matmul --size 64') line="$line --configs 0" ;;
         'autokernel check ./'*) line="$line --configs 1" ;;
         'autokernel compare '*--config*) line="${line/256/64} --time 0.1s --libraries none" ;;
         'autokernel compare '*M=64*) line="$line --time 0.1s --libraries none" ;; # as without M=

@@ -3,10 +3,12 @@ goes on to the trials of an undisturbed one."""
 import json, os, re, select, signal, sqlite3, subprocess, sys, time
 
 TUNE = ["autokernel", "tune", "part", "--size", "1000", "--strategy", "random", "--seed", "3", "--fix",
-        "COMPILER=gcc", "--evals", "6", "--libraries", "none", "--finish-time", "0.05"]
+        "COMPILER=gcc", "--evals", "5", "--libraries", "none", "--finish-time", "0.02"]
 TMP = os.environ["TMPDIR"]
 os.environ.pop("AUTOKERNEL_SAMPLES", None)  # a busy machine needs more samples to tell that a trial is right
-# No artifact is kept, so that every run compiles: where the folder would be, there is a file.
+# No artifact is kept, so that every run with a fault compiles: where the folder would be, there is a file. The
+# undisturbed and the resumed runs share a folder of their own, so that they need not compile the same again.
+KEPT = os.path.join(os.getcwd(), "kept")
 os.makedirs(os.path.join(os.environ["XDG_CACHE_HOME"], "autokernel"), exist_ok=True)
 open(os.path.join(os.environ["XDG_CACHE_HOME"], "autokernel", "host"), "w").close()
 
@@ -61,12 +63,14 @@ def lines(tune, name="events"):
     if not told:
         sys.exit(f"the program ended without an event, exit {tune.wait()}: {tune.stdout.read()}")
 
-def run(archive, fault, after=3, more=(), at="trial", start=None):
+def run(archive, fault, after=2, more=(), at="trial", start=None):
     """Runs a search; once `after` events `at` are known calls fault(tune, its descendants). `start` is called
     in the child before the program begins."""
     if not os.path.exists("events"):
         os.mkfifo("events")
     environment = dict(os.environ, AUTOKERNEL_ARCHIVE=archive)
+    if fault is None and start is None:
+        environment["XDG_CACHE_HOME"] = KEPT
     tune = subprocess.Popen([*TUNE, *more, "--events", "events"], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=start)
     trials, seen, known = 0, 0, {}

@@ -11,7 +11,7 @@ import faults
 from faults import *
 
 TUNE[:] = ["autokernel", "tune", "matmul", "--device", "cuda:0", "--dtype", "bf16", "--impl", "cuda_sm90", "--size", "128",
-           "--strategy", "random", "--seed", "3", "--evals", "8", "--libraries", "none", "--finish-time", "0.5", "--like", "none"]
+           "--strategy", "random", "--seed", "3", "--evals", "5", "--libraries", "none", "--finish-time", "0.05", "--like", "none"]
 
 def lose(tune, known):
     open("lost", "w").close()
@@ -26,7 +26,7 @@ def mend():
 wanted = undisturbed()
 code, text = tell("a GPU lost in the search", lose, wanted)
 print("  the fault came:", "yes" if not os.path.exists("lost") else "NO", "- exit", code)
-code, text = tell("a GPU lost in the finish", lose, wanted, after=1, at="finish")
+code, text = tell("a GPU lost in the finish", lose, wanted, after=1, at="finish", more=("--finish-time", "0.5"))
 print("  the fault came:", "yes" if not os.path.exists("lost") else "NO", "- exit", code)
 code, text = tell("no memory on the GPU", fill, wanted, mend=mend)
 print("  told:", next((line for line in text.splitlines() if "memory" in line.lower()), text[-300:]), "- exit", code)

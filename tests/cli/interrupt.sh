@@ -9,7 +9,7 @@ for signal in INT TERM; do
     rm -f events
     mkfifo events
     # A shell lets background jobs ignore SIGINT; env undoes that.
-    env --default-signal=INT autokernel tune matmul --size 32 --evals 100000 --events events --quiet >out 2>err &
+    env --default-signal=INT autokernel tune reduce --size 32 --evals 100000 --events events --quiet >out 2>err &
     program=$!
     watch $program
     sent=no
@@ -25,14 +25,14 @@ for signal in INT TERM; do
     grep -E -c '; interrupted' out
     grep -E -c '^best ' out
     grep -c 'stopped before the finish' out
-    grep -c '^next: autokernel tune matmul --size 32 --evals 100000 --events events --quiet --resume ' out
+    grep -c '^next: autokernel tune reduce --size 32 --evals 100000 --events events --quiet --resume ' out
     [ "$(autokernel history --json | grep -c '"status"')" -gt 0 ] || echo "nothing was archived"
 done
 # When the search is over and its finalists are checked, too; which moment of that the signal meets is
 # no matter.
 rm -f events
 mkfifo events
-env --default-signal=INT autokernel tune matmul --size 512 --evals 2 --libraries none --events events --json >out 2>err &
+env --default-signal=INT autokernel tune reduce --size 1024 --evals 2 --libraries none --events events --json >out 2>err &
 program=$!
 watch $program
 trials=0

@@ -6,6 +6,7 @@ cat >answers.jsonl <<'END'
 {"text": "I cannot say."}
 END
 autokernel new kernel mine >/dev/null
+sed -i s/1048576/4096/ mine/problem.json # its default size
 echo "- a run"
 autokernel tune ./mine --strategy llm:fill=0 --generations 2 --batch 3 --evals 8 --llm replay:answers.jsonl 2>err >out
 grep -o "^replay, generation.*taken" err

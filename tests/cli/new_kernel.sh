@@ -10,7 +10,7 @@ autokernel new kernel made --json
 autokernel list ./mine | grep -E '^Cartesian'
 autokernel check ./mine --configs 1 --quiet
 echo "exit $?"
-autokernel tune ./mine --evals 2 --json --quiet | tr ',' '\n' | grep -E '"(kernel|evaluated)"'
+autokernel tune ./mine --size 4096 --evals 2 --json --quiet | tr ',' '\n' | grep -E '"(kernel|evaluated)"'
 echo "-- no library"
 mkdir 'a b'
 mv mine 'a b/mine'
@@ -18,13 +18,13 @@ autokernel tune './a b/mine' --size 64 --evals 1 --target-speedup 2 --quiet | gr
 mv 'a b/mine' mine
 # What goes wrong in a kernel costs a line each, and exit code 1.
 sed -i 's/2\.0f \*/2.1f */' mine/host.c
-autokernel check ./mine --config UNROLL=4,THREADS=1 --quiet
+autokernel check ./mine --size 4096 --config UNROLL=4,THREADS=1 --quiet
 echo "exit $?"
 sed -i 's/2\.1f \*/(*(volatile float *)8) +/' mine/host.c
-autokernel check ./mine --config UNROLL=4,THREADS=1 --quiet
+autokernel check ./mine --size 4096 --config UNROLL=4,THREADS=1 --quiet
 echo "exit $?"
 sed -i 's/(\*(volatile float \*)8)/syntax error/' mine/host.c
-autokernel check ./mine --config UNROLL=4,THREADS=1 --quiet
+autokernel check ./mine --size 4096 --config UNROLL=4,THREADS=1 --quiet
 echo "exit $?"
 sed -i 's/"bytes": "3/"bytes": "3 +* /' mine/problem.json
 autokernel check ./mine --quiet

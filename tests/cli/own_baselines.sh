@@ -29,7 +29,7 @@ baselines() { # their JSON: replaces those that are there
     sed -i "s/\"mine\"/\"m\"/; s#\"reference\": *\"reference.c\"#&, \"baselines\": [$1]#" m/problem.json
 }
 # The names, without versions and times; and whether they are right.
-table() { autokernel compare ./m --size 1000 --time 0.2s --libraries "${1:-default}" 2>&1 | sed -n -E 's/ +[0-9.]+ +[0-9.]+ \.\. .*/ measured/; s/(failed|measured) +/\1 /; s/ +-  -.*failed/ failed/; /^autokernel|measured$|failed/p'; }
+table() { autokernel compare ./m --size 1000 --time 0.1s --libraries "${1:-default}" 2>&1 | sed -n -E 's/ +[0-9.]+ +[0-9.]+ \.\. .*/ measured/; s/(failed|measured) +/\1 /; s/ +-  -.*failed/ failed/; /^autokernel|measured$|failed/p'; }
 all='{"Buffer": "X"}, {"Buffer": "Y"}, {"Buffer": "Z"}'
 naive='{"name": "naive", "source": "naive.c", "function": "scale", "arguments": ['$all', {"Int64": "n"}]}'
 library='{"name": "library", "library": "./libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '$all']}'

@@ -4,7 +4,7 @@ command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 sed 's/host\.c/other.c/; s/"UNROLL", "Type": "int", "Values": \[1, 2, 4, 8\], "Default": 4/"WIDTH", "Type": "int", "Values": [1, 2], "Default": 2/; s/UNROLL/WIDTH/' mine/host.json >mine/host_other.json
 sed 's/UNROLL/WIDTH/g' mine/host.c >mine/other.c
-compare="autokernel compare ./mine --size 64 --time 0.2s"
+compare="autokernel compare ./mine --size 64 --time 0.1s"
 echo "-- the default of each, and then given configurations"
 $compare --impl host,host_other >words
 echo "exit $?"
@@ -17,12 +17,12 @@ grep -o -E '"(control|implementation)":("host[a-z_]*"|\{"ratio")' json | sort | 
 echo "-- a configuration names its implementation; other commands take one"
 $compare --config 'host_other:WIDTH=1' --config host:default --json | grep -o '"name":"[^"]*"'
 autokernel bench ./mine --size 64 --config host_other:WIDTH=1 | grep -o -E 'implementation host_other|ok  |WIDTH=1'
-autokernel compare ./mine --sizes '64;96' --impl host,host_other --time 0.2s | grep -v ^warning | sed -E 's/ {2,}/|/g' | cut -d '|' -f 1,2
+autokernel compare ./mine --sizes '64;96' --impl host,host_other --time 0.1s | grep -v ^warning | sed -E 's/ {2,}/|/g' | cut -d '|' -f 1,2
 echo "-- results in files"
 autokernel export ./mine --impl host_other --size 64 --output b.json >/dev/null
 cp b.json c.json
-autokernel compare ./mine --config @b.json --config @c.json --config default --time 0.2s --json | grep -o -E '"implementation":"[^"]*","device|"name":"[^"]*"'
-autokernel compare ./mine --impl host,host_other --config host_other:@b.json --time 0.2s --json | grep -o -E '"size":"[^"]*"|"name":"[^"]*"'
+autokernel compare ./mine --config @b.json --config @c.json --config default --time 0.1s --json | grep -o -E '"implementation":"[^"]*","device|"name":"[^"]*"'
+autokernel compare ./mine --impl host,host_other --config host_other:@b.json --time 0.1s --json | grep -o -E '"size":"[^"]*"|"name":"[^"]*"'
 echo "-- a wrong one is found, whichever implementation it is of"
 sed -i 's/2\.0f/3.0f/' mine/other.c
 $compare --impl host,host_other >words

@@ -1,13 +1,14 @@
 # The main job, small: tune, look at it, export it, measure it again, compare.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 size=M=48,N=32,K=40
-autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 --evals 3 --seed 1 --events events.jsonl >tuned 2>progress
+small=COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 # what the compiler needs least time for
+autokernel tune matmul --size $size --fix $small --evals 2 --seed 1 --events events.jsonl >tuned 2>progress
 echo "exit $?"
 cat progress tuned
 sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning -e prepared | tr '\n' ' '
 echo
 echo "-- JSON"
-autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 --evals 2 --seed 2 --libraries openblas --json >tuned.json
+autokernel tune matmul --size $size --fix $small --evals 2 --seed 2 --libraries openblas --json >tuned.json
 echo "exit $?"
 wc -l <tuned.json
 tr -d ' ' <tuned.json | tr '{,' '\n\n' | grep -o -E '^"(kernel|implementation|device|size|dtype|evaluated|failed|seconds|best|config|ms|ci_ms|tflops|gbs|efficiency|speedup|baseline|run|stopped_by)":' | sort -u | tr '\n' ' '
@@ -17,7 +18,7 @@ echo "-- the archive"
 autokernel history matmul --json | grep -c '"kernel": *"matmul"'
 # How many of them are of the same configuration depends on their times, which the strategy looks at.
 known=$(autokernel history matmul --json | grep -o '"config": *"[^"]*"' | sort -u | wc -l)
-autokernel tune matmul --size $size --fix COMPILER=gcc,MR=4,K_UNROLL=1,PASSES=O2 --evals 5 --seed 2 --resume --libraries none --json >resumed.json
+autokernel tune matmul --size $size --fix $small --evals 4 --seed 2 --resume --libraries none --json >resumed.json
 grep -q "\"resumed\": *$known\b" resumed.json && [ "$known" -gt 1 ] && echo "resumed all that is known"
 autokernel best matmul --size $size | wc -l
 autokernel stats | head -n 1
@@ -29,9 +30,9 @@ echo "exit $?"
 grep -o -E '"size": ?"[^"]*"' benched.json | sort -u
 autokernel bench softmax --config @best_config.json
 echo "exit $?"
-autokernel bench matmul --size $size --config default --baselines --time 0.3s --quiet
+autokernel bench matmul --size $size --config default --fix $small --baselines --time 0.1s --quiet
 echo "exit $?"
-autokernel compare matmul --size $size --time 0.3s
+autokernel compare matmul --size $size --fix $small --time 0.1s
 echo "exit $?"
 autokernel report
 echo "exit $?"

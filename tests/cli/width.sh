@@ -37,9 +37,9 @@ autokernel export matmul --size 32 --output best.json
 autokernel export matmul --size 33 --output best.json
 autokernel import nowhere.csv
 autokernel import trials.csv --archive ./second.db
-autokernel check matmul --size 32 --config default --configs 0
-autokernel bench matmul --size 32
-autokernel compare matmul --size 32 --time 0.2s --libraries openblas
+autokernel check matmul --size 32 --fix MR=4,K_UNROLL=1,PASSES=O2 --configs 0
+autokernel bench matmul --size 32 --fix MR=4,K_UNROLL=1,PASSES=O2
+autokernel compare matmul --size 32 --fix MR=4,K_UNROLL=1,PASSES=O2 --time 0.1s --libraries openblas
 autokernel tune recording.json.gz --device sim --evals 5
 autokernel simulate recording.json.gz --strategy random,local --repeats 2 --score
 autokernel simulate recording.json.gz --repeats 2

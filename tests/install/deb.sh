@@ -6,7 +6,7 @@ source=$1 build=$2
 for tool in dpkg-deb dpkg-shlibdeps dpkg-architecture; do
     command -v $tool >/dev/null || { echo "skip: no $tool"; exit 77; }
 done
-export DPKG_DEB_COMPRESSOR_LEVEL=1 # the package is thrown away
+export DPKG_DEB_COMPRESSOR_LEVEL=0 # the package is thrown away
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cmake --build "$build" --target installable >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }

@@ -11,9 +11,11 @@ skip() { echo "skip: $*"; exit 77; }
 
 # Runs pip for the environment: the one outside, or where that is missing or older than --python, its own.
 in_venv() {
-    if [ -z "${pip_outside:-}" ]; then # asked once, because each start of pip takes half a second
+    if [ -z "${pip_outside:-}" ]; then # pip's version without a start of pip, which takes half a second
         pip_outside=no
-        python3 -m pip --python "$venv/bin/python" --version >/dev/null 2>&1 && pip_outside=yes
+        python3 -c 'import importlib.metadata, re
+version = re.findall(r"\d+", importlib.metadata.version("pip"))
+exit([int(version[0]), int(version[1])] < [22, 3])' >/dev/null 2>&1 && pip_outside=yes # --python is of 22.3
     fi
     if [ $pip_outside = yes ]; then
         python3 -m pip --disable-pip-version-check --python "$venv/bin/python" "$@"

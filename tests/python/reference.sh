@@ -9,6 +9,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export AUTOKERNEL_PYTHON=$venv/bin/python AUTOKERNEL_ARCHIVE=$scratch/archive.db
+brief
+export OPENBLAS_NUM_THREADS=1 # NumPy's would start, and wait for work, in each of the many processes
 bad=0
 # expect TEXT FUNCTION: the check of the kernel says TEXT
 expect() {

@@ -31,6 +31,7 @@ cd "$scratch" || exit 1
 for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|PYTHON)'); do
     unset "$variable"
 done
+export OPENBLAS_NUM_THREADS=1 # NumPy's would start, and wait for work, in each of many processes
 export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.02 AUTOKERNEL_CEILING_MIB=8 AUTOKERNEL_SAMPLES=7 AUTOKERNEL_THREADS=1
 "$venv/bin/autokernel" list --json >/dev/null || exit 1
 "$venv/bin/autokernel" doctor >doctor && grep -q "^host" doctor || { echo "doctor:"; cat doctor; exit 1; }

@@ -376,8 +376,8 @@ static const json_t *starts_of(const ak_task *task)
     return list;
 }
 
-/* Each start of our files is valid where it won, so that it is among the first to be tried there,
-   and the first of a size is the default there. */
+/* Each start of the sizes that are tried is valid where it won, so that it is among the first to be
+   tried there, and the first of a size is the default there. */
 static void test_starts_are_valid(void **state)
 {
     static const char *const kernels[] = {"matmul", "matmul_act"};
@@ -390,6 +390,9 @@ static void test_starts_are_valid(void **state)
                              .dtype = "bf16"};
         ak_task *any = bind_spec(&devices[0], &spec);
         const json_t *list = starts_of(any);
+        const ak_space *space = NULL;
+        const ak_config *starts = NULL;
+        size_t count = 0, sizes = 0;
         char before[96] = "", size[96];
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *start = json_array_get(list, i), *at = json_object_get(start, "At");
@@ -397,27 +400,31 @@ static void test_starts_are_valid(void **state)
             if (at == NULL) {
                 continue; /* for every size: test_starts_for_every_size */
             }
-            const ak_config *starts;
-            ak_config first;
             bool found = false;
             (void)snprintf(size, sizeof size, "M=%.0f,N=%.0f,K=%.0f",
                            json_number_value(json_object_get(at, "M")),
                            json_number_value(json_object_get(at, "N")),
                            json_number_value(json_object_get(at, "K")));
-            spec.size = size;
-            ak_task *task = bind_spec(&devices[0], &spec);
-            size_t count = ak_space_starts(&starts, ak_task_space(task));
-            for (size_t n = 0; n < count && !found; n++) {
-                found = has_values(ak_task_space(task), &starts[n], wanted);
+            if (strcmp(size, before) != 0) {
+                ak_config first;
+                (void)snprintf(before, sizeof before, "%s", size);
+                spec.size = size;
+                space = is_tried(sizes++) ? ak_task_space(bind_spec(&devices[0], &spec)) : NULL;
+                if (space == NULL) {
+                    continue;
+                }
+                count = ak_space_starts(&starts, space);
+                ak_space_default(&first, space);
+                if (!has_values(space, &first, wanted)) {
+                    fail_msg("%s: start %zu is not the default at %s", kernels[k], i + 1, size);
+                }
             }
-            ak_space_default(&first, ak_task_space(task));
-            if (!found) {
+            for (size_t n = 0; space != NULL && n < count && !found; n++) {
+                found = has_values(space, &starts[n], wanted);
+            }
+            if (space != NULL && !found) {
                 fail_msg("%s: start %zu is not valid at %s", kernels[k], i + 1, size);
             }
-            if (strcmp(size, before) != 0 && !has_values(ak_task_space(task), &first, wanted)) {
-                fail_msg("%s: start %zu is not the default at %s", kernels[k], i + 1, size);
-            }
-            (void)snprintf(before, sizeof before, "%s", size);
         }
     }
 }
@@ -728,9 +735,10 @@ static bool default_is_clean(const device *on, const ak_task *task)
 static void test_defaults_compile_without_spills(void **state)
 {
     (void)state;
+    size_t compiled = 0;
     for (size_t i = 0; i < TASKS; i++) {
         const device *on = device_of(2 * i + i % 2);
-        if (tasks[i].compile && !default_is_clean(on, bind(on, i))) {
+        if (tasks[i].compile && is_tried(compiled++) && !default_is_clean(on, bind(on, i))) {
             fail_msg("%s %s", tasks[i].kernel, tasks[i].size);
         }
     }

@@ -185,6 +185,9 @@ static void test_every_way_compiles_cleanly(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *log = NULL;
         size_t cubin = 0;
+        if (!is_tried(i)) {
+            continue;
+        }
         int code = compile(&log, &cubin, cases[i]);
         bool clean = nvrtc_clean(log);
         if (code != 0 || !clean) {
