@@ -23,9 +23,9 @@ DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
 # keeps what made it.
 CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 export CMAKE_GENERATOR
-# Some tests wait for a time to pass: one more of them than processors keeps all processors at work.
+# Some tests wait for a time to pass: two more of them than processors keep all processors at work.
 # REPEAT: what .ci/run adds, so that a test that fails is run a second time.
-CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1) $(REPEAT)
+CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 2) $(REPEAT)
 
 .PHONY: all build setup tune check slow cost check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 
