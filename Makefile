@@ -23,9 +23,12 @@ DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
 # keeps what made it.
 CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 export CMAKE_GENERATOR
-# Some tests wait for a time to pass: two more of them than processors keep all processors at work.
+# Some tests wait for a time to pass: two more of them than processors keep all processors at work; one more
+# with sanitizers, which make a test that waits for a process wait longer.
 # REPEAT: what .ci/run adds, so that a test that fails is run a second time.
-CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 2) $(REPEAT)
+CTEST := ctest --output-on-failure --no-tests=error $(REPEAT)
+TWO_MORE := -j $(shell expr $(JOBS) + 2)
+ONE_MORE := -j $(shell expr $(JOBS) + 1)
 
 .PHONY: all build setup tune check slow cost check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 
@@ -46,7 +49,7 @@ check:
 	@mkdir -p build
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DAK_TESTS=ON >build/check.log 2>&1 || (cat build/check.log; exit 1)
 	@cmake --build $(BUILD) -j $(JOBS) >build/check.log 2>&1 || (cat build/check.log; exit 1)
-	@cd $(BUILD) && $(CTEST)
+	@cd $(BUILD) && $(CTEST) $(TWO_MORE)
 
 # Seconds by the clock, the mean of all runs in this build folder, as ctest keeps them.
 slow:
@@ -72,19 +75,19 @@ check-asan:
 	@mkdir -p build
 	@cmake -S . -B build/asan -DAK_SANITIZE=address,undefined $(DEBUG) >/dev/null
 	@cmake --build build/asan -j $(JOBS) >build/asan.log 2>&1 || (cat build/asan.log; exit 1)
-	@cd build/asan && $(CTEST) -LE unsanitized
+	@cd build/asan && $(CTEST) $(ONE_MORE) -LE unsanitized
 
 check-tsan:
 	@mkdir -p build
 	@cmake -S . -B build/tsan -DAK_SANITIZE=thread $(DEBUG) >/dev/null
 	@cmake --build build/tsan -j $(JOBS) --target threaded >build/tsan.log 2>&1 || (cat build/tsan.log; exit 1)
-	@cd build/tsan && $(CTEST) -L threaded
+	@cd build/tsan && $(CTEST) $(ONE_MORE) -L threaded
 
 check-fuzz:
 	@mkdir -p build
 	@cmake -S . -B build/fuzz -DAK_FUZZ=ON -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@cmake --build build/fuzz -j $(JOBS) --target fuzzers >build/fuzz.log 2>&1 || (cat build/fuzz.log; exit 1)
-	@cd build/fuzz && $(CTEST) -R fuzz/
+	@cd build/fuzz && $(CTEST) $(ONE_MORE) -R fuzz/
 
 tidy:
 	@bash tools/tidy.sh
