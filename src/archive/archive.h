@@ -16,6 +16,9 @@
    says nothing about the configuration. */
 #define AK_NOT_JUDGED "not judged: "
 
+/* The strategy of the trials of configurations that fail the check before a finish. */
+#define AK_FINALISTS "check of the finalists"
+
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
    them. */
 typedef struct ak_run {

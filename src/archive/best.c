@@ -276,8 +276,10 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
-    "= trials.choices AND w.environment IS trials.environment AND w.status IN ('wrong_result', "   \
-    "'crashed')) ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
+    "= trials.choices AND w.environment IS trials.environment AND (w.status IN ('wrong_result', "  \
+    "'crashed') OR (w.status <> 'ok' AND w.strategy = '" AK_FINALISTS "' AND "                     \
+    "coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED "%'))) "                                     \
+    "ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 
 /* Gives the best of the trials of one implementation in its latest environment. Returns
    AK_NOT_FOUND, without a message, if each of them has a failed check. */

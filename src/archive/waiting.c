@@ -21,7 +21,7 @@
 #define SETTLE_NS      (60 * AK_SECOND_NS)
 #define SETTLE_STEP_NS (200 * AK_MS_NS)
 #define FILE_BYTES_MAX (256u << 20)
-#define LINE_BYTES     700
+#define LINE_BYTES     1000
 
 typedef enum item_kind { ITEM_BEGIN, ITEM_TRIAL, ITEM_CALL, ITEM_END } item_kind;
 
@@ -391,9 +391,9 @@ static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err
     if (count > 0) {
         (void)snprintf(line, sizeof line,
                        "%.250s; %zu trial%s of the run %s in a file; add with `autokernel import "
-                       "--format json "
-                       "%.350s`",
-                       reason, count, count == 1 ? "" : "s", count == 1 ? "is" : "are", path);
+                       "--format json %.300s --archive %.200s`",
+                       reason, count, count == 1 ? "" : "s", count == 1 ? "is" : "are", path,
+                       ak_archive_path(archive));
         tell(w, line);
     }
     forget(w);

@@ -216,7 +216,11 @@ static void say_best(speaker *s)
     ak_buf text = AK_BUF(SENTENCE_MAX);
     const ak_report_best *best = &s->model->best;
     if (!best->found) {
-        ak_buf_puts(&text, s->model->count == 0 ? "" : "No configuration was successful.");
+        const char *why = s->model->count == 0      ? ""
+                          : s->model->ok_count == 0 ? "No configuration was successful."
+                                                    : "Every configuration that was timed failed "
+                                                      "a later check.";
+        ak_buf_puts(&text, why);
         say(s, "best", &text);
         return;
     }
@@ -265,7 +269,12 @@ static void say_roofline(speaker *s)
     const ak_placement *p = &s->model->best.placement;
     if (s->model->best.found && p->efficiency > 0) {
         ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
-        if (p->memory_bound && p->bandwidth_gbs > 0) {
+        if (p->memory_bound && p->bandwidth_gbs > 0 && p->efficiency > 1) {
+            ak_buf_print(&text,
+                         ": %s GB/s, where memory has %s, because the data stay in a cache.",
+                         ak_number_figure(rate, p->gbs, AK_DIGITS),
+                         ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS));
+        } else if (p->memory_bound && p->bandwidth_gbs > 0) {
             ak_buf_print(&text, ": %s of the %s GB/s of %s, which is the limit.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
                          ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS),

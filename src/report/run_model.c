@@ -340,16 +340,35 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->efficiency = trial->efficiency;
 }
 
-/* Chooses the best: the one that the record names, else the lowest median. The record of a stopped
-   run names the best of its search. Only a record with candidates had a finish, which measured the
-   winner again. */
+/* Returns true if a check found the configuration of a trial wrong, at other sizes than the search
+   had tried. */
+static bool failed_later(const ak_report_model *model, const ak_trial *trial)
+{
+    bool failed = false;
+    for (size_t i = 0; i < model->count && !failed; i++) {
+        const ak_trial *one = &model->trials[i];
+        const bool judged =
+            one->reason == NULL || strncmp(one->reason, AK_NOT_JUDGED, strlen(AK_NOT_JUDGED)) != 0;
+        failed = one->status != AK_TRIAL_OK && judged && one->config != NULL &&
+                 strcmp(one->config, trial->config) == 0 &&
+                 (one->status == AK_TRIAL_WRONG_RESULT || one->status == AK_TRIAL_CRASHED ||
+                  ak_text_same(one->strategy, AK_FINALISTS));
+    }
+    return failed;
+}
+
+/* Chooses the best: the one that the record names, else the lowest median of those that no check
+   found wrong. The record of a stopped run names the best of its search. Only a record with
+   candidates had a finish, which measured the winner again. */
 static void choose_best(ak_report_model *model)
 {
     ak_report_best *best = &model->best;
     const json_t *won = json_object_get(model->result, "best");
     const char *config = text(won, "config");
-    if (model->ok_count > 0) {
-        take_trial(best, model->ranking[0]);
+    for (size_t i = 0; i < model->ok_count && !best->found; i++) {
+        if (!failed_later(model, model->ranking[i])) {
+            take_trial(best, model->ranking[i]);
+        }
     }
     if (config != NULL && ak_json_positive_at(won, "ms") > 0) {
         const json_t *interval = json_object_get(won, "ci_ms");

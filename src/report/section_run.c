@@ -136,7 +136,9 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     ak_picture_roofline(&picture, model);
     ak_section_picture(b, &picture);
     if (!best->found) {
-        ak_section_pair(b, "configuration", "none: no trial was successful");
+        ak_section_pair(b, "configuration",
+                        model->ok_count == 0 ? "none: no trial was successful"
+                                                : "none: all that were timed failed a later check");
         return;
     }
     ak_section_pair(b, "configuration", best->config);

@@ -313,6 +313,18 @@ static void test_what_failed_a_later_check_is_not_best(void **state)
     ak_trial wrong = literal_trial("MR=4", 0);
     wrong.status = AK_TRIAL_WRONG_RESULT;
     (void)add_trial(f->archive, wrong);
+    ak_trial hung = literal_trial("MR=8", 0);
+    hung.status = AK_TRIAL_TIMED_OUT;
+    (void)add_trial(f->archive, literal_trial("MR=8", 0.6));
+    (void)add_trial(f->archive, hung); /* in the search the machine may have been busy */
+    hung.strategy = (char *)AK_FINALISTS;
+    hung.reason = (char *)AK_NOT_JUDGED "the machine was too busy";
+    (void)add_trial(f->archive, hung);
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_string_equal(best.config, "MR=8");
+    ak_trial_clear(&best);
+    hung.reason = (char *)"no answer within 2 s, at N=7";
+    (void)add_trial(f->archive, hung);
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_string_equal(best.config, "MR=6");
     ak_trial_clear(&best);

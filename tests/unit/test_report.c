@@ -547,6 +547,35 @@ static void test_control_in_words(void **state)
     ak_text_free(text);
 }
 
+/* What the check before the finish found wrong is not called the best. */
+static void test_failed_later(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text;
+    ak_run run = literal_run("r1");
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=6", 1);
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    trial.status = AK_TRIAL_TIMED_OUT;
+    trial.strategy = (char *)AK_FINALISTS;
+    (void)add_trial(f->archive, trial);
+    for (size_t i = 0; i < FORMATS; i++) {
+        assert_ok(ak_report(&text, f->archive, "r1", formats[i], err));
+        assert_null(strstr(text, "The best configuration takes"));
+        ak_text_free(text);
+    }
+    assert_ok(ak_report(&text, f->archive, "r1", "md", err));
+    assert_non_null(strstr(text, "Every configuration that was timed failed a later check."));
+    ak_text_free(text);
+    trial = literal_trial("MR=8", 2);
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report(&text, f->archive, "r1", "md", err));
+    assert_non_null(strstr(text, "The best configuration takes 2"));
+    ak_text_free(text);
+}
+
 /* Two runs side by side, in every format. */
 static void test_versus(void **state)
 {
@@ -955,6 +984,7 @@ int main(void)
         WITH_ARCHIVE(test_html),
         WITH_ARCHIVE(test_changes),
         WITH_ARCHIVE(test_control_in_words),
+        WITH_ARCHIVE(test_failed_later),
         WITH_ARCHIVE(test_versus),
         WITH_ARCHIVE(test_command_quoting),
         WITH_ARCHIVE(test_devices),
