@@ -334,7 +334,9 @@ static ak_status take_own(ak_trial *task, const json_t *file, const char *path, 
     for (size_t i = 0; i < OWN_COUNT && own != NULL; i++) {
         const char *text = NULL;
         AK_DO(ak_json_string_or(&text, own, own_members[i].name, NULL, path, err));
-        AK_DO(ak_trial_set(own_text(task, i), text, err));
+        if (text != NULL) { /* a recording has its device in "device_name" only */
+            AK_DO(ak_trial_set(own_text(task, i), text, err));
+        }
     }
     return AK_OK;
 }

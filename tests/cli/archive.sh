@@ -40,6 +40,8 @@ autokernel export matmul --format json | gzip >trials.json.gz
 autokernel import trials.json.gz --archive seen.db | head -n 1
 autokernel export matmul --size M=1000,N=1000,K=1000 --format kernel-tuner --output seen.json
 autokernel import seen.json --archive seen2.db | head -n 1
+autokernel import "$TESTS/../../bench/recordings/softmax.json.gz" --archive seen3.db | head -n 1
+autokernel best --archive seen3.db | grep -o '^softmax *host ' # the device is that of the file
 echo '{"a": 1}' >none.json
 autokernel import none.json --archive seen.db
 echo "exit $?"
