@@ -19,6 +19,13 @@
 /* The strategy of the trials of configurations that fail the check before a finish. */
 #define AK_FINALISTS "check of the finalists"
 
+/* Returns true if the machine was too busy to judge the candidate of this trial. */
+bool ak_trial_not_judged(const ak_trial *trial);
+
+/* Returns true if this trial is a failed check after which its configuration is never the best,
+   even if another trial of it passed. */
+bool ak_trial_refutes(const ak_trial *trial);
+
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
    them. */
 typedef struct ak_run {

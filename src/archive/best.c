@@ -15,6 +15,7 @@
 #include "archive/field.h"
 #include "archive/store.h"
 #include "base/alloc.h"
+#include "base/text.h"
 
 /* Says that no trial matches, and which command makes some. */
 static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter *filter,
@@ -271,7 +272,22 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     return status;
 }
 
-/* Selects the fastest trial of a configuration that has no failed check. */
+bool ak_trial_not_judged(const ak_trial *trial)
+{
+    return trial->reason != NULL &&
+           strncmp(trial->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
+}
+
+/* The search tries one size, and what crashed or was wrong there is no fault of the machine. A
+   configuration that hangs in the check before a finish hangs at one of its sizes. */
+bool ak_trial_refutes(const ak_trial *trial)
+{
+    return trial->status == AK_TRIAL_WRONG_RESULT || trial->status == AK_TRIAL_CRASHED ||
+           (trial->status != AK_TRIAL_OK && ak_text_same(trial->strategy, AK_FINALISTS) &&
+            !ak_trial_not_judged(trial));
+}
+
+/* Selects the fastest trial of a configuration that no trial refutes (ak_trial_refutes). */
 #define FASTEST_RIGHT                                                                              \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \

@@ -344,17 +344,12 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
    had tried. */
 static bool failed_later(const ak_report_model *model, const ak_trial *trial)
 {
-    bool failed = false;
-    for (size_t i = 0; i < model->count && !failed; i++) {
-        const ak_trial *one = &model->trials[i];
-        const bool judged =
-            one->reason == NULL || strncmp(one->reason, AK_NOT_JUDGED, strlen(AK_NOT_JUDGED)) != 0;
-        failed = one->status != AK_TRIAL_OK && judged && one->config != NULL &&
-                 strcmp(one->config, trial->config) == 0 &&
-                 (one->status == AK_TRIAL_WRONG_RESULT || one->status == AK_TRIAL_CRASHED ||
-                  ak_text_same(one->strategy, AK_FINALISTS));
+    size_t i = 0;
+    while (i < model->count && !(ak_trial_refutes(&model->trials[i]) &&
+                                 ak_text_same(model->trials[i].config, trial->config))) {
+        i++;
     }
-    return failed;
+    return i < model->count;
 }
 
 /* Chooses the best: the one that the record names, else the lowest median of those that no check

@@ -621,12 +621,6 @@ static void correct(ak_advisor *a, const ak_observation *observation)
     }
 }
 
-static bool was_not_judged(const ak_trial *trial)
-{
-    return trial != NULL && trial->reason != NULL &&
-           strncmp(trial->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
-}
-
 /* Returns who proposed a trial; NULL: the model that is asked, maybe in an earlier run, or
    unknown. */
 static const char *author_of(const ak_advisor *a, const ak_trial *trial)
@@ -643,7 +637,7 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
         return AK_OK;
     }
     const ak_trial *trial = observation->trial;
-    if (was_not_judged(trial)) {
+    if (trial != NULL && ak_trial_not_judged(trial)) {
         return AK_OK; /* the machine's fault: it must not teach the model anything */
     }
     ak_status status =
