@@ -2,7 +2,7 @@
 """Fits the numbers in the Rank of a space of products to measurements: those with a decimal point; whole numbers are
 facts. Prints what the Rank then chooses for each shape.
 
-    python3 bench/cuda/fit_numbers.py FILE SPACE... [--rounds 3] [--seed 1] [--cycles 1750] [--write]
+    python3 bench/cuda/fit_numbers.py FILE.txt... SPACE.json... [--rounds 3] [--seed 1] [--cycles 1750] [--write]
 
 FILE has a line '# config: NAME ...', lines 'config VALUE ...' and lines 'shape MxNxK NUMBER:MICROSECONDS ...', as
 bench/results/cuda-2026-11-26-tf32-shapes.txt. The Rank of the first SPACE is fitted, and with --write replaced in all
@@ -16,16 +16,19 @@ LAYOUT, PROCESSORS = "nn", 132 # of what was measured
 # What a Rank may read besides; no rows are padded, one device was measured.
 FACTS = "pad_a=0, pad_b=0, compute_capability=90, shared_bytes_sm=233472, registers_sm=65536"
 
-def read(path):
-    names, configs, shapes = [], [], {}
-    for line in open(path):
-        if line.startswith("# config: "):
-            names = line.split()[2:]
-        elif line.startswith("config "):
-            configs.append(dict(zip(names, map(int, line.split()[1:]))))
-        elif line.startswith("shape "):
-            size, *times = line.split()[1:]
-            shapes[tuple(map(int, size.split("x")))] = [(configs[int(i)], float(t)) for i, t in (w.split(":") for w in times)]
+def read(paths):
+    names, shapes = [], {}
+    for path in paths:
+        configs = []
+        for line in open(path):
+            if line.startswith("# config: "):
+                names = line.split()[2:]
+            elif line.startswith("config "):
+                configs.append(dict(zip(names, map(int, line.split()[1:]))))
+            elif line.startswith("shape "):
+                size, *times = line.split()[1:]
+                measured = shapes.setdefault(tuple(map(int, size.split("x"))), [])
+                measured += [(configs[int(i)], float(t)) for i, t in (w.split(":") for w in times)]
     return names, shapes
 
 def compiled(rank, names):
@@ -69,15 +72,17 @@ def fit(rank, x, shapes, cycles, rounds, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file")
-    parser.add_argument("spaces", nargs="+")
+    parser.add_argument("paths", nargs="+", metavar="FILE.txt|SPACE.json")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cycles", type=float, default=1750)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    names, shapes = read(args.file)
-    text = json.load(open(args.spaces[0]))["Rank"]
+    spaces = [path for path in args.paths if path.endswith(".json")]
+    names, shapes = read(path for path in args.paths if path not in spaces)
+    if not spaces or not shapes:
+        parser.error("give files of measurements (.txt) and a space file or several (.json)")
+    text = json.load(open(spaces[0]))["Rank"]
     rank, x, numbers = compiled(text, names)
     x = fit(rank, x, shapes, args.cycles, args.rounds, args.seed)
     judge(rank, x, shapes, args.cycles, show=True)
@@ -85,7 +90,7 @@ def main():
         number = "%.4g" % x[numbers.index(match[0])]
         return number if "." in number else number + ".0"
     fitted = NUMBER.sub(written, text)
-    for path in args.spaces if args.write else []:
+    for path in spaces if args.write else []:
         space = open(path).read()
         old = json.dumps(json.loads(space)["Rank"])
         assert space.count(old) == 1
