@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,9 @@
 /* A child that has closed its pipe must be dead after this; it first gives back its memory. */
 #define DEATH_NS     (2 * AK_SECOND_NS)
 #define CALIBRATIONS 15
+/* So long after a call alone began the worker looks for its end without sleeping. A virtual machine
+   may need 40 us to wake a processor that sleeps, which for a short call would look like work. */
+#define ALERT_NS INT64_C(100000)
 /* A child that waited for a processor gets extra time: at most GRANT_MAX times its limit in all,
    and none if it waited for less than 1/GRANT_PART of it. */
 #define GRANT_MAX  3
@@ -71,9 +75,9 @@ struct ak_device {
     int block_fd;
     unsigned char *block;
     size_t block_bytes;
-    ak_runnable *spare; /* started, but nothing is loaded */
-    int64_t roundtrip_ns;
-    bool watch; /* count waits for a processor; not in empty batches */
+    ak_runnable *spare;      /* started, but nothing is loaded */
+    int64_t roundtrip_ns[2]; /* what an empty batch takes, the second if the worker is alert */
+    bool watch;              /* count waits for a processor; not in empty batches */
     uint64_t salt;
     pid_t dying[DYING_MAX]; /* children that were killed but not reaped; 0: free */
     ak_ceilings ceilings;
@@ -86,6 +90,7 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
+    bool alert;         /* the worker does not sleep while a batch runs */
     int batches, late;  /* `batches` that were timed, and the `late` ones after which the candidate
                            kept computing */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
@@ -306,13 +311,14 @@ static int64_t more_time(ak_runnable *runner, int64_t limit_ns)
     return waits < 0 || more < limit_ns / GRANT_PART ? 0 : more;
 }
 
-/* Waits for one byte. If the child has ended or the deadline has passed, writes the outcome, kills
-   the child and returns false. `limit_ns` is for the message. */
-static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
+/* Waits for one byte, until the time `asleep` without sleeping. If the child has ended or the
+   deadline has passed, writes the outcome, kills the child and returns false. `limit_ns` is for the
+   message. */
+static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t asleep, int64_t deadline,
                   int64_t limit_ns)
 {
     for (;;) {
-        int64_t left = deadline - ak_clock_ns();
+        int64_t now = ak_clock_ns(), left = deadline - now;
         int64_t more = left > 0 ? 0 : more_time(runner, limit_ns);
         if (more > 0) {
             runner->granted_ns += more;
@@ -325,6 +331,7 @@ static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadl
             return false;
         }
         struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
+        left = now < asleep ? 0 : left;
         struct timespec wait = {.tv_sec = left / AK_SECOND_NS, .tv_nsec = left % AK_SECOND_NS};
         if (ppoll(&ready, 1, &wait, NULL) <= 0) {
             continue;
@@ -340,11 +347,11 @@ static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadl
     }
 }
 
-static bool await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
-                       int64_t limit_ns)
+static bool await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t asleep,
+                       int64_t deadline, int64_t limit_ns)
 {
     char got = 0;
-    if (!await(out, &got, runner, deadline, limit_ns)) {
+    if (!await(out, &got, runner, asleep, deadline, limit_ns)) {
         return false;
     }
     if (got != want) {
@@ -400,7 +407,8 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, int64_t dea
     if (atomic_load(&runner->page->dozing) != 0) {
         (void)syscall(SYS_futex, &runner->page->go, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
-    if (!await_byte(out, AK_RUNNER_DONE, runner, deadline, limit_ns)) {
+    int64_t asleep = runner->alert ? begin + ALERT_NS : 0;
+    if (!await_byte(out, AK_RUNNER_DONE, runner, asleep, deadline, limit_ns)) {
         return false;
     }
     *ns = ak_clock_ns() - begin;
@@ -467,7 +475,7 @@ static bool request_whole(const ak_runner_page *page, const ak_runner_page *aske
 }
 
 /* This function is long because it is one side of the protocol with the child, step by step. */
-static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
+static void one_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
 {
     int64_t deadline = ak_clock_ns() + limit_ns, ns = 0;
     char got = 0;
@@ -475,7 +483,7 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     atomic_store(&runner->page->go, 0u);
     atomic_store(&runner->page->dozing, 0u);
-    if (!command(out, runner, AK_RUNNER_RUN) || !await(out, &got, runner, deadline, limit_ns)) {
+    if (!command(out, runner, AK_RUNNER_RUN) || !await(out, &got, runner, 0, deadline, limit_ns)) {
         return;
     }
     if (got == AK_RUNNER_END) { /* it could not prepare the batch */
@@ -498,7 +506,7 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
     int64_t within = done && waits >= 0 && asked.iterations == 1 ? waits_of(runner) : -1;
     int64_t at_done = ak_clock_ns();
     if (!done ||
-        !await_byte(out, AK_RUNNER_END, runner, ak_clock_ns() + END_TIMEOUT_NS, END_TIMEOUT_NS)) {
+        !await_byte(out, AK_RUNNER_END, runner, 0, at_done + END_TIMEOUT_NS, END_TIMEOUT_NS)) {
         return;
     }
     int64_t at_end = ak_clock_ns();
@@ -526,13 +534,41 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
     if (out->status == AK_TRIAL_OK) {
         /* The cost of starting and ending a batch is known only to within some microseconds, so at
            most half of what was measured is subtracted. */
-        int64_t net = ns - runner->device->roundtrip_ns;
+        int64_t net = ns - runner->device->roundtrip_ns[runner->alert];
         out->ns = net > ns / 2 ? net : ns / 2;
         out->ns = out->ns > 0 ? out->ns : 1;
         out->waited_ns = within >= 0 ? within - waits : waited;
         out->waits_known = waits >= 0 && out->waited_ns >= 0;
     } else {
         ak_proc_kill(&runner->proc);
+    }
+}
+
+/* Moves this thread away from the processors that the child's threads are pinned to, which are the
+   first ones (ak_host_pool_pin). Returns false if there are no others. */
+static bool step_aside(cpu_set_t *usual, int threads)
+{
+    cpu_set_t others;
+    if (sched_getaffinity(0, sizeof *usual, usual) != 0) {
+        return false;
+    }
+    others = *usual;
+    for (size_t cpu = 0; threads > 0 && cpu < CPU_SETSIZE; cpu++) {
+        threads -= CPU_ISSET(cpu, &others) ? 1 : 0;
+        CPU_CLR(cpu, &others);
+    }
+    return CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0;
+}
+
+/* Runs the batch that the page asks for. Of a call alone, a worker that is alert sees the end
+   at once, if a processor is left for it. */
+static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
+{
+    cpu_set_t usual;
+    runner->alert = alert && step_aside(&usual, runner->page->threads);
+    one_batch(out, runner, limit_ns);
+    if (runner->alert) {
+        (void)sched_setaffinity(0, sizeof usual, &usual);
     }
 }
 
@@ -544,28 +580,37 @@ static int by_time(const void *a, const void *b)
 
 /* Measures what an empty batch takes, in a child that has nothing loaded and so no reason to
    cheat. */
-static ak_status calibrate(ak_device *device, ak_error *err)
+static ak_status empty_batches(int64_t *out, ak_runnable *runner, bool alert, ak_error *err)
 {
-    ak_runnable *runner = NULL;
+    const ak_device *device = runner->device;
     int64_t ns[CALIBRATIONS];
-    ak_status status = runner_start(&runner, device, err);
-    device->roundtrip_ns = 0;
-    for (int i = 0; status == AK_OK && i < CALIBRATIONS; i++) {
+    for (int i = 0; i < CALIBRATIONS; i++) {
         ak_outcome outcome;
         memset(runner->page, 0, sizeof *runner->page);
         runner->page->threads_max = device->threads;
-        runner->page->threads = device->threads;
-        run_batch(&outcome, runner, LOAD_TIMEOUT_NS);
+        runner->page->threads = alert ? 1 : device->threads;
+        run_batch(&outcome, runner, alert, LOAD_TIMEOUT_NS);
         if (outcome.status != AK_TRIAL_OK) {
-            status = ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
+            return ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
         }
         ns[i] = outcome.ns;
     }
-    runner_free(runner);
-    if (status == AK_OK) {
-        qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
-        device->roundtrip_ns = ns[CALIBRATIONS / 2];
+    qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
+    *out = ns[CALIBRATIONS / 2];
+    return AK_OK;
+}
+
+static ak_status calibrate(ak_device *device, ak_error *err)
+{
+    ak_runnable *runner = NULL;
+    int64_t found[2] = {0, 0};
+    ak_status status = runner_start(&runner, device, err);
+    device->roundtrip_ns[0] = device->roundtrip_ns[1] = 0;
+    for (int alert = 0; status == AK_OK && alert < 2; alert++) {
+        status = empty_batches(&found[alert], runner, alert == 1, err);
     }
+    runner_free(runner);
+    memcpy(device->roundtrip_ns, found, sizeof found);
     return status;
 }
 
@@ -711,7 +756,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     bool sent = command(outcome, runner, AK_RUNNER_LOAD);
     /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
     (void)runner_start(&device->spare, device, NULL);
-    if (sent && await_byte(outcome, AK_RUNNER_END, runner, ak_clock_ns() + LOAD_TIMEOUT_NS,
+    if (sent && await_byte(outcome, AK_RUNNER_END, runner, 0, ak_clock_ns() + LOAD_TIMEOUT_NS,
                            LOAD_TIMEOUT_NS)) {
         reply(outcome, page);
         (void)kill(runner->proc.pid, SIGSTOP);
@@ -797,7 +842,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
                        ? 1
                        : 0;
     page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
-    run_batch(out, runner, launch->timeout_ns);
+    run_batch(out, runner, launch->iterations == 1, launch->timeout_ns);
     return AK_OK;
 }
 
