@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/layout.h"
@@ -319,7 +320,9 @@ static void on_trial(ak_progress *p, const json_t *event)
     bool better = ok && ms > 0 &&
                   (p->unit[0] == 0 ? p->best_ms <= 0 || ms < p->best_ms
                                    : p->best_value != ak_json_number_at(event, "best_value"));
-    p->done++;
+    /* The check before a finish may refuse what was evaluated before. */
+    bool again = strcmp(ak_json_text_at(event, "strategy"), AK_FINALISTS) == 0;
+    p->done += again ? 0 : 1;
     p->default_ms = ak_json_number_at(event, "default_ms");
     if (ak_json_number_at(event, "best_ms") > 0) {
         p->best_ms = ak_json_number_at(event, "best_ms");
@@ -349,6 +352,8 @@ static void on_trial(ak_progress *p, const json_t *event)
         char shown[VALUE_BYTES];
         say(p, "%zu%s ok %s ms%s%s%s%s", at, of, ak_show_real(a, ms), known ? " " : "",
             known ? rate : "", show_value(shown, p, event), better ? " best" : "");
+    } else if (again) {
+        say(p, "check before the finish: %s: %s", status, ak_json_text_at(event, "reason"));
     } else {
         say(p, "%zu%s %s: %s", at, of, status, ak_json_text_at(event, "reason"));
     }
