@@ -284,6 +284,10 @@ AK_API const char *ak_trial_status_text(ak_trial_status status);
 /* Returns false if the text names no status. */
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
+/* The strategy of the trials of configurations that were right in the search and fail the check of
+   the finalists, over all edge-case sizes. Such a configuration is never the best. */
+#define AK_FINALISTS "check of the finalists"
+
 /* The outcome of one configuration. Texts are owned by the trial or NULL. A time that was not
    measured is 0. A failed trial has no samples. */
 typedef struct ak_trial {
@@ -299,7 +303,7 @@ typedef struct ak_trial {
     char *config;      /* canonical text: the identity */
     char *environment; /* hash of device, compilers, source and library versions */
     /* Who proposed it. */
-    char *strategy;
+    char *strategy; /* AK_FINALISTS: it failed the check before a finish */
     char *model; /* the language model; NULL if none proposed it */
     int generation;
     int64_t parent;        /* trial it was derived from, 0 if none */

@@ -16,9 +16,6 @@
    says nothing about the configuration. */
 #define AK_NOT_JUDGED "not judged: "
 
-/* The strategy of the trials of configurations that fail the check before a finish. */
-#define AK_FINALISTS "check of the finalists"
-
 /* Returns true if the machine was too busy to judge the candidate of this trial. */
 bool ak_trial_not_judged(const ak_trial *trial);
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/layout.h"
