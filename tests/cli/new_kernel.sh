@@ -23,7 +23,11 @@ echo "exit $?"
 sed -i 's/2\.1f \*/(*(volatile float *)8) +/' mine/host.c
 autokernel check ./mine --size 4096 --config UNROLL=4,THREADS=1 --quiet
 echo "exit $?"
-sed -i 's/(\*(volatile float \*)8)/syntax error/' mine/host.c
+# A crash that only the check before the finish meets is no further evaluation.
+sed -i 's/(\*(volatile float \*)8) +/(w->n == 7 ? *(volatile float *)8 : 2.0f) */' mine/host.c
+autokernel tune ./mine --size 4096 --evals 1 --fix UNROLL=4,THREADS=1,COMPILER=gcc --libraries none 2>&1 |
+    grep -E '^(1/1|check before)'
+sed -i 's/(w->n == 7/(syntax error/' mine/host.c
 autokernel check ./mine --size 4096 --config UNROLL=4,THREADS=1 --quiet
 echo "exit $?"
 sed -i 's/"bytes": "3/"bytes": "3 +* /' mine/problem.json
