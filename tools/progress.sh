@@ -14,8 +14,10 @@ trap 'kill "$child" 2>/dev/null; exit 130' INT TERM
 terminal=no
 [ -t 2 ] && [ "${TERM:-dumb}" != dumb ] && terminal=yes
 next=2
-while kill -0 "$child" 2>/dev/null; do
+running=yes
+while [ $running = yes ]; do
     sleep 0.3
+    kill -0 "$child" 2>/dev/null || running=no
     step=$(tail -c 2000 "$log" | grep -o -E '^\[[ 0-9]+(/[0-9]+|%)\]' | tail -n 1)
     if [ $terminal = yes ]; then
         printf '\r%s %s %d s\033[K' "$what" "$step" $((SECONDS - begin)) >&2

@@ -412,7 +412,8 @@ AK_API const char *ak_archive_path(const ak_archive *archive);
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
-    int64_t id; /* id of one trial */
+    const char *named; /* how the user names the kernel, for errors only; NULL: like `kernel` */
+    int64_t id;        /* id of one trial */
     bool ok_only;
     bool simulated;  /* include trials on recordings */
     bool best_first; /* order by median; default: oldest first */

@@ -22,10 +22,13 @@ static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter
                               ak_error *err)
 {
     const char *size = filter->size == NULL ? "" : filter->size;
+    const char *kernel = filter->named != NULL    ? filter->named
+                         : filter->kernel != NULL ? filter->kernel
+                                                  : "KERNEL";
     return ak_fail(
         err, AK_NOT_FOUND, "%s%s; make some with 'autokernel tune %.60s%s%.100s'", archive->path,
         archive->empty ? ": there is no archive yet, so no trial matches" : ": no trial matches",
-        filter->kernel == NULL ? "KERNEL" : filter->kernel, size[0] == 0 ? "" : " --size ", size);
+        kernel, size[0] == 0 ? "" : " --size ", size);
 }
 
 static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)

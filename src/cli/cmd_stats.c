@@ -184,7 +184,11 @@ static void print_text(const findings *f, const ak_selection *selection, const a
     ak_out("%s: %zu trial%s, %s of them ok\n", f->path, t->trials, ak_plural(t->trials),
            t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)));
     if (t->trials == 0) {
-        ak_next_on_archive("tune matmul", "make some", args);
+        ak_buf command = AK_BUF(2 * AK_PATH_MAX);
+        ak_buf_puts(&command, "tune ");
+        ak_quote(&command, args->operand_count > 0 ? args->operand[0] : "matmul");
+        ak_next_on_archive(command.data, "make some", args);
+        ak_buf_free(&command);
         return;
     }
     ak_table_begin(&table, "status", ">trials", NULL);

@@ -167,6 +167,7 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
     if (status == AK_OK && args->operand_count > 0) {
         status = kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err);
         out->filter.kernel = out->kernel;
+        out->filter.named = args->operand[0];
     }
     if (status == AK_OK) {
         status = canonical(out, args, archived, err);
