@@ -90,7 +90,6 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
-    bool alert;         /* the worker does not sleep while a batch runs */
     int batches, late;  /* `batches` that were timed, and the `late` ones after which the candidate
                            kept computing */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
@@ -311,14 +310,13 @@ static int64_t more_time(ak_runnable *runner, int64_t limit_ns)
     return waits < 0 || more < limit_ns / GRANT_PART ? 0 : more;
 }
 
-/* Waits for one byte, until the time `asleep` without sleeping. If the child has ended or the
-   deadline has passed, writes the outcome, kills the child and returns false. `limit_ns` is for the
-   message. */
-static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t asleep, int64_t deadline,
+/* Waits for one byte. If the child has ended or the deadline has passed, writes the outcome, kills
+   the child and returns false. `limit_ns` is for the message. */
+static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
                   int64_t limit_ns)
 {
     for (;;) {
-        int64_t now = ak_clock_ns(), left = deadline - now;
+        int64_t left = deadline - ak_clock_ns();
         int64_t more = left > 0 ? 0 : more_time(runner, limit_ns);
         if (more > 0) {
             runner->granted_ns += more;
@@ -331,7 +329,6 @@ static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t aslee
             return false;
         }
         struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
-        left = now < asleep ? 0 : left;
         struct timespec wait = {.tv_sec = left / AK_SECOND_NS, .tv_nsec = left % AK_SECOND_NS};
         if (ppoll(&ready, 1, &wait, NULL) <= 0) {
             continue;
@@ -347,11 +344,11 @@ static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t aslee
     }
 }
 
-static bool await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t asleep,
-                       int64_t deadline, int64_t limit_ns)
+static bool await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
+                       int64_t limit_ns)
 {
     char got = 0;
-    if (!await(out, &got, runner, asleep, deadline, limit_ns)) {
+    if (!await(out, &got, runner, deadline, limit_ns)) {
         return false;
     }
     if (got != want) {
@@ -397,9 +394,17 @@ static void reply(ak_outcome *out, const ak_runner_page *page)
 
 /* ---- one batch ----------------------------------------------------------------------------- */
 
+/* Returns when the child has written or at the time `until`, without sleeping. */
+static void look_out(const ak_runnable *runner, int64_t until)
+{
+    struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
+    while (poll(&ready, 1, 0) <= 0 && ak_clock_ns() < until) {
+    }
+}
+
 /* Starts the batch that the child is ready for and waits for its end; *ns is the time by the
    clock. */
-static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, int64_t deadline,
+static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, bool alert, int64_t deadline,
                   int64_t limit_ns)
 {
     int64_t begin = ak_clock_ns();
@@ -407,8 +412,10 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, int64_t dea
     if (atomic_load(&runner->page->dozing) != 0) {
         (void)syscall(SYS_futex, &runner->page->go, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
-    int64_t asleep = runner->alert ? begin + ALERT_NS : 0;
-    if (!await_byte(out, AK_RUNNER_DONE, runner, asleep, deadline, limit_ns)) {
+    if (alert) {
+        look_out(runner, begin + ALERT_NS);
+    }
+    if (!await_byte(out, AK_RUNNER_DONE, runner, deadline, limit_ns)) {
         return false;
     }
     *ns = ak_clock_ns() - begin;
@@ -475,7 +482,7 @@ static bool request_whole(const ak_runner_page *page, const ak_runner_page *aske
 }
 
 /* This function is long because it is one side of the protocol with the child, step by step. */
-static void one_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
+static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
     int64_t deadline = ak_clock_ns() + limit_ns, ns = 0;
     char got = 0;
@@ -483,7 +490,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     atomic_store(&runner->page->go, 0u);
     atomic_store(&runner->page->dozing, 0u);
-    if (!command(out, runner, AK_RUNNER_RUN) || !await(out, &got, runner, 0, deadline, limit_ns)) {
+    if (!command(out, runner, AK_RUNNER_RUN) || !await(out, &got, runner, deadline, limit_ns)) {
         return;
     }
     if (got == AK_RUNNER_END) { /* it could not prepare the batch */
@@ -500,13 +507,13 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
         return;
     }
     int64_t waits = runner->device->watch ? waits_of(runner) : -1;
-    bool done = timed(out, &ns, runner, deadline, limit_ns);
+    bool done = timed(out, &ns, runner, alert, deadline, limit_ns);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
     int64_t within = done && waits >= 0 && asked.iterations == 1 ? waits_of(runner) : -1;
     int64_t at_done = ak_clock_ns();
     if (!done ||
-        !await_byte(out, AK_RUNNER_END, runner, 0, at_done + END_TIMEOUT_NS, END_TIMEOUT_NS)) {
+        !await_byte(out, AK_RUNNER_END, runner, at_done + END_TIMEOUT_NS, END_TIMEOUT_NS)) {
         return;
     }
     int64_t at_end = ak_clock_ns();
@@ -534,7 +541,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
     if (out->status == AK_TRIAL_OK) {
         /* The cost of starting and ending a batch is known only to within some microseconds, so at
            most half of what was measured is subtracted. */
-        int64_t net = ns - runner->device->roundtrip_ns[runner->alert];
+        int64_t net = ns - runner->device->roundtrip_ns[alert];
         out->ns = net > ns / 2 ? net : ns / 2;
         out->ns = out->ns > 0 ? out->ns : 1;
         out->waited_ns = within >= 0 ? within - waits : waited;
@@ -565,9 +572,9 @@ static bool step_aside(cpu_set_t *usual, int threads)
 static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
     cpu_set_t usual;
-    runner->alert = alert && step_aside(&usual, runner->page->threads);
-    one_batch(out, runner, limit_ns);
-    if (runner->alert) {
+    alert = alert && step_aside(&usual, runner->page->threads);
+    one_batch(out, runner, alert, limit_ns);
+    if (alert) {
         (void)sched_setaffinity(0, sizeof usual, &usual);
     }
 }
@@ -756,7 +763,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     bool sent = command(outcome, runner, AK_RUNNER_LOAD);
     /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
     (void)runner_start(&device->spare, device, NULL);
-    if (sent && await_byte(outcome, AK_RUNNER_END, runner, 0, ak_clock_ns() + LOAD_TIMEOUT_NS,
+    if (sent && await_byte(outcome, AK_RUNNER_END, runner, ak_clock_ns() + LOAD_TIMEOUT_NS,
                            LOAD_TIMEOUT_NS)) {
         reply(outcome, page);
         (void)kill(runner->proc.pid, SIGSTOP);
