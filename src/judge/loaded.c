@@ -2,7 +2,6 @@
 #include "judge/loaded.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "measure/verdict.h"
@@ -170,19 +169,6 @@ ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *e
     return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
 }
 
-/* Puts the sizes in front of a reason that depends on them but does not name them, such as a
-   signal. */
-static void name_sizes(ak_outcome *out, const ak_stage *stage)
-{
-    char where[64], text[sizeof out->reason];
-    if (out->status == AK_TRIAL_CRASHED || out->status == AK_TRIAL_TIMED_OUT) {
-        ak_stage_size_text(where, sizeof where, stage);
-        memcpy(text, out->reason, sizeof text);
-        const int room = (int)(sizeof text - strlen(where) - sizeof "at : ");
-        (void)snprintf(out->reason, sizeof out->reason, "at %s: %.*s", where, room, text);
-    }
-}
-
 ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int rounds,
                              ak_error *err)
 {
@@ -192,7 +178,9 @@ ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
             status = ak_loaded_judge(r, stage, i > 0, err);
         }
-        name_sizes(&r->outcome, stage);
+    }
+    if (r->outcome.status == AK_TRIAL_CRASHED || r->outcome.status == AK_TRIAL_TIMED_OUT) {
+        ak_stage_say(&r->outcome, stage, r->outcome.reason);
     }
     /* The next candidate must not be blamed for whatever else this one damaged. */
     if (r->outcome.status != AK_TRIAL_OK) {

@@ -144,7 +144,9 @@ ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
    whether it is right. */
 bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *stage,
                             size_t argument, const ak_compare_result *result);
-/* Marks the result as wrong, with the reason "at M=7,N=33,K=1: ...". */
+/* Writes the reason "at M=7,N=33,K=1: ..."; `text` may be the reason so far. */
+void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text);
+/* Marks the result as wrong, with such a reason. */
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
 /* Writes the sizes, such as "M=7,N=33,K=1". */
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);

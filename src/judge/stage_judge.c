@@ -20,12 +20,19 @@ void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage)
     }
 }
 
+void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text)
+{
+    char where[64], reason[sizeof out->reason];
+    ak_stage_size_text(where, sizeof where, stage);
+    const int room = (int)(sizeof reason - sizeof "at : " - strlen(where));
+    (void)snprintf(reason, sizeof reason, "at %s: %.*s", where, room, text);
+    memcpy(out->reason, reason, sizeof reason);
+}
+
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text)
 {
-    char where[64];
-    ak_stage_size_text(where, sizeof where, stage);
     out->status = AK_TRIAL_WRONG_RESULT;
-    (void)snprintf(out->reason, sizeof out->reason, "at %s: %.160s", where, text);
+    ak_stage_say(out, stage, text);
 }
 
 /* Reports damage and has it repaired before the next candidate runs. */
