@@ -304,7 +304,7 @@ typedef struct ak_trial {
     char *environment; /* hash of device, compilers, source and library versions */
     /* Who proposed it. */
     char *strategy; /* AK_FINALISTS: it failed the check before a finish */
-    char *model; /* the language model; NULL if none proposed it */
+    char *model;    /* the language model; NULL if none proposed it */
     int generation;
     int64_t parent;        /* trial it was derived from, 0 if none */
     double predicted_gain; /* predicted reduction of the parent's time: 0.1 is 10 % */
@@ -412,7 +412,7 @@ AK_API const char *ak_archive_path(const ak_archive *archive);
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
-    const char *named; /* how the user names the kernel, for errors only; NULL: like `kernel` */
+    const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
     int64_t id;        /* id of one trial */
     bool ok_only;
     bool simulated;  /* include trials on recordings */

@@ -26,7 +26,7 @@ static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter
                          : filter->kernel != NULL ? filter->kernel
                                                   : "KERNEL";
     return ak_fail(
-        err, AK_NOT_FOUND, "%s%s; make some with 'autokernel tune %.60s%s%.100s'", archive->path,
+        err, AK_NOT_FOUND, "%s%s; make some with 'autokernel tune %.160s%s%.100s'", archive->path,
         archive->empty ? ": there is no archive yet, so no trial matches" : ": no trial matches",
         kernel, size[0] == 0 ? "" : " --size ", size);
 }

@@ -38,6 +38,13 @@ static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive
     return AK_OK;
 }
 
+static ak_status quoted(char **out, const char *word, ak_error *err)
+{
+    ak_buf text = AK_BUF(4 * AK_PATH_MAX);
+    ak_quote(&text, word);
+    return ak_buf_take(out, &text, err);
+}
+
 /* Brings sizes and options to the canonical form in which the archive has them, by opening a
    task. */
 static ak_status canonical(ak_selection *out, const ak_args *args, bool archived, ak_error *err)
@@ -167,7 +174,10 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
     if (status == AK_OK && args->operand_count > 0) {
         status = kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err);
         out->filter.kernel = out->kernel;
-        out->filter.named = args->operand[0];
+        if (status == AK_OK) {
+            status = quoted(&out->named, args->operand[0], err);
+            out->filter.named = out->named;
+        }
     }
     if (status == AK_OK) {
         status = canonical(out, args, archived, err);
@@ -218,5 +228,6 @@ void ak_selection_close(ak_selection *selection)
     ak_task_close(selection->recorded);
     ak_archive_close(selection->archive);
     ak_free(selection->kernel);
+    ak_free(selection->named);
     *selection = (ak_selection){0};
 }
