@@ -94,6 +94,10 @@ SETS = {
     "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +
                      [("attention_decode", s + ",queries=4", "page=64", None) for s in DECODE[1:3]], "none"),
 }
+# PyTorch has pages and lengths on the device for this layout only
+SETS["decode-paged-nhd"] = ([("attention_decode", s, "lengths=full,layout=nhd,page=64", None) for s in DECODE] +
+                            [("attention_decode", s, "lengths=mixed,layout=nhd,page=64", None) for s in DECODE[:4]] +
+                            [("attention_decode", s, "lengths=mixed,layout=nhd", None) for s in DECODE[:4]], "torch-flash,torch-compile")
 SETS["fp8-rows"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_ROWS], "default,torch-eager,torch-fast")
 SETS["fp8-large"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_LARGE], "default,torch-eager,torch-fast")
 FP8_TYPES = ["a_type=e5m2", "c_type=e4m3", "a_type=e5m2,c_type=e4m3"]

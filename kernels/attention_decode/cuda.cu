@@ -10,10 +10,12 @@
  * Work. An item is a sequence and a head of K and V (and a part of the rows, if there are more
  * than 8 * ROW_TILES). Its keys are cut into tiles of TILE_KEYS. The tiles of all items form one
  * line, which the blocks that the device holds at once share evenly, whatever the lengths are:
- * each block has one stretch of it. A stretch begins and ends within items; its part of one item
- * is a segment. The warps of a block take the tiles of a segment in turn. Each warp fills its
- * own ring of STAGES tiles in shared memory, across the ends of segments, so no warp waits for a
- * barrier of the block while tiles stream in.
+ * each block has one stretch of it. For this, each item counts as ITEM_COST tiles more than it has,
+ * since its end takes time too: else a block with many short items would be the last to end. A
+ * stretch begins and ends within items; its part of one item is a segment. The warps of a block
+ * take the tiles of a segment in turn. Each warp fills its own ring of STAGES tiles in shared
+ * memory, across the ends of segments, so no warp waits for a barrier of the block while tiles
+ * stream in.
  *
  * A tile. Rows are the narrow side: S^T = K Q^T and O^T = V^T P^T. The 16 rows of an mma are
  * keys in the first product and columns of V in the second; its 8 columns are rows of Q. A
@@ -43,6 +45,7 @@
  *   WARPS, STAGES  warps of a block; tiles of a warp's ring, 2 or more
  *   BLOCKS_PER_SM  promised to the compiler
  *   LEAST_TILES    least number of tiles of a block: fewer blocks share a short line
+ *   ITEM_COST      tiles that the end of an item counts as
  *   PREFETCH       bytes that a copy brings to the level 2 cache: 0 (its own), 128 or 256
  *   TAKE_SHARES    who adds the sums of an item that several blocks share. 0: the last of them adds
  *                  all; 1: each adds a share
@@ -370,8 +373,9 @@ typedef struct problem {
     float scale;                                      /* scale of scores, times log2 e */
     int rows, parts; /* rows of an item over all its parts; number of parts */
     u32 slots, stats, words, prefix;
-    int line, blocks; /* tiles of all items; number of blocks that share them */
-    int each, more;   /* a block has `each` tiles, the first `more` blocks have one more */
+    int line, blocks; /* tiles of all items and what their ends count as; number of blocks that
+                         share them */
+    int each, more;   /* a block has `each` of the line, the first `more` blocks have one more */
 } problem;
 
 /* The part of an item that a block, or the loader of a warp, has. */
@@ -402,27 +406,43 @@ DEVICE void segment_of(segment *s, const problem *p, int first)
     s->last = s->tiles - first < s->left ? s->tiles : first + s->left;
 }
 
-/* Finds the segment that begins at tile `at` of the line, from where the block has `left` tiles. */
-DEVICE void segment_at(segment *s, const problem *p, int at, int left)
+/* Returns the number of the segment's item: items before it. */
+DEVICE int item_of(const segment *s, const problem *p)
 {
-    const int per = p->kv_heads * p->parts, before = divide(at, per);
+    return (s->sequence * p->kv_heads + s->head) * p->parts + s->part;
+}
+
+/* Returns the number of tiles of the items before the segment's. */
+DEVICE int item_begin(const segment *s, const problem *p)
+{
+    const int per = p->kv_heads * p->parts;
+    return tiles_before(p, s->sequence) * per + (item_of(s, p) - s->sequence * per) * s->tiles;
+}
+
+/* Finds the first tile that is at `place` of the line or behind it: of a segment its item and first
+   tile. Each item's end counts in the line before its tiles. Returns the number of tiles before. */
+DEVICE int segment_at(segment *s, const problem *p, int place)
+{
+    const int per = p->kv_heads * p->parts, before = divide(place, per);
     int low = 0, high = p->batch - 1;
-    while (low < high) { /* finds the last sequence that begins at or before `at` */
+    while (low < high) { /* finds the last sequence that begins at `place` or before it */
         const int middle = (low + high + 1) / 2;
-        if (tiles_before(p, middle) <= before) {
+        if (tiles_before(p, middle) + ITEM_COST * middle <= before) {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
     const int begin = tiles_before(p, low);
-    const int tiles = tiles_before(p, low + 1) - begin;
-    const int rest = at - begin * per, item = divide(rest, tiles);
+    s->tiles = tiles_before(p, low + 1) - begin;
+    const int rest = place - (begin + ITEM_COST * low) * per;
+    const int item = divide(rest, s->tiles + ITEM_COST);
+    const int first = rest - item * (s->tiles + ITEM_COST) - ITEM_COST;
     s->sequence = low;
     s->head = p->parts == 1 ? item : divide(item, p->parts);
     s->part = item - s->head * p->parts;
-    s->left = left;
-    segment_of(s, p, rest - item * tiles);
+    s->first = first > 0 ? first : 0;
+    return begin * per + item * s->tiles + s->first;
 }
 
 /* Moves to the next segment; returns false if the block has none. */
@@ -482,7 +502,7 @@ DEVICE void add_up_tiles(problem *p)
         before += all;
         block_sync();
     }
-    p->line = before * p->kv_heads * p->parts;
+    p->line = (before + ITEM_COST * p->batch) * p->kv_heads * p->parts;
 }
 
 /* ---- loading ---- */
@@ -914,18 +934,18 @@ DEVICE void quad_leave(const quad *t, u32 *to)
     store_couple(to + 4, stats);
 }
 
-/* Returns the first tile of a block's stretch. */
+/* Returns the place of the line where a block's stretch begins. */
 DEVICE int begin_of(const problem *p, int block)
 {
     return block * p->each + (block < p->more ? block : p->more);
 }
 
-/* Returns the block that has a tile. */
-DEVICE int block_of(const problem *p, int tile)
+/* Returns the block that has a place of the line. */
+DEVICE int block_of(const problem *p, int place)
 {
     const int longer = p->more * (p->each + 1);
-    const bool in_longer = tile < longer;
-    return divide(in_longer ? tile : tile - longer, in_longer ? p->each + 1 : p->each) +
+    const bool in_longer = place < longer;
+    return divide(in_longer ? place : place - longer, in_longer ? p->each + 1 : p->each) +
            (in_longer ? 0 : p->more);
 }
 
@@ -971,16 +991,17 @@ typedef struct shared_item {
     int shift;        /* 1: the first block's part is not its first segment */
 } shared_item;
 
-DEVICE void shared_item_at(shared_item *x, const problem *p, int begin, int tiles)
+DEVICE void shared_item_at(shared_item *x, const problem *p, const segment *s)
 {
+    const int place = item_begin(s, p) + item_of(s, p) * ITEM_COST;
     int last = 0;
     LOOP for (int i = 0; i < 2; i++)
     {
         x->from = last;
-        last = block_of(p, begin + (i == 0 ? 0 : tiles - 1));
+        last = block_of(p, place + ITEM_COST + (i == 0 ? 0 : s->tiles - 1));
     }
     x->blocks = last - x->from + 1;
-    x->shift = begin_of(p, x->from) < begin;
+    x->shift = begin_of(p, x->from) < place;
 }
 
 /* Combines what the item's blocks have left of four sums, with `lanes` adjacent lanes, a power of
@@ -1076,10 +1097,9 @@ DEVICE void run_segment(loader *l, int *now, const segment *s, const problem *p)
     block_sync();
 }
 
-/* Computes all segments of the block, tiles at .. at + left of the line, and then its shares of the
-   items at both ends of its stretch. All of this is one loop, because code that exists twice is
-   fetched twice. */
-DEVICE void run_stretch(const problem *p, int at, int left)
+/* Computes all segments of the block and then its shares of the items at both ends of its stretch.
+   All of this is one loop, because code that exists twice is fetched twice. */
+DEVICE void run_stretch(const problem *p)
 {
     enum { SEGMENTS, SHARE_OF_FIRST, SHARE_OF_LAST };
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
@@ -1087,7 +1107,17 @@ DEVICE void run_stretch(const problem *p, int at, int left)
     loader l;
     segment s, begun; /* begun: the first segment */
     int now = 0;      /* slot of the ring */
-    segment_at(&s, p, at, left);
+    int left = 0;
+    LOOP for (int next = 1; next >= 0; next--)
+    {
+        const int before = segment_at(&s, p, begin_of(p, (int)blockIdx.x + next));
+        left = next ? before : left - before;
+    }
+    if (left == 0) {
+        return; /* the stretch has no tiles, only an item's end */
+    }
+    s.left = left;
+    segment_of(&s, p, s.first);
     begun = s;
     l.s = s;
     l.tile = s.first + warp;
@@ -1104,8 +1134,7 @@ DEVICE void run_stretch(const problem *p, int at, int left)
             run_segment(&l, &now, &s, p);
         } else {
             of = state == SHARE_OF_FIRST ? begun : s;
-            shared_item_at(&x, p, state == SHARE_OF_FIRST ? at - of.first : at + left - of.last,
-                           of.tiles);
+            shared_item_at(&x, p, &of);
         }
         finish(&of, p, &x, state != SEGMENTS, second);
         if (state == SEGMENTS && s.left > s.last - s.first) {
@@ -1161,7 +1190,6 @@ KERNEL ak_kernel(const u16 *q, const kv_number *k, const kv_number *v, const int
     p.each = divide(p.line, p.blocks);
     p.more = p.line - p.each * p.blocks;
     if ((int)blockIdx.x < p.blocks) {
-        const int at = begin_of(&p, (int)blockIdx.x);
-        run_stretch(&p, at, begin_of(&p, (int)blockIdx.x + 1) - at);
+        run_stretch(&p);
     }
 }

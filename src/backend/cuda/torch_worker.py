@@ -187,10 +187,10 @@ def rows(kernel, size, choices):
 
 
 def attention_decode(size, choices, way):
-    """Handles only cases without a mask, which would keep PyTorch from its kernels for this."""
-    choices = plain(choices, ("lengths", "layout"))
-    if choices["lengths"] != "full" or size["queries"] != 1:
-        raise ValueError("for PyTorch only one query with lengths=full is implemented")
+    """Full sequences and one query go to the plain call, which has kernels for them; all else to ragged_decode."""
+    choices = plain(choices, ("lengths", "layout", "page"))
+    if choices["lengths"] != "full" or size["queries"] != 1 or int(choices.get("page", 0)) != 0:
+        return ragged_decode(size, choices, way)
     batch, keys, dim = size["batch"], size["keys"], size["head_dim"]
     adjoin = choices.get("layout", "hnd") == "hnd"
     row = (batch, 1, size["heads"], dim)
@@ -203,6 +203,61 @@ def attention_decode(size, choices, way):
         return o.transpose(1, 2)
 
     return with_backend(run, way), {"Q": row, "K": kv, "V": kv}, "O", row
+
+
+def ragged_decode(size, choices, way):
+    """Handles lengths that only the device knows and pages, for which PyTorch 2.11 has two calls: FlashAttention's with
+    used lengths, which takes no pages, so that they are gathered before it; and, compiled, flex_attention, whose
+    mask can name pages."""
+    batch, queries, heads, keys = size["batch"], size["queries"], size["heads"], size["keys"]
+    kv_heads, dim, page = size["kv_heads"], size["head_dim"], int(choices.get("page", 0))
+    if choices.get("layout", "hnd") != "nhd":
+        raise ValueError("for PyTorch pages and lengths=mixed are implemented for layout=nhd only")
+    across = (keys + page - 1) // page if page else 1
+    kv = (batch * across + 1, page, kv_heads, dim) if page else (batch, keys, kv_heads, dim)
+    row = (batch, queries, heads, dim)
+    shapes = {"Q": row, "K": kv, "V": kv, "length": (batch,), "table": (batch, across)}
+
+    def flash(q, k, v, length, table):
+        if page:
+            k, v = (x.index_select(0, table.view(-1)) for x in (k, v))
+        room = across * page if page else keys
+        k, v = (x.view(batch * room, kv_heads, dim) for x in (k, v))
+        starts = [torch.arange(batch + 1, device="cuda", dtype=torch.int32) * step for step in (queries, room)]
+        o = torch.ops.aten._flash_attention_forward(
+            q.view(batch * queries, heads, dim), k, v, *starts, queries, keys, 0.0, queries > 1, False,
+            seqused_k=length)[0]
+        return o.view(row)
+
+    def flex(q, k, v, length, table):
+        masks = torch.nn.attention.flex_attention
+        block = page or 128
+        count = (keys + block - 1) // block
+        every = torch.arange(count, device="cuda", dtype=torch.int32)
+        order = table if page else every.expand(batch, count)
+        whole = length // block
+        partial = (length % block != 0).to(torch.int32)
+        last = order.gather(1, whole.clamp(max=count - 1).view(batch, 1).long())
+
+        def inside(b, h, q_index, kv_index):
+            return (kv_index % block < length[b] % block) if page else kv_index < length[b]
+
+        mask = masks.BlockMask.from_kv_blocks(
+            partial.view(batch, 1, 1), last.expand(batch, count).reshape(batch, 1, 1, count).contiguous(),
+            whole.view(batch, 1, 1).to(torch.int32), order.reshape(batch, 1, 1, count).contiguous(),
+            BLOCK_SIZE=(128, block), mask_mod=inside, compute_q_blocks=False,
+            seq_lengths=(1, kv[0] * page if page else keys))
+        k, v = (x.reshape(1, -1, kv_heads, dim) if page else x for x in (k, v))
+        o = masks.flex_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), block_mask=mask,
+                                 enable_gqa=True)
+        return o.transpose(1, 2)
+
+    if way == "flash":
+        return flash, shapes, "O", row
+    if way == "compile" and queries == 1:
+        import torch.nn.attention.flex_attention as _
+        return flex, shapes, "O", row
+    raise ValueError("for pages and lengths=mixed PyTorch has torch-flash and, for one query, torch-compile only")
 
 
 def attention(size, choices, way):
