@@ -104,6 +104,7 @@ typedef struct ak_launch {
     size_t workspace_bytes;
     int threads;
     uint32_t iterations;
+    bool unpredicted;   /* on a CPU: its branch predictors know nothing of the kernel any more */
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 

@@ -2,10 +2,13 @@
 #include "backend/compile_cache.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 
-#define LOG_MAX      (64u << 10)
+#define LOG_MAX      (256u << 10)
+#define RULE_MAX     (256u << 10)
 #define ARTIFACT_MAX (64u << 20)
 /* The cache has 256 folders of at most this many files each: at most some hundred MB together. */
 #define FOLDER_MAX 128
@@ -38,17 +41,106 @@ void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher
     }
 }
 
-/* The log is written last, so an artifact with a log is complete. */
+/* Adds a line with the state of a file: its size, its time in ns and its path. */
+static bool add_file(ak_buf *out, const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0 || strchr(path, '\n') != NULL) {
+        return false;
+    }
+    ak_buf_print(out, "%lld %lld %s\n", (long long)file.st_size,
+                  (long long)file.st_mtim.tv_sec * 1000000000 + (long long)file.st_mtim.tv_nsec,
+                  path);
+    return true;
+}
+
+/* Takes the next path of a rule for make, in which a blank within a path has a backslash before it;
+   returns false at the end. */
+static bool next_path(char out[AK_PATH_MAX], const char **at)
+{
+    size_t length = 0;
+    while (**at == ' ' || **at == '\n' || (**at == '\\' && (*at)[1] == '\n')) {
+        *at += **at == '\\' ? 2 : 1;
+    }
+    while (**at != 0 && **at != ' ' && **at != '\n' && length + 1 < AK_PATH_MAX) {
+        *at += **at == '\\' && (*at)[1] == ' ' ? 1 : 0;
+        *at += **at == '$' && (*at)[1] == '$' ? 1 : 0;
+        out[length++] = *(*at)++;
+    }
+    out[length] = 0;
+    return length > 0;
+}
+
+/* Adds the state of all files that a rule names but for `source`. */
+static bool add_rule(ak_buf *out, const char *rule, const char *source)
+{
+    char path[AK_PATH_MAX], *text = NULL;
+    if (ak_fs_read(&text, NULL, rule, RULE_MAX, NULL) != AK_OK) {
+        return false;
+    }
+    const char *at = strstr(text, ": "); /* behind the target */
+    bool good = at != NULL;
+    for (at = good ? at + 2 : text; good && next_path(path, &at);) {
+        good = strcmp(path, source) == 0 || add_file(out, path);
+    }
+    ak_free(text);
+    return good;
+}
+
+static bool files_unchanged(const char *lines, size_t length)
+{
+    ak_buf now = AK_BUF(LOG_MAX);
+    bool same = true;
+    for (const char *line = lines; same && line < lines + length;) {
+        const char *end = strchr(line, '\n'), *path = strchr(line, '/');
+        char copy[AK_PATH_MAX];
+        const size_t bytes = path == NULL || path > end ? 0 : (size_t)(end - path);
+        same = bytes > 0 && bytes < sizeof copy;
+        if (same) {
+            memcpy(copy, path, bytes);
+            copy[bytes] = 0;
+            same = add_file(&now, copy);
+            line = end + 1;
+        }
+    }
+    same = same && now.length == length && memcmp(now.data, lines, length) == 0;
+    ak_buf_free(&now);
+    return same;
+}
+
+/* Hashes the artifact, what the log says behind the hash, and whose they are. */
+static void checksum(char out[AK_HASH_BYTES], const ak_compile_cache *place, const char *artifact,
+                     size_t length, const char *rest)
+{
+    ak_hasher *hasher = ak_hasher_new();
+    ak_hasher_add_text(hasher, place->artifact);
+    ak_hasher_add(hasher, artifact, length);
+    ak_hasher_add_text(hasher, rest);
+    ak_hasher_end(out, hasher);
+}
+
+/* The log has its checksum, a line each of the files that the compiler has read, an empty line, and
+   what the compiler said. It is written last, so an artifact with a log is complete. */
 bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char *artifact)
 {
-    char *data = NULL;
+    char *data = NULL, *text = NULL, hash[AK_HASH_BYTES];
     size_t length = 0;
     *log = NULL;
-    bool found =
-        place->usable && ak_fs_read(log, NULL, place->log, LOG_MAX, NULL) == AK_OK &&
-        ak_fs_read(&data, &length, place->artifact, ARTIFACT_MAX, NULL) == AK_OK &&
-        ak_fs_write(artifact, data, length, NULL) == AK_OK;
+    bool found = place->usable && ak_fs_read(&text, NULL, place->log, LOG_MAX, NULL) == AK_OK &&
+                 ak_fs_read(&data, &length, place->artifact, ARTIFACT_MAX, NULL) == AK_OK &&
+                 strlen(text) > sizeof hash && text[sizeof hash - 1] == '\n';
+    if (found) {
+        const char *files = text + sizeof hash;
+        const char *end = files[0] == '\n' ? files : strstr(files, "\n\n");
+        checksum(hash, place, data, length, files);
+        end = end == NULL || end == files ? end : end + 1;
+        found = end != NULL && memcmp(hash, text, sizeof hash - 1) == 0 &&
+                files_unchanged(files, (size_t)(end - files)) &&
+                (*log = ak_strdup(end + 1)) != NULL &&
+                ak_fs_write(artifact, data, length, NULL) == AK_OK;
+    }
     ak_free(data);
+    ak_free(text);
     if (!found) {
         ak_free(*log);
         *log = NULL;
@@ -56,23 +148,37 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
     return found;
 }
 
-void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log)
+/* Makes room in a folder that is full. */
+static void make_room(const char *folder)
 {
-    char *data = NULL, **names = NULL;
-    size_t length = 0, count = 0;
-    if (!place->usable || ak_fs_read(&data, &length, artifact, ARTIFACT_MAX, NULL) != AK_OK) {
-        return;
-    }
-    if (ak_fs_list(&names, &count, place->folder, NULL) == AK_OK) {
+    char **names = NULL;
+    size_t count = 0;
+    if (ak_fs_list(&names, &count, folder, NULL) == AK_OK) {
         ak_fs_list_free(names, count);
         if (count >= FOLDER_MAX) {
-            ak_fs_remove(place->folder);
+            ak_fs_remove(folder);
         }
     }
-    log = log == NULL ? "" : log;
-    if (ak_fs_mkdirs(place->folder, NULL) == AK_OK &&
-        ak_fs_write(place->artifact, data, length, NULL) == AK_OK) {
-        (void)ak_fs_write(place->log, log, strlen(log), NULL);
+}
+
+void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
+                           const char *rule, const char *source)
+{
+    char *data = NULL, hash[AK_HASH_BYTES];
+    size_t length = 0;
+    ak_buf rest = AK_BUF(LOG_MAX), all = AK_BUF(LOG_MAX);
+    if (place->usable && ak_fs_read(&data, &length, artifact, ARTIFACT_MAX, NULL) == AK_OK &&
+        (rule == NULL || add_rule(&rest, rule, source))) {
+        make_room(place->folder);
+        ak_buf_print(&rest, "\n%s", log == NULL ? "" : log);
+        checksum(hash, place, data, length, rest.data);
+        ak_buf_print(&all, "%s\n%s", hash, rest.data);
+        if (all.length < LOG_MAX && ak_fs_mkdirs(place->folder, NULL) == AK_OK &&
+            ak_fs_write(place->artifact, data, length, NULL) == AK_OK) {
+            (void)ak_fs_write(place->log, all.data, all.length, NULL);
+        }
     }
+    ak_buf_free(&rest);
+    ak_buf_free(&all);
     ak_free(data);
 }

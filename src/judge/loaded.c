@@ -81,6 +81,17 @@ void ak_loaded_close(ak_loaded *r)
     }
 }
 
+/* Notes how long a call of a batch took on this set of inputs. */
+static void note_time(ak_loaded *r, const ak_stage *stage, uint32_t iterations)
+{
+    for (size_t i = 0; i < r->e->sets; i++) {
+        if (stage == &r->e->own[i]) {
+            double each = (double)r->outcome.ns / iterations, *least = &r->each_ns[i];
+            *least = *least == 0 || each < *least ? each : *least;
+        }
+    }
+}
+
 ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err)
 {
     assert(r->runnable != NULL && iterations > 0);
@@ -91,6 +102,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .offset = stage->offset,
                         .threads = THREADS_ALL,
                         .iterations = iterations,
+                        .unpredicted = r->unpredicted,
                         .timeout_ns = r->timeout_ns};
     ak_status status = AK_OK;
     if (r->candidate->artifact != NULL) {
@@ -124,6 +136,8 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
     }
     if (r->outcome.status != AK_TRIAL_OK) {
         ak_stage_spoilt(&e->memory);
+    } else if (status == AK_OK && iterations > 1) {
+        note_time(r, stage, iterations);
     }
     note_loss(e, r->candidate);
     return status;
@@ -140,10 +154,11 @@ ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, 
 
 ak_status ak_loaded_renew(ak_loaded *r, ak_error *err)
 {
-    double max_error = r->max_error;
+    const ak_loaded before = *r;
     ak_loaded_close(r);
     ak_status status = ak_loaded_open(r, r->e, r->candidate, r->timeout_ns, err);
-    r->max_error = max_error;
+    r->max_error = before.max_error;
+    memcpy(r->each_ns, before.each_ns, sizeof r->each_ns);
     /* The first run is slower than later ones, so it does not count. */
     if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
         status = ak_loaded_watched(r, ak_evaluator_draw(r->e), 1, err);
@@ -155,6 +170,33 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err)
 {
     for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
         AK_DO(ak_stage_check_zones(&r->outcome, &r->e->own[i], err));
+    }
+    return AK_OK;
+}
+
+ak_status ak_loaded_check_inputs(ak_loaded *r, ak_error *err)
+{
+    for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
+        ak_stage *stage = &r->e->own[i];
+        size_t which = 0;
+        AK_DO(ak_stage_changed_input(&which, stage, err));
+        if (which < ak_stage_arguments(stage)) {
+            ak_stage_changes_input(&r->outcome, stage, which);
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_evaluator_mend_inputs(bool *damaged, ak_evaluator *e, ak_error *err)
+{
+    *damaged = false;
+    for (size_t i = 0; !*damaged && i < e->sets; i++) {
+        size_t which = 0;
+        AK_DO(ak_stage_changed_input(&which, &e->own[i], err));
+        *damaged = which < ak_stage_arguments(&e->own[i]);
+    }
+    if (*damaged) {
+        ak_stage_spoilt(&e->memory);
     }
     return AK_OK;
 }

@@ -58,8 +58,11 @@ typedef struct ak_loaded {
     int64_t timeout_ns;
     int threads;        /* used by the latest batch */
     ak_outcome outcome; /* result of the latest batch */
-    bool weigh;         /* measure the energy of the batches */
-    double joules;      /* energy of the latest batch that was weighed */
+    /* Of each set of inputs the shortest time of a call in a batch of several, in ns; 0: none. */
+    double each_ns[AK_STAGE_SETS];
+    bool unpredicted; /* the next launches find branch predictors that know nothing of it */
+    bool weigh;       /* measure the energy of the batches */
+    double joules;    /* energy of the latest batch that was weighed */
     double max_error;
 } ak_loaded;
 
@@ -77,6 +80,13 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Checks the red zones of all sets after batches that were not judged. */
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
+/* Rejects the candidate if an input of any set is not what was put there. Only for a candidate that
+   alone has run since the inputs were last known to be whole: candidates share their memory, and
+   one may damage the inputs of the next. */
+ak_status ak_loaded_check_inputs(ak_loaded *r, ak_error *err);
+/* Has changed inputs put in place again before they are used, and says in *damaged whether there
+   were any. Nobody is blamed. */
+ak_status ak_evaluator_mend_inputs(bool *damaged, ak_evaluator *e, ak_error *err);
 /* Compares the outputs of the latest batch with the reference. With `quick`, outputs that equal
    accepted ones need no comparison. */
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err);

@@ -95,19 +95,56 @@ static bool gaps_whole(const ak_stage *stage, size_t i)
     return ak_guard_gaps_whole(stage->memory->bytes + stage->offset[i], &rows, &stream);
 }
 
+/* Returns the first input that differs from what was put there, in bytes that the host has; the
+   number of arguments if there is none. */
+static size_t changed_input(const ak_stage *stage)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const unsigned char *input = stage->memory->bytes + stage->offset[i];
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN &&
+            ak_hash64(input, stage->shape.bytes[i]) != stage->hash[i]) {
+            return i;
+        }
+    }
+    return ak_stage_arguments(stage);
+}
+
+/* Brings what the device has in the stage's place to the host, where it is not mapped. */
+static ak_status fetch(const ak_stage *stage, ak_error *err)
+{
+    const ak_stage_memory *memory = stage->memory;
+    return memory->copy == NULL
+               ? AK_OK
+               : memory->backend->download(memory->copy + stage->base, memory->device, stage->base,
+                                           stage->arrays.total, err);
+}
+
+ak_status ak_stage_changed_input(size_t *which, ak_stage *stage, ak_error *err)
+{
+    *which = ak_stage_arguments(stage);
+    if (stage->memory->resident[stage->place] != stage) {
+        return AK_OK;
+    }
+    if (stage->referee != NULL) {
+        return ak_stage_changed_input_referee(which, stage, err);
+    }
+    AK_DO(fetch(stage, err));
+    *which = changed_input(stage);
+    return AK_OK;
+}
+
 /* Checks that the red zones, the inputs and the gaps between the rows of outputs are unchanged. */
 static bool untouched(ak_outcome *out, ak_stage *stage)
 {
     if (!ak_stage_zones_whole(out, stage)) {
         return false;
     }
+    const size_t changed = changed_input(stage);
+    if (changed < ak_stage_arguments(stage)) {
+        ak_stage_changes_input(out, stage, changed);
+        return false;
+    }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        const unsigned char *input = stage->memory->bytes + stage->offset[i];
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN &&
-            ak_hash64(input, stage->shape.bytes[i]) != stage->hash[i]) {
-            ak_stage_changes_input(out, stage, i);
-            return false;
-        }
         if (ak_stage_access(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
             ak_stage_between_rows(out, stage, i);
             return false;
@@ -158,14 +195,10 @@ static const unsigned char *output_rows(const ak_stage *stage, size_t i)
 ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,
                          ak_error *err)
 {
-    ak_stage_memory *memory = stage->memory;
     if (stage->referee != NULL) {
         return ak_stage_judge_referee(out, max_error, stage, err);
     }
-    if (memory->copy != NULL) {
-        AK_DO(memory->backend->download(memory->copy + stage->base, memory->device, stage->base,
-                                        stage->arrays.total, err));
-    }
+    AK_DO(fetch(stage, err));
     if (!untouched(out, stage)) {
         return AK_OK;
     }

@@ -269,7 +269,7 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         }
         AK_TRY(ak_compile_judge(&result, &run, job, "NVRTC", err));
         if (result.status == AK_TRIAL_OK) {
-            ak_compile_cache_keep(place, job->artifact, result.log);
+            ak_compile_cache_keep(place, job->artifact, result.log, NULL, NULL);
         }
     }
     if (result.status == AK_TRIAL_OK) {

@@ -36,6 +36,7 @@
 #include "base/instrumented.h"
 #include "base/number.h"
 #include "base/proc.h"
+#include "base/rng.h"
 #include "check/guard.h"
 
 /* Descriptors start above those that base/proc_launch.c replaces in a child. */
@@ -68,6 +69,8 @@
 #define REFILL_EVERY 4
 /* At most this many killed children may still be giving back their memory. */
 #define DYING_MAX 8
+/* Of each input this many elements are withheld from a call alone. */
+#define WITHHELD 4
 
 struct ak_device {
     const ak_task *task;
@@ -85,6 +88,13 @@ struct ak_device {
     ak_fs_owned own; /* where the problem's own baselines lie; not open before the first */
 };
 
+/* An element of an input that is not in the block yet. */
+typedef struct withheld {
+    size_t at; /* offset in the block */
+    size_t bytes;
+    unsigned char value[8];
+} withheld;
+
 struct ak_runnable {
     ak_device *device;
     ak_proc proc;
@@ -99,6 +109,8 @@ struct ak_runnable {
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
+    withheld withheld[AK_ARGUMENTS_MAX * WITHHELD];
+    size_t withheld_count;
     char title[64], version[96];
 };
 
@@ -402,6 +414,40 @@ static void look_out(const ak_runnable *runner, int64_t until)
     }
 }
 
+/* Replaces some elements of each input by others of it until the child is ready for a call alone.
+   What a thread that a candidate kept computes from the inputs before the clock runs is then wrong.
+   An honest candidate does not run before. */
+static void withhold(ak_runnable *runner, const ak_launch *launch)
+{
+    const ak_problem *problem = launch->task->problem;
+    const ak_shape *shape = launch->shape;
+    unsigned char *block = runner->device->block;
+    ak_rng rng;
+    ak_rng_seed(&rng, runner->device->salt ^ (uint64_t)ak_clock_ns());
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
+        const bool adjoin = shape->pitch[i] == shape->row[i];
+        const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
+        for (int k = 0; k < WITHHELD && problem->arguments[i].access == AK_ACCESS_IN; k++) {
+            withheld *w = &runner->withheld[runner->withheld_count++];
+            w->at = launch->offset[i] + ak_rng_below(&rng, count) * bytes;
+            w->bytes = bytes;
+            memcpy(w->value, block + w->at, bytes);
+            memcpy(block + w->at, block + launch->offset[i] + ak_rng_below(&rng, count) * bytes,
+                   bytes);
+        }
+    }
+}
+
+/* Puts them back, in the reverse order, because one element may have been taken twice. */
+static void give_back(ak_runnable *runner)
+{
+    while (runner->withheld_count > 0) {
+        const withheld *w = &runner->withheld[--runner->withheld_count];
+        memcpy(runner->device->block + w->at, w->value, w->bytes);
+    }
+}
+
 /* Starts the batch that the child is ready for and waits for its end; *ns is the time by the
    clock. */
 static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, bool alert, int64_t deadline,
@@ -507,6 +553,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         return;
     }
     int64_t waits = runner->device->watch ? waits_of(runner) : -1;
+    give_back(runner);
     bool done = timed(out, &ns, runner, alert, deadline, limit_ns);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
@@ -848,8 +895,13 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
                            (uint64_t)ak_clock_ns() / 1000 % REFILL_EVERY == 0
                        ? 1
                        : 0;
+    page->scatter = launch->unpredicted ? 1 : 0;
     page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
+    if (launch->iterations == 1 && runner->is_candidate) {
+        withhold(runner, launch);
+    }
     run_batch(out, runner, launch->iterations == 1, launch->timeout_ns);
+    give_back(runner);
     return AK_OK;
 }
 

@@ -187,6 +187,7 @@ static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, a
 typedef struct parts {
     bool fortran, openmp;
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
+    char rule[AK_PATH_MAX + 8]; /* what the compiler reads, as a rule for make */
 } parts;
 
 static bool has_option(const ak_compile_job *job, const char *option)
@@ -256,6 +257,9 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
                                 "-nostartfiles",
                                 "-Wl,-z,relro,-z,now",
                                 p->openmp ? p->prefix : NULL,
+                                p->fortran ? NULL : "-MD",
+                                p->fortran ? NULL : "-MF",
+                                p->fortran ? NULL : p->rule,
                                 "-o",
                                 job->artifact,
                                 p->fortran ? p->c_file : job->source_path,
@@ -309,8 +313,20 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return status;
 }
 
-/* Finds the place of a compilation in the cache. The compiler reads installed headers, too: with
-   another C library they may be others. */
+/* Adds when something was last put into the usual folders of headers, or taken out: a header may
+   hide another of its name. What is in the headers that were read is the cache's own business. */
+static void hash_header_folders(ak_hasher *hasher)
+{
+    static const char *const folders[] = {"/usr/local/include", "/usr/include"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        struct stat folder = {0};
+        (void)stat(folders[i], &folder);
+        const int64_t when[] = {(int64_t)folder.st_mtim.tv_sec, (int64_t)folder.st_mtim.tv_nsec};
+        ak_hasher_add(hasher, when, sizeof when);
+    }
+}
+
+/* Finds the place of a compilation in the cache. */
 static ak_status cache_find(ak_compile_cache *out, const char *const *argv, const parts *p,
                             const ak_compile_job *job, ak_error *err)
 {
@@ -333,13 +349,14 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     ak_hasher_add(hasher, identity, sizeof identity);
     ak_hasher_add_text(hasher, version);
     ak_hasher_add_text(hasher, gnu_get_libc_version());
+    hash_header_folders(hasher);
     bool known = ak_host_hash_processor(hasher);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         ak_hasher_add_text(hasher, ak_env(variables[i]));
     }
     for (size_t i = 1; argv[i] != NULL; i++) {
-        bool varies =
-            argv[i] == job->artifact || argv[i] == job->source_path || argv[i] == p->prefix;
+        bool varies = argv[i] == job->artifact || argv[i] == job->source_path ||
+                      argv[i] == p->prefix || argv[i] == p->rule;
         ak_hasher_add_text(hasher, varies ? "" : argv[i]);
     }
     ak_free(source);
@@ -367,6 +384,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     ak_status status = AK_OK;
     AK_TRY(place == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK);
+    (void)snprintf(p.rule, sizeof p.rule, "%s.d", job->artifact);
     AK_TRY(split(&p, job, err));
     if (p.fortran && lacks_fortran(&result, compiler)) {
         goto out;
@@ -382,7 +400,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     } else {
         AK_TRY(run_compiler(&result, argv, job, err));
         if (result.status == AK_TRIAL_OK) {
-            ak_compile_cache_keep(place, job->artifact, result.log);
+            ak_compile_cache_keep(place, job->artifact, result.log, p.rule, job->source_path);
         }
     }
     if (result.status == AK_TRIAL_OK) {
@@ -392,6 +410,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         AK_TRY(look_at(&result, job, err));
     }
 out:
+    (void)unlink(p.rule);
     if (p.fortran) {
         (void)unlink(p.c_file);
         (void)unlink(p.fortran_file);

@@ -69,17 +69,16 @@ static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_
    is_mathematics knows. Whatever else the C library has keeps state (a locale, a random sequence,
    an environment), does input and output, or concerns the process. */
 static const char *const callable[] = {
-    "abort",         "abs",          "aligned_alloc",  "bcmp",
-    "bsearch",       "bzero",        "calloc",         "div",
-    "exit",          "free",         "imaxabs",        "labs",
-    "ldiv",          "llabs",        "lldiv",          "malloc",
-    "memalign",      "memccpy",      "memchr",         "memcmp",
-    "memcpy",        "memmem",       "memmove",        "mempcpy",
-    "memrchr",       "memset",       "posix_memalign", "printf",
-    "putchar",       "puts",         "qsort",          "realloc",
-    "snprintf",      "strcmp",       "strlen",         "strncmp",
-    "__assert_fail", "__memcpy_chk", "__memmove_chk",  "__mempcpy_chk",
-    "__memset_chk",  "__printf_chk", "__snprintf_chk", "__stack_chk_fail"};
+    "abort",         "abs",           "aligned_alloc",  "bcmp",
+    "bsearch",       "bzero",         "calloc",         "div",
+    "exit",          "free",          "imaxabs",        "labs",
+    "ldiv",          "llabs",         "lldiv",          "malloc",
+    "memalign",      "memccpy",       "memchr",         "memcmp",
+    "memcpy",        "memmem",        "memmove",        "mempcpy",
+    "memrchr",       "memset",        "posix_memalign", "qsort",
+    "realloc",       "snprintf",      "strcmp",         "strlen",
+    "strncmp",       "__assert_fail", "__memcpy_chk",   "__memmove_chk",
+    "__mempcpy_chk", "__memset_chk",  "__snprintf_chk", "__stack_chk_fail"};
 
 static const char *const mathematics[] = {
     "acos",         "acosh",       "asin",          "asinh",      "atan",         "atan2",
@@ -146,6 +145,58 @@ static bool is_resolver(void *context, const Elf64_Sym *symbol, const char *name
     return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC && symbol->st_shndx != SHN_UNDEF;
 }
 
+/* What the loader may do to an artifact: write addresses of its own and of what it imports. All
+   other relocations are refused: an IRELATIVE one calls code of the artifact (and needs no symbol
+   that names a resolver), a COPY one brings a variable of a library, those of TLS bring state. */
+static bool is_plain_relocation(const elf_file *f, uint64_t type)
+{
+    switch (f->elf.head.e_machine) {
+    case EM_X86_64:
+        return type == R_X86_64_NONE || type == R_X86_64_64 || type == R_X86_64_GLOB_DAT ||
+               type == R_X86_64_JUMP_SLOT || type == R_X86_64_RELATIVE;
+    case EM_AARCH64:
+        return type == R_AARCH64_NONE || type == R_AARCH64_ABS64 || type == R_AARCH64_GLOB_DAT ||
+               type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_RELATIVE;
+    default:
+        return true; /* such a processor's numbers are not known here */
+    }
+}
+
+/* Finds bytes of the file by the address that they are loaded at. */
+static bool loaded_at(uint64_t *out, const elf_file *f, uint64_t address, uint64_t size)
+{
+    Elf64_Phdr p;
+    for (size_t i = 0; segment(&p, f, i); i++) {
+        if (p.p_type == PT_LOAD && address >= p.p_vaddr &&
+            ak_elf_inside(address - p.p_vaddr, size, p.p_filesz)) {
+            *out = p.p_offset + (address - p.p_vaddr);
+            return ak_elf_inside(*out, size, f->elf.length);
+        }
+    }
+    return false;
+}
+
+/* Returns whether a table of relocations, as the dynamic section gives it, has others than plain
+   ones, or is not where it should be. */
+static bool has_odd_relocation(const elf_file *f, uint64_t address, uint64_t size)
+{
+    uint64_t at = 0;
+    Elf64_Rela one;
+    if (size == 0) {
+        return false;
+    }
+    if (!loaded_at(&at, f, address, size)) {
+        return true;
+    }
+    for (uint64_t k = 0; k + sizeof one <= size; k += sizeof one) {
+        memcpy(&one, f->elf.bytes + at + k, sizeof one);
+        if (!is_plain_relocation(f, ELF64_R_TYPE(one.r_info))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns whether the artifact runs code when it is loaded or unloaded, or is rewritten by the
    loader. */
 static bool runs_early(const elf_file *f, const Elf64_Phdr *dynamic)
@@ -165,6 +216,27 @@ static bool runs_early(const elf_file *f, const Elf64_Phdr *dynamic)
         }
     }
     return ak_elf_symbols(&f->elf, is_resolver, NULL);
+}
+
+/* Returns whether the loader would do more than write plain addresses. */
+static bool is_relocated_oddly(const elf_file *f, const Elf64_Phdr *dynamic)
+{
+    Elf64_Dyn entry;
+    uint64_t all = 0, bytes = 0, imports = 0, import_bytes = 0;
+    for (uint64_t k = 0; k + sizeof entry <= dynamic->p_filesz; k += sizeof entry) {
+        memcpy(&entry, f->elf.bytes + dynamic->p_offset + k, sizeof entry);
+        if (entry.d_tag == DT_NULL) {
+            break;
+        }
+        if (entry.d_tag == DT_REL) {
+            return true;
+        }
+        all = entry.d_tag == DT_RELA ? entry.d_un.d_ptr : all;
+        bytes = entry.d_tag == DT_RELASZ ? entry.d_un.d_val : bytes;
+        imports = entry.d_tag == DT_JMPREL ? entry.d_un.d_ptr : imports;
+        import_bytes = entry.d_tag == DT_PLTRELSZ ? entry.d_un.d_val : import_bytes;
+    }
+    return has_odd_relocation(f, all, bytes) || has_odd_relocation(f, imports, import_bytes);
 }
 
 static bool segment_refused(char *why, size_t bytes, const elf_file *f, const Elf64_Phdr *p)
@@ -211,6 +283,14 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
     }
     for (size_t i = 0; segment(&p, &f, i); i++) {
         if (segment_refused(why, bytes, &f, &p)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; segment(&p, &f, i); i++) {
+        if (p.p_type == PT_DYNAMIC && is_relocated_oddly(&f, &p)) {
+            (void)snprintf(why, bytes,
+                           "it has code that runs when it is loaded, or variables of a library: "
+                           "its relocations are not those of a kernel");
             return true;
         }
     }

@@ -60,6 +60,22 @@ static void unlock(atomic_flag *flag)
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
+void ak_openmp_forget(void)
+{
+    my_number = 0;
+    my_team = 1;
+    my_share = 0;
+    alone = (share){0};
+    inside = false;
+}
+
+void ak_openmp_forget_team(void)
+{
+    memset(the_team.shares, 0, sizeof the_team.shares);
+    unlock(&the_team.lock);
+    unlock(&critical);
+}
+
 /* ---- regions --------------------------------------------------------------------------------- */
 
 typedef struct region {

@@ -17,6 +17,10 @@
 
 /* The threads of the next parallel regions, which use this pool: 1 to the size of the pool. */
 void ak_openmp_use(ak_host_pool *pool, int threads);
+/* Set what the functions keep back to that of a call that follows no other: what this thread keeps,
+   and, if no region runs, what all share. */
+void ak_openmp_forget(void);
+void ak_openmp_forget_team(void);
 /* Returns whether the runner has a function of this name. */
 bool ak_openmp_has(const char *name, size_t length);
 

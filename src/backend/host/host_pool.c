@@ -39,6 +39,7 @@ typedef struct slot {
     pthread_t thread;
     ak_host_pool *pool;
     int index;
+    uint64_t call; /* the latest of which this worker has run `before` */
 } slot;
 
 struct ak_host_pool {
@@ -47,6 +48,8 @@ struct ak_host_pool {
     bool crowded; /* more threads than processors: yield at once */
     _Atomic bool ending;
     uint32_t region;
+    uint64_t call; /* number of calls of a kernel */
+    void (*before)(void);
     /* The running region; written only while no worker is in one. */
     int n;
     void (*task)(void *context, int thread, int n);
@@ -128,6 +131,10 @@ static void *work(void *argument)
         last = atomic_load_explicit(&s->go, memory_order_acquire);
         if (atomic_load(&pool->ending)) {
             return NULL;
+        }
+        if (s->call != pool->call) {
+            s->call = pool->call;
+            pool->before();
         }
         pool->task(pool->context, s->index, pool->n);
         atomic_store_explicit(&s->done, last, memory_order_release);
@@ -214,6 +221,12 @@ void ak_host_pool_close(ak_host_pool *pool)
 int ak_host_pool_threads(const ak_host_pool *pool)
 {
     return pool->threads;
+}
+
+void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void))
+{
+    pool->call++;
+    pool->before = before;
 }
 
 void ak_host_pool_parallel(void *opaque, int n, void (*task)(void *context, int thread, int n),

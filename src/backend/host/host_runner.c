@@ -25,6 +25,7 @@
 
 #include "backend/backend.h"
 #include "backend/host/host_baseline.h"
+#include "backend/host/host_forget.h"
 #include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
 #include "backend/host/host_tiles.h"
@@ -53,8 +54,10 @@
    value that was put there. Where a busy machine allows batches of a few calls only, those of all
    batches count together, if they are at least one in SKIPPED_PART of those that were looked at.
    A kernel of which every element so far is unwritten, beginning with a NaN, is rejected as well:
-   a machine may be so busy that a trial ends after two or three calls. */
+   a machine may be so busy that a trial ends after two or three calls. And no kernel writes a NaN
+   by chance where there was none: BLANK_MIN of them in all batches are enough. */
 #define SKIPPED_MIN  3
+#define BLANK_MIN    2
 #define SKIPPED_PART 4
 /* A candidate ends after this much processor time, even if the worker has ended. */
 #define CPU_SECONDS_MAX 7200
@@ -81,6 +84,7 @@ typedef struct runner {
     ak_baseline *baseline;
     bool pinned;              /* the caller is pinned; with a baseline, only after its first run */
     uint64_t looked, skipped; /* stained elements of all batches, and those left unwritten */
+    uint64_t blank;           /* those of them that hold a NaN which was put there */
 } runner;
 
 static uint64_t ticks(void)
@@ -126,8 +130,18 @@ static void usual_arithmetic(void)
 #endif
 }
 
-/* The flags that calls have left set. */
+/* The flags that calls have left set, and the bits in which the floating-point modes that they left
+   differ from the usual ones. */
 static uint64_t flags_left;
+static unsigned modes_left;
+
+/* Notes the floating-point modes that a call has left. */
+static inline void note_modes(void)
+{
+#if defined(__x86_64__)
+    modes_left |= (__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) ^ MXCSR_USUAL;
+#endif
+}
 
 /* Clears the flags that a call must not leave set, and returns them. This comes first after a call:
    with the alignment check on, any access of the harness may fault. */
@@ -156,8 +170,7 @@ static const char *left_behind(void)
         uint32_t rest[4];
     } x87;
     __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(x87));
-    if ((__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) != MXCSR_USUAL ||
-        (x87.control & 0xf3f) != 0x33f) {
+    if (modes_left != 0 || (x87.control & 0xf3f) != 0x33f) {
         return "it leaves another rounding mode, denormals flushed to zero or exceptions "
                "unmasked: a kernel restores the floating-point mode before it returns";
     }
@@ -438,6 +451,8 @@ typedef struct stained {
     uint64_t at[AK_ARGUMENTS_MAX];
     uint64_t put[AK_ARGUMENTS_MAX], was[AK_ARGUMENTS_MAX];
     uint64_t skipped; /* stained elements that calls should have written but did not */
+    uint64_t blank;   /* those of them that hold a NaN */
+    uint32_t blanks;  /* a bit for each output: whether a NaN was put there */
 } stained;
 
 static uint64_t get(const unsigned char *at, uint32_t bytes)
@@ -471,6 +486,7 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
 {
     static const unsigned char nan[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     s->mask = drawn(state);
+    s->blanks = 0;
     for (uint32_t i = 0; i < page->argument_count; i++) {
         if (page->stain_count[i] == 0) {
             continue;
@@ -487,6 +503,7 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
         s->was[i] = get(at, bytes);
         bool poisoned = (x & 1) != 0 || r->looked == 0;
         s->put[i] = get(poisoned ? nan : other, bytes);
+        s->blanks |= poisoned ? 1u << i : 0;
         put(at, poisoned ? nan : other, bytes);
     }
     if (page->workspace_bytes >= sizeof nan) {
@@ -510,6 +527,20 @@ static inline void forget_registers(void)
 #endif
 }
 
+static void forget_in_thread(void)
+{
+    ak_host_forget();
+    ak_openmp_forget();
+}
+
+/* Takes what earlier calls may have left in the processor and in our own functions. */
+static void forget_calls(runner *r)
+{
+    ak_host_pool_begin_call(r->pool, forget_in_thread);
+    ak_openmp_forget_team();
+    forget_in_thread();
+}
+
 /* Counts the stained elements that the call has not written, and returns how many it looked at. The
    stain replaced a result of the previous call, so a call that does its work writes that result
    again over the stain. */
@@ -519,7 +550,9 @@ static uint64_t count_skipped(const ak_runner_page *page, stained *s)
     for (uint32_t i = 0; i < page->argument_count; i++) {
         if (page->stain_count[i] > 0 && s->put[i] != s->was[i]) {
             const unsigned char *at = (const unsigned char *)(uintptr_t)(s->at[i] ^ s->mask);
-            s->skipped += get(at, page->stain_bytes[i]) == s->put[i] ? 1 : 0;
+            const bool skipped = get(at, page->stain_bytes[i]) == s->put[i];
+            s->skipped += skipped ? 1 : 0;
+            s->blank += skipped && (s->blanks >> i & 1) != 0 ? 1 : 0;
             looked++;
         }
     }
@@ -529,7 +562,8 @@ static uint64_t count_skipped(const ak_runner_page *page, stained *s)
 /* Returns whether calls leave out work: by one batch, or by all batches together. */
 static bool leaves_out(const runner *r, uint64_t skipped)
 {
-    return skipped >= SKIPPED_MIN || (r->skipped > 0 && r->skipped == r->looked) ||
+    return skipped >= SKIPPED_MIN || r->blank >= BLANK_MIN ||
+           (r->skipped > 0 && r->skipped == r->looked) ||
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
@@ -543,9 +577,11 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     for (uint32_t i = 0; i < iterations; i++) {
         if (r->kernel != NULL) {
             stain(r, page, call->arg, &s, state);
+            forget_calls(r);
             forget_registers();
             r->kernel(call);
             flags |= take_flags();
+            note_modes();
             if (whole || i > 0) {
                 r->looked += count_skipped(page, &s);
             }
@@ -556,6 +592,7 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     }
     flags_left |= flags;
     r->skipped += s.skipped;
+    r->blank += s.blank;
     return s.skipped;
 }
 
@@ -576,6 +613,29 @@ static void touch_part(void *context, int thread, int n)
         sink = t->memory[i];
     }
     (void)sink;
+}
+
+/* Branches that nobody can predict fill the tables of a processor's predictor, which are indexed by
+   the directions that branches took before. */
+#define SCATTERED 100000
+static void scatter_branches(void *context, int thread, int n)
+{
+    uint64_t x = *(const uint64_t *)context + (uint64_t)thread * 2 + 1, taken = 0;
+    (void)n;
+    for (int i = 0; i < SCATTERED; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        /* Many places of code, each with its own entries. */
+#pragma GCC unroll 64
+        for (int bit = 0; bit < 64; bit++) {
+            if ((x >> bit & 1) != 0) {
+                __asm__ volatile("" : "+r"(taken)); /* keeps the branch */
+                taken++;
+            }
+        }
+    }
+    __asm__ volatile("" : : "r"(taken));
 }
 
 static void nothing(void *context, int thread, int n)
@@ -653,6 +713,10 @@ static void run(runner *r)
     ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
     (void)repeat(r, &asked, &call, asked.warm, false, &state);
+    if (asked.scatter != 0) {
+        uint64_t seed = drawn(&state);
+        ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
+    }
     if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
         touch t = {.memory = memory, .bytes = asked.span};
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
@@ -734,7 +798,8 @@ int ak_runner_main(int argc, char **argv)
     ak_sandbox_limits limits = {.memory_max = memory == 0 ? 0 : memory + ((size_t)8 << 30),
                                 .cpu_seconds_max = CPU_SECONDS_MAX};
     ak_sandbox_limit(&limits);
-    (void)ak_host_tiles(); /* for kernels that use AMX: later the system cannot be asked */
+    /* For kernels that use AMX: later the system cannot be asked. */
+    ak_host_forget_prepare(ak_host_tiles());
     for (;;) {
         char command;
         ssize_t got = read(AK_PROC_REQUEST_FD, &command, 1);

@@ -61,6 +61,7 @@ typedef struct ak_runner_page {
     uint32_t iterations; /* number of timed iterations */
     uint32_t warm;       /* number of iterations before READY */
     uint32_t refill;     /* 1: the workspace is overwritten */
+    uint32_t scatter;    /* 1: before READY the branch predictors forget the kernel */
     uint64_t salt;       /* seed for where outputs are stained */
     /* written by both sides */
     _Atomic uint32_t go;     /* the worker sets it to 1; the runner waits for that */

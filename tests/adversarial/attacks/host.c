@@ -213,7 +213,8 @@ __attribute__((unused)) static its_runner *find_runner(const void *argument)
     uintptr_t *stack = (uintptr_t *)__builtin_frame_address(0), own = (uintptr_t)argument;
     for (int i = 0; i < 3000; i++) {
         its_runner *r = (its_runner *)(stack + i);
-        if ((uintptr_t)r->page % 4096 != 0 || r->page == NULL || (r->block_fd & 0xffffffff) > 99) {
+        if ((uintptr_t)r->page % 4096 != 0 || r->page == NULL || (r->block_fd & 0xffffffff) < 3 ||
+            (r->block_fd & 0xffffffff) > 99) {
             continue;
         }
         for (int k = 0; k < 3; k++) {

@@ -1,0 +1,20 @@
+/*
+ * host_forget.h: takes from a candidate what the processor keeps between two calls.
+ *
+ * A kernel has no memory of its own, but a call could leave a number where nobody else looks: in
+ * the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
+ * registers, in the base of an unused segment or in the rights of memory keys. By it, the next call
+ * would know that it is not the first, and could leave out its work. So each thread sets all of
+ * this back before a call.
+ */
+#ifndef AK_BACKEND_HOST_FORGET_H
+#define AK_BACKEND_HOST_FORGET_H
+
+/* Asks the processor once what it has. Before the confinement, because it may read files. `tiles`:
+   whether the tile registers may be used. */
+void ak_host_forget_prepare(int tiles);
+/* Sets this thread's state to that of a call that follows no other. General registers are the
+   caller's business (host_runner.c). */
+void ak_host_forget(void);
+
+#endif
