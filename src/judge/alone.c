@@ -142,22 +142,23 @@ static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
     if (e->memory.resident[stage->place] == stage) {
         e->memory.resident[stage->place] = NULL;
     }
-    return ak_stage_prepare(stage, e->reference, e->secret + EXCUSE_STREAM + i, false, err);
+    return ak_stage_prepare(stage, e->reference, e->secret + EXCUSE_STREAM + e->refreshed++, false,
+                            err);
 }
 
 /* One call that is slow on contents which the process has not seen, and as slow when it has seen
    them in LEARNING batches, and branch predictors have forgotten the kernel, is no call that reuses
    something: its time depends on the contents (a search, a test of each element), or on how well
-   its branches are predicted, which on contents that are repeated is well. *excused is whether this
-   holds for most fresh contents. Only for a new process, in which the contents that the candidate is
-   fast on were seen in one batch. */
-static ak_status excuse(bool *excused, ak_loaded *r, uint32_t iterations,
+   its branches are predicted, which on contents that are repeated is well. The finding becomes FINE
+   if this certainly holds for most fresh contents, and UNKNOWN if waits leave it open. Only for a
+   new process, in which the contents that the candidate is fast on were seen in one batch. */
+static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterations,
                         const ak_alone_limits *limits, ak_error *err)
 {
     enum { LEARNING = 2, CALLS = 5 };
     ak_evaluator *e = r->e;
-    size_t reused = 0; /* contents on which it was faster once it had seen them */
-    *excused = false;
+    /* Contents on which it was faster once it had seen them, and on which it was not. */
+    size_t reused = 0, as_slow = 0;
     for (size_t i = 0; i < e->fresh_count; i++) {
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
@@ -177,10 +178,13 @@ static ak_status excuse(bool *excused, ak_loaded *r, uint32_t iterations,
             return AK_OK;
         }
         ak_stats_sort(later.ns, later.count);
-        const double usual = later.ns[later.count / 2];
-        reused += first.certain[0] > limits->times * usual + limits->more_ns ? 1 : 0;
+        const double limit = limits->times * later.ns[later.count / 2] + limits->more_ns;
+        reused += first.certain[0] > limit ? 1 : 0;
+        as_slow += first.ns[0] <= limit ? 1 : 0;
     }
-    *excused = 2 * reused <= e->fresh_count; /* one call may have been disturbed */
+    *finding = 2 * as_slow > e->fresh_count  ? AK_ALONE_FINE
+               : 2 * reused > e->fresh_count ? AK_ALONE_REUSES
+                                             : AK_ALONE_UNKNOWN;
     return AK_OK;
 }
 
@@ -217,10 +221,8 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     }
     *out = ak_alone_decide(&found, &fresh, &again, &limits);
     if (*out == AK_ALONE_REUSES && renewed) {
-        bool excused = false;
-        AK_DO(excuse(&excused, r, iterations, &limits, err));
-        *out = excused ? AK_ALONE_FINE : *out;
-        if (excused || r->outcome.status != AK_TRIAL_OK) {
+        AK_DO(excuse(out, r, iterations, &limits, err));
+        if (*out != AK_ALONE_REUSES || r->outcome.status != AK_TRIAL_OK) {
             return AK_OK;
         }
     }

@@ -35,6 +35,7 @@ struct ak_evaluator {
     /* Contents for the place of own[0], prepared when needed. */
     ak_stage fresh[AK_FRESH_MAX];
     size_t fresh_count;
+    uint64_t refreshed; /* how often one of them got other contents */
     ak_stage *edge_cases;
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];

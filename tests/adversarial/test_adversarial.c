@@ -129,6 +129,12 @@ static const attack attacks[] = {
     {116, "waits for threads that it does not have", AK_TRIAL_OK, NULL},
     {118, "has a common block, by the assembler", REJECTED, "stay writable"},
     {119, "reads on the harness' stack which element was changed", REJECTED, NULL},
+    {120, "has a resolver without a name", REJECTED, "relocations"},
+    {121, "looks for a mark in the flags of exceptions", AK_TRIAL_OK, NULL},
+    {122, "looks for a mark in a vector register", AK_TRIAL_OK, NULL},
+    {123, "looks for a mark in an x87 register", AK_TRIAL_OK, NULL},
+    {124, "looks for a mark in the functions of OpenMP", AK_TRIAL_OK, NULL},
+    {125, "has a thread compute before the clock runs", WRONG, NULL},
 };
 
 /* What a trial does not see, and the check of finalists must. */
@@ -148,6 +154,21 @@ static const attack in_place[] = {
     {2, "does nothing", WRONG, "Y["},
     {3, "leaves out the last element", WRONG, "Y["},
 };
+
+/* Honest kernels whose time depends on their data. */
+static const attack uneven[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "branches four times for each element", AK_TRIAL_OK, NULL},
+    {2, "works as long as the first element says", AK_TRIAL_OK, NULL},
+};
+
+static void nobody_is_accused_for_uneven_times(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        try_attacks("branches", "host", uneven, sizeof uneven / sizeof uneven[0], 1);
+    }
+}
 
 static void no_attack_is_accepted(void **state)
 {
@@ -190,6 +211,7 @@ int main(void)
         cmocka_unit_test(no_attack_is_accepted),
         cmocka_unit_test(no_attack_in_place_is_accepted),
         cmocka_unit_test(every_honest_kernel_is_accepted),
+        cmocka_unit_test(nobody_is_accused_for_uneven_times),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_promoted),
     };

@@ -1,0 +1,11 @@
+# Tests that a candidate which damages the inputs of the others gets none of them rejected.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+[ "$(uname -m)" = x86_64 ] || { echo "the attack is written for x86-64"; exit 77; }
+cp -r "$TESTS/../adversarial/sabotage" .
+for seed in 1 2 3 4; do
+    autokernel tune ./sabotage --evals 2 --seed $seed --libraries none --finish-time 1 --quiet >out.txt 2>&1
+    autokernel history ./sabotage --limit 2 --json | grep -o '"config":"ATTACK=0","[^}]*"reason":[^,]*' |
+        grep -o '"status":"[a-z_]*"'
+    grep '^default .*failed' out.txt
+done
+true
