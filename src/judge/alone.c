@@ -23,7 +23,6 @@
 #include "base/instrumented.h"
 #include "base/number.h"
 #include "measure/pressure.h"
-#include "measure/stats.h"
 
 /* A call alone may take ALONE_TIMES as long as a call in a batch, plus ALONE_NS, because it begins
    with its data in other caches and its time is measured less exactly. */
@@ -155,7 +154,7 @@ static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
 static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterations,
                         const ak_alone_limits *limits, ak_error *err)
 {
-    enum { LEARNING = 2, CALLS = 5 };
+    enum { LEARNING = 2, CALLS = 8 };
     ak_evaluator *e = r->e;
     /* Contents on which it was faster once it had seen them, and on which it was not. */
     size_t reused = 0, as_slow = 0;
@@ -177,8 +176,7 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
         if (r->outcome.status != AK_TRIAL_OK) {
             return AK_OK;
         }
-        ak_stats_sort(later.ns, later.count);
-        const double limit = limits->times * later.ns[later.count / 2] + limits->more_ns;
+        const double limit = limits->times * later.least + limits->more_ns;
         reused += first.certain[0] > limit ? 1 : 0;
         as_slow += first.ns[0] <= limit ? 1 : 0;
     }

@@ -52,8 +52,7 @@ typedef struct comparison {
     ak_conditions conditions[AK_JUDGED_MAX];
     const ak_protocol *protocol;
     size_t count, rounds, disturbed;
-    bool damaged; /* inputs were found changed, by one of several candidates: each batch is watched
-                   */
+    bool damaged; /* a candidate has changed inputs: each batch is followed by a look at them */
     int64_t renewal_ns; /* about the time that new processes for all candidates take */
 } comparison;
 
@@ -101,8 +100,8 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
             d->renewal_ns += pass == 0 && renewable(d, i) ? loaded - begin + r->outcome.ns : 0;
         }
     }
-    if (status == AK_OK && alive(d, i)) {
-        status = ak_loaded_check_inputs(r, err);
+    if (status == AK_OK) {
+        ak_loaded_check_inputs(r);
     }
     return status;
 }
@@ -145,12 +144,9 @@ static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *
 
 /* Mends what another candidate has done to the inputs, so that this one is not blamed for it. From
    then on each batch is followed by a look, which shows whose work it is. */
-static ak_status mend(comparison *d, ak_error *err)
+static void mend(comparison *d)
 {
-    bool damaged = false;
-    AK_DO(ak_evaluator_mend_inputs(&damaged, d->e, err));
-    d->damaged = d->damaged || damaged;
-    return AK_OK;
+    d->damaged = ak_evaluator_mend_inputs(d->e) || d->damaged;
 }
 
 /* Changes the contents between rounds; all candidates of a round have the same. */
@@ -184,8 +180,10 @@ static ak_status one_round(comparison *d, ak_error *err)
             continue;
         }
         const bool judged = ak_rng_below(&d->e->rng, AK_JUDGE_EVERY) == 0;
-        ak_status status = judged || d->damaged ? mend(d, err) : AK_OK;
-        status = status == AK_OK ? rest_and_warm_up(d, i, err) : status;
+        if (judged || d->damaged) {
+            mend(d);
+        }
+        ak_status status = rest_and_warm_up(d, i, err);
         if (status == AK_OK && alive(d, i)) {
             ak_evaluator_conditions(&before, d->e); /* drops what warming up caused */
             d->loaded[i].weigh = d->joules[i] != NULL;
@@ -209,8 +207,8 @@ static ak_status one_round(comparison *d, ak_error *err)
         *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
         d->waits_known[i] = d->waits_known[i] || known;
         status = judged ? judge_some(d, i, stage, err) : AK_OK;
-        if (status == AK_OK && d->damaged && alive(d, i)) {
-            status = ak_loaded_check_inputs(&d->loaded[i], err);
+        if (status == AK_OK && d->damaged) {
+            ak_loaded_check_inputs(&d->loaded[i]);
         }
         if (status != AK_OK) {
             return status;
@@ -240,8 +238,9 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     assert(i < d->count);
     ak_loaded *r = &d->loaded[i];
     ak_stage *own = ak_evaluator_unseen(d->e);
-    ak_status status = mend(d, err);
-    if (status == AK_OK && alive(d, i)) {
+    ak_status status = AK_OK;
+    mend(d);
+    if (alive(d, i)) {
         status = ak_loaded_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);
         if (status == AK_OK && alive(d, i)) {
             status = ak_loaded_judge(r, own, false, err);
@@ -251,7 +250,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
             ak_stats_of(&stats, d->samples[i], d->rounds);
             status = ak_loaded_alone(r, stats.min, d->iterations[i], err);
         }
-        status = status == AK_OK && alive(d, i) ? ak_loaded_check_inputs(r, err) : status;
+        ak_loaded_check_inputs(r);
     }
     status = status == AK_OK ? tell_version(&out->version, r, err) : status;
     if (status != AK_OK) {

@@ -174,31 +174,26 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_loaded_check_inputs(ak_loaded *r, ak_error *err)
+void ak_loaded_check_inputs(ak_loaded *r)
 {
     for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
         ak_stage *stage = &r->e->own[i];
-        size_t which = 0;
-        AK_DO(ak_stage_changed_input(&which, stage, err));
+        const size_t which = ak_stage_changed_input(stage);
         if (which < ak_stage_arguments(stage)) {
             ak_stage_changes_input(&r->outcome, stage, which);
         }
     }
-    return AK_OK;
 }
 
-ak_status ak_evaluator_mend_inputs(bool *damaged, ak_evaluator *e, ak_error *err)
+bool ak_evaluator_mend_inputs(ak_evaluator *e)
 {
-    *damaged = false;
-    for (size_t i = 0; !*damaged && i < e->sets; i++) {
-        size_t which = 0;
-        AK_DO(ak_stage_changed_input(&which, &e->own[i], err));
-        *damaged = which < ak_stage_arguments(&e->own[i]);
+    for (size_t i = 0; i < e->sets; i++) {
+        if (ak_stage_changed_input(&e->own[i]) < ak_stage_arguments(&e->own[i])) {
+            ak_stage_spoilt(&e->memory);
+            return true;
+        }
     }
-    if (*damaged) {
-        ak_stage_spoilt(&e->memory);
-    }
-    return AK_OK;
+    return false;
 }
 
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err)

@@ -84,10 +84,10 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
 /* Rejects the candidate if an input of any set is not what was put there. Only for a candidate that
    alone has run since the inputs were last known to be whole: candidates share their memory, and
    one may damage the inputs of the next. */
-ak_status ak_loaded_check_inputs(ak_loaded *r, ak_error *err);
-/* Has changed inputs put in place again before they are used, and says in *damaged whether there
-   were any. Nobody is blamed. */
-ak_status ak_evaluator_mend_inputs(bool *damaged, ak_evaluator *e, ak_error *err);
+void ak_loaded_check_inputs(ak_loaded *r);
+/* Has changed inputs put in place again before they are used, and returns whether there were any.
+   Nobody is blamed. */
+bool ak_evaluator_mend_inputs(ak_evaluator *e);
 /* Compares the outputs of the latest batch with the reference. With `quick`, outputs that equal
    accepted ones need no comparison. */
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err);

@@ -112,9 +112,10 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
 /* Checks the red zones after a batch whose output is not judged, unless they were checked since.
    ak_stage_judge includes this. */
 ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
-/* Finds the first input whose content is not what was put there, whoever has changed it; *which is
-   the number of arguments if there is none, or if other contents lie there now. */
-ak_status ak_stage_changed_input(size_t *which, ak_stage *stage, ak_error *err);
+/* Returns the first input whose content is not what was put there, whoever has changed it; the
+   number of arguments if there is none, if other contents lie there now, or if the device's memory
+   is not mapped. */
+size_t ak_stage_changed_input(const ak_stage *stage);
 /* Returns whether the problem has an argument that is both read and written. Its value is then
    right only after a single run. */
 bool ak_stage_in_place(const ak_stage *stage);
@@ -164,7 +165,5 @@ void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t
                      size_t count);
 ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *stage,
                                  ak_error *err);
-/* As ak_stage_changed_input. */
-ak_status ak_stage_changed_input_referee(size_t *which, const ak_stage *stage, ak_error *err);
 
 #endif

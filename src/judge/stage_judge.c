@@ -109,28 +109,12 @@ static size_t changed_input(const ak_stage *stage)
     return ak_stage_arguments(stage);
 }
 
-/* Brings what the device has in the stage's place to the host, where it is not mapped. */
-static ak_status fetch(const ak_stage *stage, ak_error *err)
+size_t ak_stage_changed_input(const ak_stage *stage)
 {
     const ak_stage_memory *memory = stage->memory;
-    return memory->copy == NULL
-               ? AK_OK
-               : memory->backend->download(memory->copy + stage->base, memory->device, stage->base,
-                                           stage->arrays.total, err);
-}
-
-ak_status ak_stage_changed_input(size_t *which, ak_stage *stage, ak_error *err)
-{
-    *which = ak_stage_arguments(stage);
-    if (stage->memory->resident[stage->place] != stage) {
-        return AK_OK;
-    }
-    if (stage->referee != NULL) {
-        return ak_stage_changed_input_referee(which, stage, err);
-    }
-    AK_DO(fetch(stage, err));
-    *which = changed_input(stage);
-    return AK_OK;
+    return memory->copy == NULL && stage->referee == NULL && memory->resident[stage->place] == stage
+               ? changed_input(stage)
+               : ak_stage_arguments(stage);
 }
 
 /* Checks that the red zones, the inputs and the gaps between the rows of outputs are unchanged. */
@@ -195,10 +179,14 @@ static const unsigned char *output_rows(const ak_stage *stage, size_t i)
 ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,
                          ak_error *err)
 {
+    ak_stage_memory *memory = stage->memory;
     if (stage->referee != NULL) {
         return ak_stage_judge_referee(out, max_error, stage, err);
     }
-    AK_DO(fetch(stage, err));
+    if (memory->copy != NULL) {
+        AK_DO(memory->backend->download(memory->copy + stage->base, memory->device, stage->base,
+                                        stage->arrays.total, err));
+    }
     if (!untouched(out, stage)) {
         return AK_OK;
     }

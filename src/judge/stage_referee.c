@@ -335,23 +335,6 @@ ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uin
 
 /* ---- after a run --------------------------------------------------------------------------- */
 
-ak_status ak_stage_changed_input_referee(size_t *which, const ak_stage *stage, ak_error *err)
-{
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        uint64_t hash = 0;
-        if (is_output(stage, i)) {
-            continue;
-        }
-        AK_DO(ops_of(stage)->fingerprint(&hash, stage->referee, i, err));
-        if (hash != stage->hash[i]) {
-            *which = i;
-            return AK_OK;
-        }
-    }
-    *which = ak_stage_arguments(stage);
-    return AK_OK;
-}
-
 ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *stage, ak_error *err)
 {
     const ak_referee_ops *ops = ops_of(stage);
@@ -359,11 +342,16 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
     if (!ak_stage_zones_whole(out, stage)) {
         return AK_OK;
     }
-    size_t changed = 0;
-    AK_DO(ak_stage_changed_input_referee(&changed, stage, err));
-    if (changed < ak_stage_arguments(stage)) {
-        ak_stage_changes_input(out, stage, changed);
-        return AK_OK;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        uint64_t hash = 0;
+        if (is_output(stage, i)) {
+            continue;
+        }
+        AK_DO(ops->fingerprint(&hash, stage->referee, i, err));
+        if (hash != stage->hash[i]) {
+            ak_stage_changes_input(out, stage, i);
+            return AK_OK;
+        }
     }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         ak_compare_result result;

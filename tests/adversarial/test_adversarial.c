@@ -112,6 +112,7 @@ static const attack attacks[] = {
     {94, "includes the bytes of a file of the system", AK_TRIAL_COMPILE_ERROR, NULL},
     {95, "has the assembler include a file of the system", AK_TRIAL_COMPILE_ERROR, NULL},
     {96, "has a variable of its thread, by the assembler", REJECTED, "each thread"},
+    {97, "prints", REJECTED, "printf of a library"},
     {98, "calls syscall by another name", REJECTED, "syscall of a library"},
     {99, "asks whether a file of the system is there", AK_TRIAL_COMPILE_ERROR, NULL},
     {100, "keeps its output behind the base of a segment", REJECTED, NULL},

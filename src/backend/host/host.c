@@ -841,6 +841,18 @@ static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_
     }
 }
 
+static void set_sizes(ak_runner_page *page, const ak_launch *launch)
+{
+    const ak_task *task = launch->task;
+    for (size_t i = 0; i < task->problem->size_count; i++) {
+        page->size[i] = launch->shape->size[i];
+    }
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
+        page->choice[i] = task->choice[i];
+        page->number[i] = task->number[i];
+    }
+}
+
 static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch,
                              ak_error *err)
 {
@@ -874,13 +886,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
         page->pitch[i] = (int64_t)shape->pitch[i];
         in_place = in_place || argument->access == AK_ACCESS_INOUT;
     }
-    for (size_t i = 0; i < problem->size_count; i++) {
-        page->size[i] = launch->shape->size[i];
-    }
-    for (size_t i = 0; i < problem->choice_count; i++) {
-        page->choice[i] = task->choice[i];
-        page->number[i] = task->number[i];
-    }
+    set_sizes(page, launch);
     place_arguments(page, launch, device->block_bytes, first, end);
     page->workspace_bytes = launch->workspace_bytes;
     page->threads = launch->threads < 1                 ? 1
