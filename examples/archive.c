@@ -10,7 +10,7 @@
 static bool print_trial(void *context, const ak_trial *trial)
 {
     size_t *count = context;
-    printf("%-10s %-24s %-14s %9.4f ms  %s\n", trial->kernel, trial->size,
+    printf("%-10s %-24s %-14s %11.4g ms  %s\n", trial->kernel, trial->size,
            ak_trial_status_text(trial->status), trial->median_ms,
            trial->reason == NULL ? trial->config : trial->reason);
     (*count)++;

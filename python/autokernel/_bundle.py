@@ -177,6 +177,9 @@ class Bundle:
         "workspace_bytes"}."""
         if set(sizes) != set(self.sizes):
             raise TypeError(f"{self.name} has the sizes {', '.join(self.sizes)}")
+        for name, value in sizes.items():
+            if not -2**63 <= value < 2**63:
+                raise ValueError(f"{name}={value} is no size: it has more than 64 bits")
         plan = self._query([sizes[name] for name in self.sizes])
         return {"measured": bool(plan.measured), "variant": plan.variant,
                 "threads": plan.threads, "workspace_bytes": plan.workspace_bytes}

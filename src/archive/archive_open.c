@@ -411,6 +411,14 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
     return AK_OK;
 }
 
+/* Returns whether there is no file, or one without content: to read it, nothing is made of it. */
+static bool has_nothing(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) != 0 ? errno == ENOENT
+                                  : S_ISREG(info.st_mode) && info.st_size == 0 && !has_log(path);
+}
+
 static ak_status open_archive(ak_archive **out, const char *path, bool to_read, ak_error *err)
 {
     char resolved[AK_PATH_MAX];
@@ -419,7 +427,7 @@ static ak_status open_archive(ak_archive **out, const char *path, bool to_read, 
     if (archive != NULL) {
         archive->path = ak_strdup(resolved);
         archive->copied = to_read && only_readable(resolved);
-        archive->empty = to_read && access(resolved, F_OK) != 0 && errno == ENOENT;
+        archive->empty = to_read && has_nothing(resolved);
     }
     ak_status status =
         archive == NULL || archive->path == NULL ? ak_fail_memory(err) : open_at(archive, err);

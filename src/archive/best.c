@@ -219,9 +219,30 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
     return take_conditions(best, won->conditions, err);
 }
 
+/* Finds the fastest trial of a configuration that won a run: one of that run, if there is any,
+   since it names the run and its baselines. */
+static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
+                                 const ak_archive_filter *filter, const char *config,
+                                 const char *run, ak_error *err)
+{
+    static const char fastest[] = " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1";
+    ak_archive_filter same = *filter;
+    same.config = config;
+    if (filter->run == NULL) {
+        same.run = run;
+        ak_status status = first_trial(out, archive, &same, fastest, err);
+        if (status != AK_NOT_FOUND) {
+            return status;
+        }
+        same.run = NULL;
+    }
+    return first_trial(out, archive, &same, fastest, err);
+}
+
 /* Takes this run's winner if it is better than the best so far and one of its trials matches. */
 static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_filter *filter,
-                              const char *size, const char *result_text, ak_error *err)
+                              const char *size, const char *run, const char *result_text,
+                              ak_error *err)
 {
     json_t *result = NULL;
     winner won;
@@ -237,11 +258,8 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
     status = ak_config_text_in_result(result, err);
     if (status == AK_OK && read_winner(&won, result) && (s->cost <= 0 || cost_of(&won) < s->cost) &&
         (filter->config == NULL || strcmp(filter->config, won.config) == 0)) {
-        ak_archive_filter same = *filter;
         ak_trial trial = {0};
-        same.config = won.config;
-        status = first_trial(&trial, archive, &same,
-                             " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1", err);
+        status = trial_of_winner(&trial, archive, filter, won.config, run, err);
         if (status == AK_OK) {
             status = take_winner(s, &trial, &won, err);
         }
@@ -260,7 +278,8 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                                  like->choices, like->environment, filter->run};
     ak_status status = ak_store_query(
         &rows, archive,
-        "SELECT result FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR instr(size, "
+        "SELECT result, id FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
+        "instr(size, "
         "';') > 0) AND dtype = ?4 "
         "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
             "?7") ") AND result IS NOT NULL",
@@ -268,8 +287,10 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     so_far s = {.best = best};
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
-        status = text == NULL ? ak_fail_memory(err)
-                              : consider_run(&s, archive, filter, like->size, text, err);
+        const char *run = (const char *)sqlite3_column_text(rows, 1);
+        status = text == NULL || run == NULL
+                     ? ak_fail_memory(err)
+                     : consider_run(&s, archive, filter, like->size, run, text, err);
     }
     (void)sqlite3_finalize(rows);
     return status;

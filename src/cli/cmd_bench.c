@@ -345,7 +345,7 @@ static int conclude(const bench *b)
     ak_error err = AK_ERROR_INIT;
     size_t done = 0, wanted = 0, failed = 0;
     bool cancelled = b->begun < b->size_count;
-    for (size_t s = 0; s < b->begun; s++) {
+    for (size_t s = 0; s < b->size_count; s++) {
         done += b->sizes[s].done;
         wanted += b->sizes[s].count;
         failed += b->sizes[s].failed;

@@ -1,9 +1,22 @@
 /* cmd_new.c: writes the skeleton of a kernel. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/task_args.h"
+
+#define OPERAND_BYTES (4 * AK_PATH_MAX)
+
+static void say_next(const char *command, const char *operand, const char *why)
+{
+    ak_buf line = AK_BUF(OPERAND_BYTES);
+    ak_buf_print(&line, "%s ", command);
+    ak_quote(&line, operand);
+    ak_out_next(line.data, why);
+    ak_buf_free(&line);
+}
 
 static int run(const ak_args *args)
 {
@@ -41,23 +54,21 @@ static int run(const ak_args *args)
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
     const char *here = strchr(path, '/') == NULL ? "./" : "";
-    char command[600], operand[560];
+    const char *name = ak_fs_base(path);
+    char place[AK_PATH_MAX];
     if (is_triton) {
-        const char *name = ak_fs_base(path);
-        (void)snprintf(operand, sizeof operand, "%s%.400s/%.64s.py", here, path, name);
-        ak_out("wrote %s/%s.py, a Triton kernel, and %s.json, its settings: edit both\n", path,
-               name, name);
+        (void)snprintf(place, sizeof place, "%s%s/%s.py", here, path, name);
+        ak_out("wrote %s/%s.py, a Triton kernel, and %s/%s.json, its settings: edit both\n", path,
+               name, path, name);
     } else {
-        (void)snprintf(operand, sizeof operand, "%s%.500s", here, path);
+        (void)snprintf(place, sizeof place, "%s%s", here, path);
         ak_out("wrote the kernel folder %s: edit problem.json, the space and the source in it\n",
                path);
     }
     ak_out("%s", note == NULL ? "" : note);
     ak_text_free(note);
-    (void)snprintf(command, sizeof command, "check %s", operand);
-    ak_out_next(command, "is it right?");
-    (void)snprintf(command, sizeof command, "tune %s", operand);
-    ak_out_next(command, "make it fast");
+    say_next("check", place, "is it right?");
+    say_next("tune", place, "make it fast");
     return AK_EXIT_DONE;
 }
 

@@ -239,9 +239,9 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     }
     /* If the file is of another kernel, its sizes do not fit either; the message must name the
        kernel. */
-    const char *name = status == AK_OK ? ak_problem_name(ak_task_problem(task)) : spec.kernel;
-    if (file.kernel != NULL && strcmp(file.kernel, name) != 0 &&
-        (status == AK_OK || strchr(name, '/') == NULL)) {
+    const char *name =
+        status == AK_OK ? ak_problem_name(ak_task_problem(task)) : ak_fs_base(spec.kernel);
+    if (file.kernel != NULL && strcmp(file.kernel, name) != 0) {
         status =
             ak_fail(err, AK_INVALID, "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"",
                     file.path, file.kernel, name);

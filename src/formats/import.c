@@ -114,13 +114,13 @@ ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_
         return AK_OK;
     }
     AK_TRY(ak_config_text_to_json(&config, trial->config, "configuration", err));
-    result = json_pack("{s:{s:O*, s:O, s:O*, s:O*, s:O*, s:O*}, s:[{s:s, s:O, s:O, s:O*}]}", "best",
-                       "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
-                       json_object_get(finish, "ci_ms"), "tflops",
-                       json_object_get(finish, "tflops"), "gbs", json_object_get(finish, "gbs"),
-                       "efficiency", json_object_get(finish, "efficiency"), "contestants", "name",
-                       "tuned", "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
-                       json_object_get(finish, "ci_ms"));
+    result = json_pack(
+        "{s:{s:I, s:O*, s:O, s:O*, s:O*, s:O*, s:O*}, s:[{s:s, s:O, s:O, s:O*}]}", "best", "trial",
+        (json_int_t)trial->id, "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
+        json_object_get(finish, "ci_ms"), "tflops", json_object_get(finish, "tflops"), "gbs",
+        json_object_get(finish, "gbs"), "efficiency", json_object_get(finish, "efficiency"),
+        "contestants", "name", "tuned", "config", config, "ms", json_object_get(finish, "ms"),
+        "ci_ms", json_object_get(finish, "ci_ms"));
     AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
     AK_TRY(ak_store_change(
         import->archive,

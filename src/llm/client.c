@@ -46,7 +46,12 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
     const char *path = llm->provider->path;
     bool tls = strncmp(base, "https://", 8) == 0, plain = strncmp(base, "http://", 7) == 0;
     const char *host = base + (tls ? 8 : 7);
-    if ((!tls && !plain) || *host == 0 || *host == '/' || strpbrk(base, " \t\r\n\"'\\") != NULL) {
+    if (strpbrk(base, " \t\r\n\"'\\") != NULL) {
+        return ak_fail(
+            err, AK_INVALID,
+            "the address of a server has no blanks, quotes or backslashes, not \"%.100s\"", base);
+    }
+    if ((!tls && !plain) || *host == 0 || *host == '/') {
         return ak_fail(err, AK_INVALID,
                        "the address of a server begins with https:// or http://, not \"%.100s\"",
                        base);

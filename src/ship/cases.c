@@ -54,6 +54,26 @@ static void know_search(ak_trial *trial)
     }
 }
 
+/* Checks that the options of the request, the kernel's name among them, select the trial, which it
+   names by its number. */
+static ak_status check_selected(const ak_bundle_build *b, const ak_bundle_request *request,
+                                const ak_trial *trial, ak_error *err)
+{
+    bool found = false;
+    ak_trial same = {0};
+    ak_archive_filter filter = *request->filter;
+    filter.id = request->trial;
+    filter.limit = 1;
+    AK_DO(find_trial(&found, &same, b->archive, &filter, err));
+    ak_trial_clear(&same);
+    return found ? AK_OK
+                 : ak_fail(err, AK_INVALID,
+                           "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the "
+                           "options named here do not select",
+                           (long long)request->trial, trial->kernel, trial->size, trial->dtype,
+                           trial->device);
+}
+
 static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
 {
     ak_bundle_case *one;
@@ -70,6 +90,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
         return ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", ak_archive_path(b->archive),
                        (long long)request->trial);
     }
+    AK_DO(check_selected(b, request, &one->trial, err));
     if (one->trial.status != AK_TRIAL_OK) {
         return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
                        (long long)request->trial, ak_trial_status_text(one->trial.status));

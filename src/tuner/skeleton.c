@@ -246,11 +246,13 @@ out:
     return status;
 }
 
+#define NAME_MAX_LETTERS 63
+
 static bool is_identifier(const char *name)
 {
     size_t letters =
         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    return name[0] != 0 && name[letters] == 0 && letters < 64 &&
+    return name[0] != 0 && name[letters] == 0 && letters <= NAME_MAX_LETTERS &&
            !(name[0] >= '0' && name[0] <= '9');
 }
 
@@ -258,11 +260,11 @@ ak_status ak_skeleton_folder(const char *path, ak_error *err)
 {
     const char *name = ak_fs_base(path);
     if (!is_identifier(name)) {
-        return ak_fail(
-            err, AK_INVALID,
-            "\"%s\": a kernel's name has only letters, digits and _, and does not start with a "
-            "digit",
-            name);
+        return ak_fail(err, AK_INVALID,
+                       "\"%.100s\": a kernel's name has only letters, digits and _, does not start "
+                       "with a digit "
+                       "and has at most %d characters",
+                       name, NAME_MAX_LETTERS);
     }
     if (ak_problem_is_builtin(name)) {
         return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
