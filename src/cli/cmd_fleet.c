@@ -199,6 +199,28 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
     return ak_buf_status(out, err);
 }
 
+/* Refuses what every job would refuse, at each size. Whether the nodes have the device and what the
+   kernel needs is not known here. */
+static ak_status check_sizes(const ak_size_list *list, const ak_args *args, ak_error *err)
+{
+    ak_problem *problem = NULL;
+    ak_status status = ak_problem_open(&problem, args->operand[1], err);
+    ak_problem_close(problem);
+    for (size_t i = 0; i < list->count && status == AK_OK; i++) {
+        ak_task *task = NULL;
+        ak_args one = *args;
+        one.operand[0] = args->operand[1];
+        one.text[AK_OPTION_SIZE] = list->items[i];
+        status = ak_args_task(&task, &one, err);
+        ak_task_close(task);
+        if (status == AK_UNAVAILABLE ||
+            (status == AK_NOT_FOUND && ak_args_has(args, AK_OPTION_DEVICE))) {
+            status = AK_OK;
+        }
+    }
+    return status;
+}
+
 static int run_batch(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -215,6 +237,7 @@ static int run_batch(const ak_args *args)
         AK_TRY(ak_fleet_size(&limit, "slurm", args->text[AK_OPTION_WORKERS], NULL, &err));
     }
     AK_TRY(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], &err));
+    AK_TRY(check_sizes(&list, args, &err));
     AK_TRY(write_script(&script, &list, args, &err));
     ak_out_whole(script.data);
 out:
