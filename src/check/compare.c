@@ -233,9 +233,10 @@ static ak_status check_reference(const selftest *t, ak_error *err)
         if (isnan(t->with->reference[i])) {
             return ak_fail(err, AK_INVALID,
                            "%s: the reference gives NaN at %s[%zu], where NaN would then be right; "
-                           "if the reference leaves this element unwritten, correct the shape in "
-                           "problem.json, else choose other inputs or mend the reference",
-                           t->problem, t->argument, i);
+                           "if it reads what it finds in %s, the access there is \"inout\"; if it "
+                           "leaves this element unwritten, correct the shape in problem.json; else "
+                           "choose other inputs or mend the reference",
+                           t->problem, t->argument, i, t->argument);
         }
     }
     ak_compare_result result;

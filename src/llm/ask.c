@@ -197,6 +197,8 @@ static ak_status run(ak_llm_call *call, ak_error *err)
                      : is_loading         ? LOADING_WAIT_MS
                                           : backoff_ms(call->llm, tries);
         tries += is_loading ? 0 : 1;
+        (void)snprintf(call->lost, sizeof call->lost, "%s",
+                       attempt.text[0] == 0 ? ak_llm_fault_text(attempt.fault) : attempt.text);
         if (ms > WAIT_MAX_MS) {
             char words[sizeof attempt.text];
             (void)snprintf(words, sizeof words, "%s", attempt.text);
@@ -394,11 +396,17 @@ ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-void ak_llm_abandon(ak_llm_call *call)
+void ak_llm_abandon(char lost[AK_LLM_LOST_BYTES], ak_llm_call *call)
 {
+    lost[0] = 0;
     if (call != NULL) {
         ak_llm_answer answer;
         atomic_store(&call->stop, 1);
+        if (call->threaded) {
+            (void)pthread_join(call->thread, NULL);
+            call->threaded = false;
+        }
+        memcpy(lost, call->lost, sizeof call->lost);
         (void)ak_llm_end(&answer, call, NULL);
         ak_llm_answer_clear(&answer);
     }

@@ -61,7 +61,8 @@ struct ak_llm_call {
     ak_error error;
     bool threaded;
     pthread_t thread;
-    atomic_int stop; /* set to abandon the call */
+    char lost[AK_LLM_LOST_BYTES]; /* why the latest request was lost that is sent again */
+    atomic_int stop;              /* set to abandon the call */
     atomic_int done;
 };
 

@@ -237,8 +237,10 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 bool ak_llm_done(ak_llm_call *call);
 /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
-/* Cancels the call at once and frees it. What it may have cost is counted. */
-void ak_llm_abandon(ak_llm_call *call);
+/* Cancels the call at once and frees it. What it may have cost is counted. `lost` says why requests
+   of it were lost, such as "Failed to connect to .."; "" if none was. */
+#define AK_LLM_LOST_BYTES 240
+void ak_llm_abandon(char lost[AK_LLM_LOST_BYTES], ak_llm_call *call);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 

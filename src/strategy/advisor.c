@@ -560,15 +560,18 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
 /* Abandons the call under way and reports it, because it may have cost something. */
 static void abandon(ak_advisor *a)
 {
-    char why[240];
+    char why[400], lost[AK_LLM_LOST_BYTES] = "";
     ak_llm_answer answer = {0};
     const ak_model *model = a->options->model;
-    model->abandon(&answer, model->context, a->call);
+    model->abandon(&answer, lost, model->context, a->call);
     a->call = NULL;
     answer.elapsed_ns = ak_clock_ns() - a->asked_ns;
-    (void)snprintf(why, sizeof why, "%.100s: given up, the run ended before the reply came",
-                   model->name);
+    (void)snprintf(why, sizeof why, "%.100s: given up, the run ended before the reply came%s%s",
+                   model->name, lost[0] == 0 ? "" : "; until then: ", lost);
     tell(a, &answer, NULL, why);
+    if (lost[0] != 0 && a->options->notice != NULL) {
+        a->options->notice(a->options->context, why);
+    }
     ak_llm_answer_clear(&answer);
 }
 

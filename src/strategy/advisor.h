@@ -34,8 +34,8 @@ typedef struct ak_model {
     /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
     ak_status (*end)(ak_llm_answer *out, void *call, ak_error *err);
     /* Cancels the call and frees it. *out gets the fault and the cost that is known, as after a
-       failure. */
-    void (*abandon)(ak_llm_answer *out, void *context, void *call);
+       failure; `lost` says why requests were lost, as ak_llm_abandon does. */
+    void (*abandon)(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context, void *call);
 } ak_model;
 
 /* Makes a model of an open client. The client must outlive it. */

@@ -21,12 +21,13 @@ static ak_status end_call(ak_llm_answer *out, void *call, ak_error *err)
 
 /* The client counts what the call may have cost. A strategy has one call under way at a time, so
    the growth of the totals belongs to this call. */
-static void abandon_call(ak_llm_answer *out, void *context, void *call)
+static void abandon_call(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
+                         void *call)
 {
     ak_llm *llm = context;
     ak_llm_totals before, after;
     ak_llm_total(&before, llm);
-    ak_llm_abandon(call);
+    ak_llm_abandon(lost, call);
     ak_llm_total(&after, llm);
     *out = (ak_llm_answer){.fault = AK_LLM_FAULT_CANCELLED,
                            .attempts = (int)(after.attempts - before.attempts),

@@ -124,7 +124,8 @@ def test_what_does_not_fit_is_refused(product):
             (lambda: product(a, a, out=(a, a)), TypeError, "writes 1"),
             (lambda: product(a, a, out=np.zeros((48, 47), np.float32)), ak.BundleError, "extent"),
             (lambda: product.plan(M=1), TypeError, "sizes"),
-            (lambda: product.plan(M=0, N=1, K=1), ak.BundleError, "M=0")]:
+            (lambda: product.plan(M=0, N=1, K=1), ak.BundleError, "M=0"),
+            (lambda: product.plan(M=2**64 + 1, N=1, K=1), ValueError, "64 bits")]:
         aligned = ak.aligned_empty(a.shape, a.dtype)
         aligned[...] = a
         a = aligned

@@ -79,10 +79,12 @@ static inline ak_status script_end(ak_llm_answer *out, void *call, ak_error *err
     return ak_buf_take(&out->text, &text, err);
 }
 
-static inline void script_abandon(ak_llm_answer *out, void *context, void *call)
+static inline void script_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
+                                  void *call)
 {
     assert_ptr_equal(context, call);
     ((script *)call)->abandoned = true;
+    (void)snprintf(lost, AK_LLM_LOST_BYTES, "nobody answered");
     *out = (ak_llm_answer){
         .fault = AK_LLM_FAULT_CANCELLED, .attempts = 1, .priced = true, .cost_usd = 0.25};
 }

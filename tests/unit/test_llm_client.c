@@ -613,7 +613,9 @@ static void cancel_ends_at_once(void **state)
     assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
     assert_int_equal(ak_llm_start(&pending, llm, &chat, NULL), AK_OK);
     assert_false(ak_llm_done(pending));
-    ak_llm_abandon(pending);
+    char lost[AK_LLM_LOST_BYTES];
+    ak_llm_abandon(lost, pending);
+    assert_string_equal(lost, ""); /* no request was lost */
     ak_llm_totals totals;
     ak_llm_total(&totals, llm);
     assert_int_equal(totals.failed, 1);
