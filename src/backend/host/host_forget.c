@@ -10,7 +10,8 @@
 #if defined(__x86_64__)
 
 /* Rounds to nearest, keeps denormals, traps no exception, and none has happened. */
-#define MXCSR_USUAL 0x1f80u
+#define MXCSR_USUAL   0x1f80u
+#define CONTROL_USUAL 0x37fu /* of x87 */
 
 static struct {
     int avx, avx512, segments, keys, tiles;
@@ -86,10 +87,16 @@ void ak_host_forget(void)
     /* Empty x87 registers keep their contents, so these are overwritten. */
     __asm__ volatile("pxor %%mm0, %%mm0; pxor %%mm1, %%mm1; pxor %%mm2, %%mm2; pxor %%mm3, %%mm3;"
                      "pxor %%mm4, %%mm4; pxor %%mm5, %%mm5; pxor %%mm6, %%mm6; pxor %%mm7, %%mm7;"
-                     "fninit"
+                     "emms"
                      :
                      :
                      : "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)");
+    /* fninit takes 45 ns, so only if a status or another mode is left. */
+    uint16_t status, control;
+    __asm__ volatile("fnstsw %0; fnstcw %1" : "=a"(status), "=m"(control));
+    if (status != 0 || control != CONTROL_USUAL) {
+        __asm__ volatile("fninit");
+    }
     __builtin_ia32_ldmxcsr(MXCSR_USUAL);
     if (has.segments) {
         __asm__ volatile("wrgsbase %0" : : "r"(UINT64_C(0)));

@@ -130,18 +130,8 @@ static void usual_arithmetic(void)
 #endif
 }
 
-/* The flags that calls have left set, and the bits in which the floating-point modes that they left
-   differ from the usual ones. */
+/* The flags that calls have left set. */
 static uint64_t flags_left;
-static unsigned modes_left;
-
-/* Notes the floating-point modes that a call has left. */
-static inline void note_modes(void)
-{
-#if defined(__x86_64__)
-    modes_left |= (__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) ^ MXCSR_USUAL;
-#endif
-}
 
 /* Clears the flags that a call must not leave set, and returns them. This comes first after a call:
    with the alignment check on, any access of the harness may fault. */
@@ -170,7 +160,8 @@ static const char *left_behind(void)
         uint32_t rest[4];
     } x87;
     __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(x87));
-    if (modes_left != 0 || (x87.control & 0xf3f) != 0x33f) {
+    if ((__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) != MXCSR_USUAL ||
+        (x87.control & 0xf3f) != 0x33f) {
         return "it leaves another rounding mode, denormals flushed to zero or exceptions "
                "unmasked: a kernel restores the floating-point mode before it returns";
     }
@@ -581,7 +572,6 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
             forget_registers();
             r->kernel(call);
             flags |= take_flags();
-            note_modes();
             if (whole || i > 0) {
                 r->looked += count_skipped(page, &s);
             }
