@@ -116,8 +116,11 @@ static void print(const bench *b)
         print_comparison(&b->sizes[s], many);
     }
     ak_out("\n");
-    ak_next_on_task("compare", "libraries, default and best, interleaved", b->args, first->task,
-                    false);
+    /* Recordings have no libraries, and what failed is no contestant. */
+    if (first->failed < first->done && !ak_device_is_recorded(ak_task_device(first->task))) {
+        ak_next_on_task("compare", "libraries, default and best, interleaved", b->args, first->task,
+                        false);
+    }
 }
 
 static json_t *trials_json(const measured *m)

@@ -174,26 +174,37 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err)
     return AK_OK;
 }
 
+/* Finds a stage whose inputs lie in the block and are not what was put there; NULL if there is
+ *none. which is the argument. */
+static ak_stage *damaged(const ak_evaluator *e, size_t *which)
+{
+    for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
+        ak_stage *stage = e->memory.resident[place];
+        *which = stage == NULL ? 0 : ak_stage_changed_input(stage);
+        if (stage != NULL && *which < ak_stage_arguments(stage)) {
+            return stage;
+        }
+    }
+    return NULL;
+}
+
 void ak_loaded_check_inputs(ak_loaded *r)
 {
-    for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
-        ak_stage *stage = &r->e->own[i];
-        const size_t which = ak_stage_changed_input(stage);
-        if (which < ak_stage_arguments(stage)) {
-            ak_stage_changes_input(&r->outcome, stage, which);
-        }
+    size_t which;
+    ak_stage *stage = r->outcome.status == AK_TRIAL_OK ? damaged(r->e, &which) : NULL;
+    if (stage != NULL) {
+        ak_stage_changes_input(&r->outcome, stage, which);
     }
 }
 
 bool ak_evaluator_mend_inputs(ak_evaluator *e)
 {
-    for (size_t i = 0; i < e->sets; i++) {
-        if (ak_stage_changed_input(&e->own[i]) < ak_stage_arguments(&e->own[i])) {
-            ak_stage_spoilt(&e->memory);
-            return true;
-        }
+    size_t which;
+    const bool found = damaged(e, &which) != NULL;
+    if (found) {
+        ak_stage_spoilt(&e->memory);
     }
-    return false;
+    return found;
 }
 
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err)

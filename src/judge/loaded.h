@@ -81,9 +81,9 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Checks the red zones of all sets after batches that were not judged. */
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
-/* Rejects the candidate if an input of any set is not what was put there. Only for a candidate that
-   alone has run since the inputs were last known to be whole: candidates share their memory, and
-   one may damage the inputs of the next. */
+/* Rejects the candidate if an input that lies in the block is not what was put there. Only for a
+   candidate that alone has run since the inputs were last known to be whole: candidates share their
+   memory, and one may damage the inputs of the next. */
 void ak_loaded_check_inputs(ak_loaded *r);
 /* Has changed inputs put in place again before they are used, and returns whether there were any.
    Nobody is blamed. */

@@ -108,16 +108,25 @@ static speed speed_of(const json_t *object)
                    .verdict = ak_json_text_at(object, "verdict")};
 }
 
+/* Returns whether the finish decided how fast a candidate is beside the reference: then enough of
+   their rounds were undisturbed. */
+static bool was_decided(const json_t *candidate)
+{
+    const char *verdict = ak_json_text_at(candidate, "verdict");
+    return verdict[0] != 0 && strcmp(verdict, "undecided") != 0;
+}
+
 /* Decides as the finish did, with what it saw of identical code and of a busy machine. Which rounds
    were disturbed is not recorded: if half of them were not, half of all groups have one of these,
-   which is what the finish asks for (measure/verdict.h). */
-static const char *verdict_of(const json_t *result, double low, double high)
+   which is what the finish asks for (measure/verdict.h). It is also known to be enough where the
+   finish `decided` on both candidates. */
+static const char *verdict_of(const json_t *result, double low, double high, bool decided)
 {
     const json_t *noise = json_object_get(result, "noise");
     const speed same = speed_of(json_object_get(noise, "control"));
     const ak_stats control = {.median = same.ratio, .low = same.low, .high = same.high};
     const bool clean =
-        2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
+        decided || 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
     const ak_stats ratio = {.low = low, .high = high};
     return ak_speed_verdict_text(ak_verdict_of(&ratio, same.ratio > 0 ? &control : NULL, clean));
 }
@@ -135,7 +144,7 @@ static speed against(const json_t *result, const json_t *best, const json_t *oth
     if (its.low > 0 && its.high > 0) {
         s.low = mine.low / its.high;
         s.high = mine.high / its.low;
-        s.verdict = verdict_of(result, s.low, s.high);
+        s.verdict = verdict_of(result, s.low, s.high, was_decided(best) && was_decided(other));
     }
     return s;
 }
@@ -179,7 +188,7 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
         if (!(from->cost > 0) && from->ci_low_ms > 0 && to->ci_low_ms > 0) {
             s.low = from->ci_low_ms / to->ci_high_ms;
             s.high = from->ci_high_ms / to->ci_low_ms;
-            s.verdict = verdict_of(model->result, s.low, s.high);
+            s.verdict = verdict_of(model->result, s.low, s.high, false);
         }
         print_speed(out, &s, "the default configuration", "", model->objective);
     }
@@ -270,8 +279,7 @@ static void say_roofline(speaker *s)
     if (s->model->best.found && p->efficiency > 0) {
         ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
         if (p->memory_bound && p->bandwidth_gbs > 0 && p->efficiency > 1) {
-            ak_buf_print(&text,
-                         ": %s GB/s, where memory has %s, because the data stay in a cache.",
+            ak_buf_print(&text, ": %s GB/s, where memory has %s, because the data stay in a cache.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
                          ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS));
         } else if (p->memory_bound && p->bandwidth_gbs > 0) {

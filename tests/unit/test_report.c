@@ -547,6 +547,30 @@ static void test_control_in_words(void **state)
     ak_text_free(text);
 }
 
+/* On a busy machine the finish decides where enough rounds were quiet, and the words do as well. */
+static void test_decided_in_words(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text;
+    ak_run run = literal_run("r1");
+    run.result_json =
+        (char *)"{\"reference\": \"OpenBLAS\", \"noise\": {\"rounds\": 20, \"disturbed\": 15}, "
+                "\"contestants\": [{\"name\": \"tuned\", \"ms\": 1, \"config\": \"MR=6\", "
+                "\"ratio\": 1.3, \"ratio_ci\": [1.29, 1.31], \"verdict\": \"faster\"}, {\"name\": "
+                "\"BLIS\", \"ms\": 2, \"ratio\": 0.65, \"ratio_ci\": [0.64, 0.66], \"verdict\": "
+                "\"undecided\"}, {\"name\": \"ATLAS\", \"ms\": 2, \"ratio\": 0.65, \"ratio_ci\": "
+                "[0.64, 0.66], \"verdict\": \"slower\"}, {\"name\": \"OpenBLAS\", \"ms\": 1.3, "
+                "\"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=6", 1);
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    assert_non_null(strstr(text, "not decided against BLIS"));
+    assert_non_null(strstr(text, "2.000 times that of ATLAS"));
+    ak_text_free(text);
+}
+
 /* What the check before the finish found wrong is not called the best. */
 static void test_failed_later(void **state)
 {
@@ -984,6 +1008,7 @@ int main(void)
         WITH_ARCHIVE(test_html),
         WITH_ARCHIVE(test_changes),
         WITH_ARCHIVE(test_control_in_words),
+        WITH_ARCHIVE(test_decided_in_words),
         WITH_ARCHIVE(test_failed_later),
         WITH_ARCHIVE(test_versus),
         WITH_ARCHIVE(test_command_quoting),
