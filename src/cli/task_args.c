@@ -239,13 +239,20 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     }
     /* If the file is of another kernel, its sizes do not fit either; the message must name the
        kernel. */
-    const char *name =
-        status == AK_OK ? ak_problem_name(ak_task_problem(task)) : ak_fs_base(spec.kernel);
+    ak_problem *problem = NULL;
+    const char *name = spec.kernel;
+    if (status == AK_OK) {
+        name = ak_problem_name(ak_task_problem(task));
+    } else if (file.kernel != NULL && strchr(name, '/') != NULL) {
+        name =
+            ak_problem_open(&problem, name, NULL) == AK_OK ? ak_problem_name(problem) : file.kernel;
+    }
     if (file.kernel != NULL && strcmp(file.kernel, name) != 0) {
         status =
             ak_fail(err, AK_INVALID, "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"",
                     file.path, file.kernel, name);
     }
+    ak_problem_close(problem);
     json_decref(file.document);
     ak_trial_clear(&file.trial);
     if (status != AK_OK) {
