@@ -49,8 +49,8 @@ static bool add_file(ak_buf *out, const char *path)
         return false;
     }
     ak_buf_print(out, "%lld %lld %s\n", (long long)file.st_size,
-                  (long long)file.st_mtim.tv_sec * 1000000000 + (long long)file.st_mtim.tv_nsec,
-                  path);
+                 (long long)file.st_mtim.tv_sec * 1000000000 + (long long)file.st_mtim.tv_nsec,
+                 path);
     return true;
 }
 

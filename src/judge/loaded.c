@@ -174,8 +174,8 @@ ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err)
     return AK_OK;
 }
 
-/* Finds a stage whose inputs lie in the block and are not what was put there; NULL if there is
- *none. which is the argument. */
+/* Finds a stage whose inputs lie in the block and are not what was put there, and the argument that
+   was changed; NULL if there is none. */
 static ak_stage *damaged(const ak_evaluator *e, size_t *which)
 {
     for (size_t place = 0; place <= AK_STAGE_SETS; place++) {

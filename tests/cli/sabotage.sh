@@ -2,6 +2,7 @@
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 [ "$(uname -m)" = x86_64 ] || { echo "the attack is written for x86-64"; exit 77; }
 cp -r "$TESTS/../adversarial/sabotage" .
+cp "$TESTS"/../adversarial/attacks/{problem.json,reference.c} sabotage # the same product
 for seed in 1 2 3 4; do
     autokernel tune ./sabotage --evals 2 --seed $seed --libraries none --finish-time 1 --quiet >out.txt 2>&1
     autokernel history ./sabotage --limit 2 --json | grep -o '"config":"ATTACK=0","[^}]*"reason":[^,]*' |

@@ -521,6 +521,18 @@ static void test_changes(void **state)
     ak_text_free(text);
 }
 
+/* The report of a run with one trial. */
+static char *report_of_run(fixture *f, const ak_run *run)
+{
+    char *text;
+    assert_ok(ak_archive_add_run(f->archive, run, err));
+    ak_trial trial = literal_trial("MR=6", 1);
+    trial.run = run->id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report(&text, f->archive, run->id, "text", err));
+    return text;
+}
+
 /* A difference that is no larger than the control's interval is not decided in words either. */
 static void test_control_in_words(void **state)
 {
@@ -536,11 +548,7 @@ static void test_control_in_words(void **state)
                 "1.1, \"ratio_ci\": [1.09, 1.11]}, {\"name\": \"ATLAS\", \"ms\": 2, \"ratio\": "
                 "0.65, \"ratio_ci\": [0.64, 0.66]}, {\"name\": \"OpenBLAS\", \"ms\": 1.3, "
                 "\"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
-    assert_ok(ak_archive_add_run(f->archive, &run, err));
-    ak_trial trial = literal_trial("MR=6", 1);
-    trial.run = run.id;
-    (void)add_trial(f->archive, trial);
-    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    text = report_of_run(f, &run);
     assert_non_null(strstr(text, "not decided against BLIS"));
     assert_non_null(strstr(text, "2.000 times that of ATLAS"));
     assert_non_null(strstr(text, "1.300 times that of OpenBLAS"));
@@ -561,11 +569,7 @@ static void test_decided_in_words(void **state)
                 "\"undecided\"}, {\"name\": \"ATLAS\", \"ms\": 2, \"ratio\": 0.65, \"ratio_ci\": "
                 "[0.64, 0.66], \"verdict\": \"slower\"}, {\"name\": \"OpenBLAS\", \"ms\": 1.3, "
                 "\"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
-    assert_ok(ak_archive_add_run(f->archive, &run, err));
-    ak_trial trial = literal_trial("MR=6", 1);
-    trial.run = run.id;
-    (void)add_trial(f->archive, trial);
-    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    text = report_of_run(f, &run);
     assert_non_null(strstr(text, "not decided against BLIS"));
     assert_non_null(strstr(text, "2.000 times that of ATLAS"));
     ak_text_free(text);
