@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/number.h"
 #include "base/plain.h"
+#include "base/utf8.h"
 
 static ak_status check_depth(const char *text, size_t length, const char *origin, ak_error *err)
 {
@@ -76,10 +77,9 @@ ak_status ak_json_parse(json_t **out, const char *text, size_t length, const cha
         return ak_fail(err, AK_LIMIT, "%s: JSON is larger than %u bytes", origin,
                        AK_JSON_BYTES_MAX);
     }
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* some editors mark UTF-8 */
-        text += 3;
-        length -= 3;
-    }
+    size_t mark = length >= 3 ? ak_utf8_mark(text) : 0;
+    text += mark;
+    length -= mark;
     if (length >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
         return ak_fail(err, AK_INVALID, "%s: is UTF-16; save it as UTF-8", origin);
     }

@@ -14,6 +14,7 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/csv.h"
+#include "base/utf8.h"
 
 /* The samples of a trial take up to 25 bytes each. */
 #define COLUMNS_MAX    128
@@ -329,16 +330,12 @@ static ak_status get_cell(ak_trial *trial, int column, char *cell, const char *w
 /* Reads the header: columns[i] is our number of the file's column i. */
 static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_error *err)
 {
-    /* Some programs write this byte order mark at the start of UTF-8 files. */
-    static const char mark[] = "\xef\xbb\xbf";
     const char *names[COLUMN_COUNT + 1] = {NULL};
     bool seen[COLUMN_COUNT] = {false};
     for (int i = 0; i < COLUMN_COUNT; i++) {
         names[i] = column_name(i);
     }
-    if (strncmp(csv->at, mark, sizeof mark - 1) == 0) {
-        csv->at += sizeof mark - 1;
-    }
+    csv->at += ak_utf8_mark(csv->at);
     *count = 0;
     do {
         AK_DO(read_cell(csv, err));

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "llm/relaxed.h"
 
 /* Braces that start no JSON ("f(x) = {x | x > 0}") are common in reasoning. A text with more starts
@@ -182,7 +183,8 @@ out:
         json_decref(s.elements);
         return status;
     }
-    bool alone = s.best != NULL && blank(text, s.best_start) &&
+    size_t mark = ak_utf8_mark(text);
+    bool alone = s.best != NULL && blank(text + mark, s.best_start - mark) &&
                  blank(text + s.best_end, length - s.best_end);
     *out = (ak_extract){s.best, s.elements, s.cut, s.repaired || (s.best != NULL && !alone), alone};
     return AK_OK;

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #define NUMBER_MAX 400 /* longest double written out: 1.8e308 has 309 digits */
 
@@ -431,6 +432,7 @@ static json_t *read_value(reader *r, bool keep)
 ak_status ak_relaxed_read(ak_relaxed *out, const char *text, size_t length, ak_error *err)
 {
     reader r = {.at = text, .end = text + length, .scratch = AK_BUF(AK_JSON_BYTES_MAX)};
+    r.at += length >= 3 ? ak_utf8_mark(text) : 0;
     json_t *value = read_value(&r, true);
     ak_buf_free(&r.scratch);
     if (r.no_memory) {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 void ak_stream_init(ak_stream *stream, ak_stream_kind kind, ak_stream_sink sink, void *context)
 {
     *stream = (ak_stream){.kind = kind,
@@ -31,10 +33,9 @@ static ak_status dispatch(ak_stream *stream, ak_error *err)
     return status;
 }
 
-static ak_status event_line(ak_stream *stream, ak_error *err)
+static ak_status event_line(ak_stream *stream, const char *line, ak_error *err)
 {
-    const char *line = stream->line.data;
-    if (stream->line.length == 0) {
+    if (line[0] == 0) {
         return dispatch(stream, err);
     }
     size_t name = strcspn(line, ":");
@@ -55,15 +56,14 @@ static ak_status end_line(ak_stream *stream, ak_error *err)
 {
     ak_status status = ak_buf_status(&stream->line, err);
     const char *line = stream->line.data;
-    if (status == AK_OK && !stream->begun && strncmp(line, "\xef\xbb\xbf", 3) == 0) {
-        memmove(stream->line.data, line + 3, stream->line.length - 2);
-        stream->line.length -= 3;
+    if (status == AK_OK && !stream->begun) {
+        line += ak_utf8_mark(line);
     }
     stream->begun = true;
     if (status == AK_OK && stream->kind == AK_STREAM_SSE) {
-        status = event_line(stream, err);
+        status = event_line(stream, line, err);
     } else if (status == AK_OK && line[strspn(line, " \t")] != 0) {
-        status = stream->sink(stream->context, "", line, stream->line.length, err);
+        status = stream->sink(stream->context, "", line, strlen(line), err);
     }
     ak_buf_clear(&stream->line);
     return status;

@@ -27,6 +27,7 @@ static void json_with_faults_is_read(void **state)
         bool cut, repaired;
     } cases[] = {
         {"{\"a\": [1, 2.5, \"x\\n\", true, null]}", "{\"a\":[1,2.5,\"x\\n\",true,null]}", 0, 0},
+        {"\xef\xbb\xbf [1, 2]", "[1,2]", 0, 0},
         {"{\"a\": 1,}", "{\"a\":1}", 0, 1},
         {"[1, 2,]", "[1,2]", 0, 1},
         {"{'a': True, 'b': None, 'c': False}", "{\"a\":true,\"b\":null,\"c\":false}", 0, 1},
