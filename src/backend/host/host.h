@@ -8,8 +8,10 @@
 extern const ak_backend_ops ak_host_ops;
 extern const ak_backend_rules ak_host_rules;
 
-/* host.c. Visits all libraries that any problem can be compared with, loading one after the
-   other. */
+/* host_libraries.c: `baselines` of backend.h */
+ak_status ak_host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
+                            void *context, ak_error *err);
+/* Visits all libraries that any problem can be compared with, loading one after the other. */
 ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *err);
 
 /* host_describe.c: what `doctor` shows of this machine */

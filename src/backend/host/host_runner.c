@@ -645,7 +645,7 @@ static void wait_for_go(ak_runner_page *page)
     }
 }
 
-/* This function is long because it is the other side of host.c's run_batch, step by step. */
+/* This function is long because it is the other side of host_batch.c's one_batch, step by step. */
 static void run(runner *r)
 {
     ak_runner_page *page = r->page;

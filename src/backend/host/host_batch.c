@@ -1,0 +1,326 @@
+/* host_batch.c: see host_batch.h. */
+#include "backend/host/host_batch.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/host/host_forget.h"
+#include "backend/host/host_tiles.h"
+#include "base/clock.h"
+#include "base/instrumented.h"
+#include "base/rng.h"
+
+/* Limit for checking the red zones after a run. */
+#define END_TIMEOUT_NS (10 * AK_SECOND_NS)
+#define CALIBRATIONS   15
+/* So long after a call alone began the worker looks for its end without sleeping. A virtual machine
+   may need 40 us to wake a processor that sleeps, which for a short call would look like work. */
+#define ALERT_NS INT64_C(100000)
+/* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
+#define LOOK_NS  500000
+#define LATE_MIN 6
+/* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
+   shape, and in each of at least GROWN_BATCHES batches but for a fourth of them. Scratch memory
+   that the allocator keeps grows a few times and then no more. */
+#define GROWN_BYTES   (INT64_C(1) << 20)
+#define GROWN_BATCHES 8
+
+/* Returns when the child has written or at the time `until`, without sleeping. */
+static void look_out(const ak_runnable *runner, int64_t until)
+{
+    struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
+    while (poll(&ready, 1, 0) <= 0 && ak_clock_ns() < until) {
+    }
+}
+
+/* Replaces some elements of each input by others of it until the child is ready for a call alone.
+   What a thread that a candidate kept computes from the inputs before the clock runs is then wrong.
+   An honest candidate does not run before. */
+static void withhold(ak_runnable *runner, const ak_launch *launch)
+{
+    const ak_problem *problem = launch->task->problem;
+    const ak_shape *shape = launch->shape;
+    unsigned char *block = runner->device->block;
+    ak_rng rng;
+    ak_rng_seed(&rng, runner->device->salt ^ (uint64_t)ak_clock_ns());
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
+        const bool adjoin = shape->pitch[i] == shape->row[i];
+        const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
+        for (int k = 0; k < AK_HOST_WITHHELD && problem->arguments[i].access == AK_ACCESS_IN; k++) {
+            ak_host_withheld *w = &runner->withheld[runner->withheld_count++];
+            w->at = launch->offset[i] + ak_rng_below(&rng, count) * bytes;
+            w->bytes = bytes;
+            memcpy(w->value, block + w->at, bytes);
+            memcpy(block + w->at, block + launch->offset[i] + ak_rng_below(&rng, count) * bytes,
+                   bytes);
+        }
+    }
+}
+
+/* Puts them back, in the reverse order, because one element may have been taken twice. */
+static void give_back(ak_runnable *runner)
+{
+    while (runner->withheld_count > 0) {
+        const ak_host_withheld *w = &runner->withheld[--runner->withheld_count];
+        memcpy(runner->device->block + w->at, w->value, w->bytes);
+    }
+}
+
+/* Starts the batch that the child is ready for and waits for its end; *ns is the time by the
+   clock. */
+static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, bool alert, int64_t deadline,
+                  int64_t limit_ns)
+{
+    int64_t begin = ak_clock_ns();
+    atomic_store(&runner->page->go, 1u);
+    if (atomic_load(&runner->page->dozing) != 0) {
+        (void)syscall(SYS_futex, &runner->page->go, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+    if (alert) {
+        look_out(runner, begin + ALERT_NS);
+    }
+    if (!ak_host_child_await_byte(out, AK_RUNNER_DONE, runner, deadline, limit_ns)) {
+        return false;
+    }
+    *ns = ak_clock_ns() - begin;
+    return true;
+}
+
+/* Returns whether a candidate keeps computing after DONE. Between DONE and END a child only looks
+   at a red zone; one that computes there in most of its batches has reported the end too early.
+   Time spent waiting for a processor does not count. */
+static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns, int64_t ns)
+{
+    runner->batches++;
+    runner->late += between_ns - waited_ns > LOOK_NS + ns / 4 ? 1 : 0;
+    return runner->is_candidate && runner->late >= LATE_MIN && 2 * runner->late > runner->batches;
+}
+
+/* Returns the memory in use that belongs to the child alone, without what it shares, in bytes; -1
+   if that is not known. The fields of statm are pages (proc(5)). */
+static int64_t own_memory(const ak_runnable *runner)
+{
+    char path[64], text[160];
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)runner->proc.pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text[got < 0 ? 0 : got] = 0;
+    char *end = text;
+    long long all = strtoll(text, &end, 10), resident = strtoll(end, &end, 10);
+    long long shared = strtoll(end, &end, 10);
+    return all <= 0 ? -1 : (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
+/* Returns whether a candidate's memory grows from call to call. */
+static bool leaks(ak_runnable *runner, const ak_runner_page *asked)
+{
+    int64_t now = runner->is_candidate && !AK_INSTRUMENTED ? own_memory(runner) : -1;
+    if (now < 0) {
+        return false;
+    }
+    if (memcmp(runner->grown_size, asked->size, sizeof asked->size) != 0 ||
+        runner->grown_workspace != asked->workspace_bytes || runner->grown_from == 0) {
+        memcpy(runner->grown_size, asked->size, sizeof asked->size);
+        runner->grown_workspace = asked->workspace_bytes;
+        runner->grown_from = runner->grown_most = now;
+        runner->grown_batches = runner->grown_times = 0;
+        runner->grown_calls = 0;
+        return false;
+    }
+    runner->grown_batches++;
+    runner->grown_calls += asked->iterations + asked->warm;
+    runner->grown_times += now > runner->grown_most ? 1 : 0;
+    runner->grown_most = now > runner->grown_most ? now : runner->grown_most;
+    return now - runner->grown_from >= GROWN_BYTES && runner->grown_batches >= GROWN_BATCHES &&
+           4 * runner->grown_times >= 3 * runner->grown_batches;
+}
+
+/* Returns whether the fields of a request, which only the worker may write, are unchanged. */
+static bool request_whole(const ak_runner_page *page, const ak_runner_page *asked)
+{
+    enum { BEGIN = offsetof(ak_runner_page, artifact), END = offsetof(ak_runner_page, go) };
+    return memcmp((const char *)page + BEGIN, (const char *)asked + BEGIN, END - BEGIN) == 0;
+}
+
+/* This function is long because it is one side of the protocol with the child, step by step. */
+static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
+{
+    int64_t deadline = ak_clock_ns() + limit_ns, ns = 0;
+    char got = 0;
+    const ak_runner_page asked = *runner->page;
+    *out = (ak_outcome){.status = AK_TRIAL_OK};
+    atomic_store(&runner->page->go, 0u);
+    atomic_store(&runner->page->dozing, 0u);
+    if (!ak_host_child_command(out, runner, AK_RUNNER_RUN) ||
+        !ak_host_child_await(out, &got, runner, deadline, limit_ns)) {
+        return;
+    }
+    if (got == AK_RUNNER_END) { /* it could not prepare the batch */
+        ak_host_child_reply(out, runner->page);
+        if (out->status == AK_TRIAL_OK) {
+            ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        }
+        ak_proc_kill(&runner->proc);
+        return;
+    }
+    if (got != AK_RUNNER_READY) {
+        ak_proc_kill(&runner->proc);
+        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        return;
+    }
+    int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
+    give_back(runner);
+    bool done = timed(out, &ns, runner, alert, deadline, limit_ns);
+    /* The time of a single call is compared with others (judge/alone.h), so only waits within it
+       count. Reading them takes too long for every batch. */
+    int64_t within = done && waits >= 0 && asked.iterations == 1 ? ak_host_child_waits(runner) : -1;
+    int64_t at_done = ak_clock_ns();
+    if (!done || !ak_host_child_await_byte(out, AK_RUNNER_END, runner, at_done + END_TIMEOUT_NS,
+                                           END_TIMEOUT_NS)) {
+        return;
+    }
+    int64_t at_end = ak_clock_ns();
+    (void)kill(runner->proc.pid, SIGSTOP);
+    struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
+    if (poll(&more, 1, 0) > 0) {
+        ak_proc_kill(&runner->proc);
+        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        return;
+    }
+    int64_t waited = waits < 0 ? -1 : ak_host_child_waits(runner) - waits;
+    if (!request_whole(runner->page, &asked)) {
+        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it changed the harness' request");
+    } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {
+        ak_host_child_conclude(out, AK_TRIAL_REJECTED,
+                               "it kept computing after it had reported that it was done");
+    } else if (leaks(runner, &asked)) {
+        ak_host_child_conclude(
+            out, AK_TRIAL_REJECTED,
+            "its memory grew by %.3g MiB in %llu calls: it does not free what it allocates",
+            (double)(runner->grown_most - runner->grown_from) / (1 << 20),
+            (unsigned long long)runner->grown_calls);
+    } else {
+        ak_host_child_reply(out, runner->page);
+    }
+    if (out->status == AK_TRIAL_OK) {
+        /* The cost of starting and ending a batch is known only to within some microseconds, so at
+           most half of what was measured is subtracted. */
+        double each = runner->is_candidate ? runner->device->forget_ns : 0;
+        int64_t net = ns - runner->device->roundtrip_ns[alert] - (int64_t)(each * asked.iterations);
+        out->ns = net > ns / 2 ? net : ns / 2;
+        out->ns = out->ns > 0 ? out->ns : 1;
+        out->waited_ns = within >= 0 ? within - waits : waited;
+        out->waits_known = waits >= 0 && out->waited_ns >= 0;
+    } else {
+        ak_proc_kill(&runner->proc);
+    }
+}
+
+/* Moves this thread away from the processors that the child's threads are pinned to, which are the
+   first ones (ak_host_pool_pin). Returns false if there are no others. */
+static bool step_aside(cpu_set_t *usual, int threads)
+{
+    cpu_set_t others;
+    if (sched_getaffinity(0, sizeof *usual, usual) != 0) {
+        return false;
+    }
+    others = *usual;
+    for (size_t cpu = 0; threads > 0 && cpu < CPU_SETSIZE; cpu++) {
+        threads -= CPU_ISSET(cpu, &others) ? 1 : 0;
+        CPU_CLR(cpu, &others);
+    }
+    return CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0;
+}
+
+/* Runs the batch that the page asks for. Of a call alone, a worker that is alert sees the end
+   at once, if a processor is left for it. */
+static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
+{
+    cpu_set_t usual;
+    alert = alert && step_aside(&usual, runner->page->threads);
+    one_batch(out, runner, alert, limit_ns);
+    if (alert) {
+        (void)sched_setaffinity(0, sizeof usual, &usual);
+    }
+}
+
+void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch)
+{
+    const bool alone = launch->iterations == 1;
+    if (alone && runner->is_candidate) {
+        withhold(runner, launch);
+    }
+    run_batch(out, runner, alone, launch->timeout_ns);
+    give_back(runner); /* if the child was never ready */
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Measures what an empty batch takes, in a child that has nothing loaded and so no reason to
+   cheat. */
+static ak_status empty_batches(int64_t *out, ak_runnable *runner, bool alert, ak_error *err)
+{
+    const ak_device *device = runner->device;
+    int64_t ns[CALIBRATIONS];
+    for (int i = 0; i < CALIBRATIONS; i++) {
+        ak_outcome outcome;
+        memset(runner->page, 0, sizeof *runner->page);
+        runner->page->threads_max = device->threads;
+        runner->page->threads = alert ? 1 : device->threads;
+        run_batch(&outcome, runner, alert, AK_HOST_LOAD_NS);
+        if (outcome.status != AK_TRIAL_OK) {
+            return ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
+        }
+        ns[i] = outcome.ns;
+    }
+    qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
+    *out = ns[CALIBRATIONS / 2];
+    return AK_OK;
+}
+
+/* Measures what a call of ak_host_forget takes. */
+static double forget_cost(void)
+{
+    enum { CALLS = 1000 };
+    int64_t ns[CALIBRATIONS];
+    ak_host_forget_prepare(ak_host_tiles());
+    for (int i = 0; i < CALIBRATIONS; i++) {
+        const int64_t begin = ak_clock_ns();
+        for (int k = 0; k < CALLS; k++) {
+            ak_host_forget();
+        }
+        ns[i] = ak_clock_ns() - begin;
+    }
+    qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
+    return (double)ns[0] / CALLS;
+}
+
+ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err)
+{
+    ak_runnable *runner = NULL;
+    int64_t found[2] = {0, 0};
+    ak_status status = ak_host_child_start(&runner, device, err);
+    device->roundtrip_ns[0] = device->roundtrip_ns[1] = 0;
+    for (int alert = 0; status == AK_OK && alert < 2; alert++) {
+        status = empty_batches(&found[alert], runner, alert == 1, err);
+    }
+    ak_host_child_free(runner);
+    memcpy(device->roundtrip_ns, found, sizeof found);
+    device->forget_ns = forget_cost();
+    return status;
+}

@@ -1,0 +1,104 @@
+/*
+ * host_child.h: the confined children of the CPU's worker, and what the worker knows of each. A
+ * child (`autokernel worker --runner`, host_runner.h) loads one candidate or library and maps the
+ * block of the arguments. The next one is started while the present one works, so that loading
+ * does not wait for a process to start.
+ *
+ * A function with an `out` writes the outcome of a child that has failed, kills the child, and
+ * returns false; limit_ns is for the message.
+ */
+#ifndef AK_BACKEND_HOST_CHILD_H
+#define AK_BACKEND_HOST_CHILD_H
+
+#include <sys/types.h>
+
+#include "backend/host/host.h"
+#include "backend/host/host_runner.h"
+#include "base/proc.h"
+
+/* Limit for loading an artifact or a library, which runs constructors and detects core types. */
+#define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
+/* At most this many killed children may still be giving back their memory. */
+#define AK_HOST_DYING_MAX 8
+/* Of each input this many elements are withheld from a call alone. */
+#define AK_HOST_WITHHELD 4
+
+struct ak_device {
+    const ak_task *task;
+    int threads;
+    int block_fd;
+    unsigned char *block;
+    size_t block_bytes;
+    ak_runnable *spare;      /* started, but nothing is loaded */
+    int64_t roundtrip_ns[2]; /* what an empty batch takes, the second if the worker is alert */
+    double forget_ns;        /* what setting the processor's state back takes before each call */
+    bool watch;              /* count waits for a processor; not in empty batches */
+    uint64_t salt;
+    pid_t dying[AK_HOST_DYING_MAX]; /* children that were killed but not reaped; 0: free */
+    ak_ceilings ceilings;
+    ak_host_energy energy;
+    ak_fs_owned own; /* where the problem's own baselines lie; not open before the first */
+};
+
+/* An element of an input that is not in the block yet. */
+typedef struct ak_host_withheld {
+    size_t at; /* offset in the block */
+    size_t bytes;
+    unsigned char value[8];
+} ak_host_withheld;
+
+struct ak_runnable {
+    ak_device *device;
+    ak_proc proc;
+    ak_runner_page *page;
+    bool is_candidate;
+    int batches, late;  /* `batches` that were timed, and the `late` ones after which the candidate
+                           kept computing */
+    int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
+    /* Growth of its memory: for which sizes and workspace, what was in use
+       after the first batch there and at most, and in how many of so many batches it grew. */
+    int64_t grown_size[AK_SIZES_MAX];
+    uint64_t grown_workspace, grown_calls;
+    int64_t grown_from, grown_most;
+    int grown_batches, grown_times;
+    ak_host_withheld withheld[AK_ARGUMENTS_MAX * AK_HOST_WITHHELD];
+    size_t withheld_count;
+    char title[64], version[96];
+};
+
+/* Makes shared memory of size 0. Returns its descriptor, which children inherit and close before
+   they run anything else; negative if there is none. */
+int ak_host_child_memory(const char *name);
+
+/* Starts a child in which nothing is loaded. */
+ak_status ak_host_child_start(ak_runnable **out, ak_device *device, ak_error *err);
+/* Gives the spare child, or a new one. */
+ak_status ak_host_child_take(ak_runnable **out, ak_device *device, ak_error *err);
+/* Kills a child, waits for its end and frees it; NULL is allowed. */
+void ak_host_child_free(ak_runnable *runner);
+/* Frees a child without waiting until the system has taken a big process apart. That takes a
+   millisecond, in which the next candidate can be loaded. */
+void ak_host_child_drop(ak_runnable *runner);
+/* Reaps children that were dropped: all of them, waiting for each, or at least enough for one free
+   place. */
+void ak_host_child_reap(ak_device *device, bool all);
+
+/* Writes an outcome that is not ok. */
+void ak_host_child_conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Wakes the child and sends it an AK_RUNNER_LOAD or AK_RUNNER_RUN. */
+bool ak_host_child_command(ak_outcome *out, ak_runnable *runner, char what);
+/* Waits for a byte, until the deadline; a child that had to wait for a processor gets more time. */
+bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
+                         int64_t limit_ns);
+/* The same for this byte. */
+bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
+                              int64_t limit_ns);
+/* Reads the reply that the child left in the page, which may hold anything. */
+void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
+/* Returns how long the child's threads, added up, have been ready to run without a processor, in
+   nanoseconds: the second number in schedstat (Documentation/scheduler/sched-stats.rst). Negative
+   if that is not known. */
+int64_t ak_host_child_waits(const ak_runnable *runner);
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * host_ops.c: the CPU as a device, seen from its worker process. Arguments live in one block of
+ * shared memory; each candidate or library lives in a confined child of its own (host_child.h),
+ * which maps the block; host_batch.h runs and times it.
+ */
+#include "backend/host/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/host/host_batch.h"
+#include "backend/host/host_pool.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "check/guard.h"
+
+/* A workspace up to this size is overwritten before every batch; a larger one before a single call,
+   and otherwise before about one batch in REFILL_EVERY. */
+#define REFILL_BYTES (UINT64_C(1) << 20)
+#define REFILL_EVERY 4
+
+static void host_close(ak_device *device)
+{
+    if (device != NULL) {
+        ak_host_child_free(device->spare);
+        ak_host_child_reap(device, true);
+        if (device->block != NULL) {
+            (void)munmap(device->block, device->block_bytes);
+        }
+        if (device->block_fd >= 0) {
+            (void)close(device->block_fd);
+        }
+        if (device->own.path[0] != 0) {
+            ak_fs_owned_close(&device->own);
+        }
+        ak_free(device);
+    }
+}
+
+static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
+{
+    ak_device *device;
+    AK_DO(AK_NEW(device, 1, err));
+    device->task = task;
+    device->threads = task->threads > 0 ? task->threads : ak_host_cpus();
+    device->salt = task->seed;
+    if (device->threads > AK_HOST_THREADS_MAX) {
+        device->threads = AK_HOST_THREADS_MAX;
+    }
+    device->block_fd = ak_host_child_memory("autokernel-arguments");
+    ak_status status = AK_OK;
+    /* The seal keeps a candidate from shortening the block, which would crash this process. */
+    if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s", strerror(errno)));
+    }
+    AK_TRY(ak_host_batch_calibrate(device, err));
+    AK_TRY(ak_host_child_start(&device->spare, device, err));
+out:
+    if (status != AK_OK) {
+        host_close(device);
+        return status;
+    }
+    device->watch = true;
+    *out = device;
+    return AK_OK;
+}
+
+static ak_status host_reserve(ak_device *device, size_t bytes, ak_error *err)
+{
+    if (bytes <= device->block_bytes) {
+        return AK_OK; /* the block is large enough */
+    }
+    if (device->block != NULL) {
+        (void)munmap(device->block, device->block_bytes);
+        device->block = NULL;
+        device->block_bytes = 0;
+    }
+    /* posix_fallocate reports at once that memory is short; otherwise a SIGBUS would, later. */
+    int why = posix_fallocate(device->block_fd, 0, (off_t)bytes);
+    if (why != 0) {
+        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %zu MiB for the arguments: %s",
+                       bytes >> 20, strerror(why));
+    }
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, device->block_fd, 0);
+    if (memory == MAP_FAILED) {
+        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %zu MiB for the arguments: %s",
+                       bytes >> 20, strerror(errno));
+    }
+    device->block = memory;
+    device->block_bytes = bytes;
+    return AK_OK;
+}
+
+static void *host_map(ak_device *device)
+{
+    return device->block;
+}
+
+static ak_status host_upload(ak_device *device, size_t offset, const void *data, size_t bytes,
+                             ak_error *err)
+{
+    AK_DO(ak_backend_in_block(device->block_bytes, offset, bytes, err));
+    memcpy(device->block + offset, data, bytes);
+    return AK_OK;
+}
+
+static ak_status host_download(void *data, ak_device *device, size_t offset, size_t bytes,
+                               ak_error *err)
+{
+    AK_DO(ak_backend_in_block(device->block_bytes, offset, bytes, err));
+    memcpy(data, device->block + offset, bytes);
+    return AK_OK;
+}
+
+static void set_text(char *out, size_t bytes, const char *text)
+{
+    (void)snprintf(out, bytes, "%s", text == NULL ? "" : text);
+}
+
+/* Prepares a baseline that the problem brings, and tells the runner of it. */
+static ak_status point_at_own(ak_runner_page *page, ak_device *device, const ak_own_baseline *own,
+                              ak_error *err)
+{
+    char artifact[AK_PATH_MAX], library[AK_PATH_MAX];
+    AK_DO(ak_host_own_library(library, device->task->problem, own, err));
+    AK_DO(device->own.path[0] == 0 ? ak_fs_owned_open(&device->own, err) : AK_OK);
+    AK_DO(ak_host_own_prepare(artifact, device->task, own, device->own.path, err));
+    set_text(page->artifact, sizeof page->artifact, artifact);
+    set_text(page->library, sizeof page->library, library);
+    set_text(page->symbol, sizeof page->symbol, own->function);
+    page->own = own->python != NULL ? AK_OWN_PYTHON : AK_OWN_CODE;
+    return AK_OK;
+}
+
+static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *load,
+                           ak_outcome *outcome, ak_error *err)
+{
+    const ak_own_baseline *own = ak_host_own_find(device->task->problem, load->baseline);
+    ak_runnable *runner = NULL;
+    AK_DO(ak_host_child_take(&runner, device, err));
+    ak_runner_page *page = runner->page;
+    memset(page, 0, sizeof *page);
+    set_text(page->artifact, sizeof page->artifact, load->artifact);
+    set_text(page->symbol, sizeof page->symbol, load->symbol == NULL ? "ak_kernel" : load->symbol);
+    set_text(page->baseline, sizeof page->baseline, load->baseline);
+    set_text(page->problem, sizeof page->problem, device->task->problem->name);
+    set_text(page->choices, sizeof page->choices, device->task->choices_text);
+    page->dtype = (int32_t)device->task->dtype;
+    page->threads_max = device->threads;
+    page->library_threads = device->task->threads;
+    ak_status status = own == NULL ? AK_OK : point_at_own(page, device, own, err);
+    if (status != AK_OK) {
+        ak_host_child_free(runner);
+        return status;
+    }
+    runner->is_candidate = load->artifact != NULL;
+    *outcome = (ak_outcome){.status = AK_TRIAL_OK};
+    bool sent = ak_host_child_command(outcome, runner, AK_RUNNER_LOAD);
+    /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
+    (void)ak_host_child_start(&device->spare, device, NULL);
+    if (sent && ak_host_child_await_byte(outcome, AK_RUNNER_END, runner,
+                                         ak_clock_ns() + AK_HOST_LOAD_NS, AK_HOST_LOAD_NS)) {
+        ak_host_child_reply(outcome, page);
+        (void)kill(runner->proc.pid, SIGSTOP);
+        memcpy(runner->title, page->title, sizeof runner->title);
+        runner->title[sizeof runner->title - 1] = 0;
+        memcpy(runner->version, page->version, sizeof runner->version);
+        runner->version[sizeof runner->version - 1] = 0;
+    }
+    *out = runner;
+    return AK_OK;
+}
+
+/* Chooses the part of the block that the child maps, in whole pages: the arguments from `first` to
+   `end` with their red zones (guard.h). */
+static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_t block_bytes,
+                            size_t first, size_t end)
+{
+    size_t before = first < AK_GUARD_BYTES ? first : AK_GUARD_BYTES;
+    size_t after = block_bytes - end < AK_GUARD_BYTES ? block_bytes - end : AK_GUARD_BYTES;
+    page->first = (first - before) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    end = (end + after + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    page->span = (end < block_bytes ? end : block_bytes) - page->first;
+    for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
+        page->offset[i] = launch->offset[i] - page->first;
+        for (size_t d = 0; d < AK_RANK_MAX; d++) {
+            page->extent[i][d] = launch->shape->extent[i][d];
+        }
+    }
+}
+
+static void set_sizes(ak_runner_page *page, const ak_launch *launch)
+{
+    const ak_task *task = launch->task;
+    for (size_t i = 0; i < task->problem->size_count; i++) {
+        page->size[i] = launch->shape->size[i];
+    }
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
+        page->choice[i] = task->choice[i];
+        page->number[i] = task->number[i];
+    }
+}
+
+static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch,
+                             ak_error *err)
+{
+    const ak_task *task = launch->task;
+    const ak_problem *problem = task->problem;
+    ak_runner_page *page = runner->page;
+    ak_device *device = runner->device;
+    if (launch->workspace_bytes > AK_RUNNER_WORKSPACE_MAX) {
+        ak_host_child_conclude(
+            out, AK_TRIAL_OUT_OF_MEMORY, "its workspace of %zu MiB exceeds the limit of %llu MiB",
+            launch->workspace_bytes >> 20, (unsigned long long)(AK_RUNNER_WORKSPACE_MAX >> 20));
+        return AK_OK;
+    }
+    bool in_place = false;
+    size_t first = SIZE_MAX, end = 0;
+    page->argument_count = (uint32_t)problem->argument_count;
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        ak_dtype dtype = ak_task_argument_dtype(task, i);
+        AK_DO(ak_backend_in_block(device->block_bytes, launch->offset[i], launch->shape->bytes[i],
+                                  err));
+        first = launch->offset[i] < first ? launch->offset[i] : first;
+        size_t past = launch->offset[i] + launch->shape->bytes[i];
+        end = past > end ? past : end;
+        page->stain_bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
+        const ak_shape *shape = launch->shape;
+        bool adjoin = shape->pitch[i] == shape->row[i];
+        page->stain_count[i] = argument->access != AK_ACCESS_OUT ? 0
+                               : adjoin                          ? shape->elements[i]
+                                                                 : shape->row[i];
+        page->pitch[i] = (int64_t)shape->pitch[i];
+        in_place = in_place || argument->access == AK_ACCESS_INOUT;
+    }
+    set_sizes(page, launch);
+    place_arguments(page, launch, device->block_bytes, first, end);
+    page->workspace_bytes = launch->workspace_bytes;
+    page->threads = launch->threads < 1                 ? 1
+                    : launch->threads > device->threads ? device->threads
+                                                        : launch->threads;
+    page->threads_max = device->threads;
+    page->iterations = launch->iterations;
+    /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
+       out if a single run was requested, and for arguments that are changed in place. */
+    page->warm = launch->iterations > 1 && !in_place ? 1 : 0;
+    page->refill = page->workspace_bytes <= REFILL_BYTES || launch->iterations == 1 ||
+                           (uint64_t)ak_clock_ns() / 1000 % REFILL_EVERY == 0
+                       ? 1
+                       : 0;
+    page->scatter = launch->unpredicted ? 1 : 0;
+    page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
+    ak_host_batch(out, runner, launch);
+    return AK_OK;
+}
+
+static void host_unload(ak_runnable *runner)
+{
+    if (runner != NULL) {
+        ak_host_child_drop(runner);
+    }
+}
+
+static double higher(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Measures the ceilings again on each call and returns the best ever seen, because other load on
+   the machine can only make a ceiling look lower than it is. */
+static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
+{
+    ak_ceilings now, *best = &device->ceilings;
+    AK_DO(ak_host_ceilings(&now, dtype, device->threads, err));
+    best->peak_tflops = higher(best->peak_tflops, now.peak_tflops);
+    best->copy_gbs = higher(best->copy_gbs, now.copy_gbs);
+    best->triad_gbs = higher(best->triad_gbs, now.triad_gbs);
+    best->read_gbs = higher(best->read_gbs, now.read_gbs);
+    best->l1_gbs = higher(best->l1_gbs, now.l1_gbs);
+    best->cache_gbs = higher(best->cache_gbs, now.cache_gbs);
+    best->measured = true;
+    *out = *best;
+    return AK_OK;
+}
+
+static ak_status host_joules(double *out, ak_device *device, ak_error *err)
+{
+    return ak_host_energy_read(out, &device->energy, err);
+}
+
+static const ak_backend_role roles[] = {{"--runner", ak_runner_main}, {NULL, NULL}};
+
+const ak_backend_ops ak_host_ops = {
+    .name = "host",
+    .description = "C kernels on the CPU, compiled with gcc or clang",
+    .roles = roles,
+    .rules = &ak_host_rules,
+    .probe = ak_host_probe,
+    .facts = ak_host_facts,
+    .environment = ak_host_environment,
+    .available = ak_host_available,
+    .shown_facts = ak_host_shown_facts,
+    .quick_ceilings = ak_host_quick_ceilings,
+    .describe = ak_host_describe,
+    .source = ak_host_source,
+    .compile = ak_host_compile,
+    .folders = ak_host_folders,
+    .artifact_suffix = ".so",
+    .requires = ak_host_requires,
+    .sanitize = ak_host_sanitize,
+    .is_cpu = true,
+    .open = host_open,
+    .reserve = host_reserve,
+    .map = host_map,
+    .upload = host_upload,
+    .download = host_download,
+    .load = host_load,
+    .launch = host_launch,
+    .joules = host_joules,
+    .unload = host_unload,
+    .ceilings = host_ceilings,
+    .baselines = ak_host_baselines,
+    .close = host_close,
+};
