@@ -332,9 +332,13 @@ static bool binds(const ak_space *space, const char *condition)
 
 static void put_conditions(ak_buf *out, const ak_space *space)
 {
-    ak_buf_print(
-        out, "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
-        (double)ak_space_count(space), ak_space_cartesian(space));
+    ak_buf_print(out,
+                 ak_space_is_listed(space)
+                     ? "\n%.6g of %.6g combinations are in the recording. One that is not is "
+                       "refused, even if it keeps the constraints, which use Python's operators:\n"
+                     : "\n%.6g of %.6g combinations keep the constraints, which use Python's "
+                       "operators:\n",
+                 (double)ak_space_count(space), ak_space_cartesian(space));
     for (size_t i = 0; i < ak_space_condition_count(space); i++) {
         const char *reason = ak_space_condition_reason(space, i);
         if (!binds(space, ak_space_condition(space, i))) {

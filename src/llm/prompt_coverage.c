@@ -15,7 +15,11 @@
 #define SWITCH_VALUES 4
 /* A kind with fewer trials than OPEN_TRIALS is open. How far the trials of a kind lie apart is
    taken from those with SPREAD_LEAST trials, and written if it is a factor of SPREAD_SHOWN. */
-#define OPEN_TRIALS  2
+#define OPEN_TRIALS 2
+/* A kind is thin if it has less than this part of the trials that its share of the space would get,
+   once so many were made. */
+#define THIN_PART    0.5
+#define THIN_TRIALS  12
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
 /* Shares of a larger space are estimated from so many samples, drawn with a seed of their own, so
@@ -320,7 +324,9 @@ static void put_kinds(ak_buf *out, ak_prompt_view *v)
         } else if (v->history->count > 0) {
             ak_buf_puts(out, ", never tried");
         }
-        ak_buf_putc(out, '\n');
+        bool thin = v->history->count >= THIN_TRIALS && of->trials > 0 &&
+                    (double)of->trials < THIN_PART * k.share[kind] * (double)v->history->count;
+        ak_buf_puts(out, thin ? ", few for its share\n" : "\n");
         v->kinds++;
         v->kinds_open += of->trials < OPEN_TRIALS;
         v->open_share += of->trials < OPEN_TRIALS ? k.share[kind] : 0;

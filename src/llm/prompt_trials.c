@@ -6,6 +6,11 @@
    this factor. */
 #define ANCHOR_DISTANCE 2
 #define ANCHOR_SLOWER   1.5
+/* Pairs of values are sought for so many members of a group, if so many trials are beside it, and
+   so many pairs are written. */
+#define PAIR_MEMBERS 32
+#define PAIR_BESIDE  4
+#define PAIRS_SHOWN  3
 
 void ak_prompt_trial_merit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
 {
@@ -182,6 +187,13 @@ static bool is_beside(const ak_prompt_view *v, const ak_experience *t, ak_trial_
     return !is_of(v, t, kind) && (kind != AK_TRIAL_OK || t->status == AK_TRIAL_OK);
 }
 
+static void put_value_of(ak_buf *out, const ak_space *space, const ak_config *config, size_t p)
+{
+    char text[AK_PROMPT_VALUE_BYTES];
+    (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[config->at[p]]);
+    ak_buf_print(out, "%s=%s", ak_space_parameter(space, p)->name, text);
+}
+
 /* Writes the values that all trials of a group have and at most a third of the others. Returns how
    many there are. */
 static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
@@ -203,14 +215,111 @@ static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_s
             others += has && is_beside(v, &h->trials[i], kind);
         }
         if (with == members && rest > 0 && others * 3 <= rest) {
-            char text[AK_PROMPT_VALUE_BYTES];
-            (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
-            ak_buf_print(out, "%s %s=%s (%zu of the %zu others)",
-                         shown++ == 0 ? "; what all of them have and few others:" : ",",
-                         ak_space_parameter(space, p)->name, text, others, rest);
+            ak_buf_puts(out, shown++ == 0 ? "; what all of them have and few others: " : ", ");
+            put_value_of(out, space, &h->trials[last].config, p);
+            ak_buf_print(out, " (%zu of the %zu others)", others, rest);
         }
     }
     return shown;
+}
+
+/* Two values, or one if p is q, which the trial `member` has, and how many have them: of a group
+   those that no earlier pair explains, and of the trials beside it. */
+typedef struct pair {
+    size_t p, q, member;
+    size_t with, others;
+} pair;
+
+typedef struct pairs {
+    pair at[PAIRS_SHOWN];
+    size_t count;
+} pairs;
+
+static bool has_pair(const ak_history *h, const pair *of, size_t i)
+{
+    const ak_config *config = &h->trials[i].config, *want = &h->trials[of->member].config;
+    return config->at[of->p] == want->at[of->p] && config->at[of->q] == want->at[of->q];
+}
+
+static bool is_explained(const pairs *found, const ak_history *h, size_t i)
+{
+    bool explained = false;
+    for (size_t k = 0; k < found->count; k++) {
+        explained = explained || has_pair(h, &found->at[k], i);
+    }
+    return explained;
+}
+
+static void count_pair(pair *one, const ak_prompt_view *v, ak_trial_status kind, const pairs *found)
+{
+    const ak_history *h = v->history;
+    for (size_t i = 0; one->others == 0 && i < h->count; i++) {
+        bool has = has_pair(h, one, i);
+        one->with += has && is_of(v, &h->trials[i], kind) && !is_explained(found, h, i);
+        one->others += has && is_beside(v, &h->trials[i], kind);
+    }
+}
+
+/* Finds what most members have that no earlier pair explains, and no trial beside the group. Of
+   equals it is a single value. */
+static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs *found)
+{
+    const ak_history *h = v->history;
+    const size_t parameters = ak_space_parameter_count(v->brief->space);
+    pair best = {0};
+    size_t looked = 0;
+    for (size_t m = 0; m < h->count && looked < PAIR_MEMBERS; m++) {
+        if (is_explained(found, h, m) || !is_of(v, &h->trials[m], kind)) {
+            continue;
+        }
+        looked++;
+        for (size_t p = 0; p < parameters; p++) {
+            for (size_t q = p; q < parameters; q++) {
+                pair one = {.p = p, .q = q, .member = m};
+                count_pair(&one, v, kind, found);
+                bool simpler = one.with == best.with && p == q && best.p != best.q;
+                best = one.others == 0 && (one.with > best.with || simpler) ? one : best;
+            }
+        }
+    }
+    return best;
+}
+
+/* Writes pairs of values that several of a group have and no trial beside it. Returns how many. Few
+   trials beside it would tell nothing. */
+static size_t put_pairs(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
+{
+    const ak_space *space = v->brief->space;
+    pairs found = {.count = 0};
+    size_t beside = 0;
+    for (size_t i = 0; i < v->history->count; i++) {
+        beside += is_beside(v, &v->history->trials[i], kind);
+    }
+    if (beside < PAIR_BESIDE) {
+        return 0;
+    }
+    for (pair next; found.count < PAIRS_SHOWN; found.at[found.count++] = next) {
+        next = find_pair(v, kind, &found);
+        if (next.with < 2) {
+            break;
+        }
+        const ak_config *config = &v->history->trials[next.member].config;
+        ak_buf_puts(out, found.count == 0 ? "; what several have and none of the others: " : ", ");
+        put_value_of(out, space, config, next.p);
+        if (next.q != next.p) {
+            ak_buf_puts(out, " with ");
+            put_value_of(out, space, config, next.q);
+        }
+        ak_buf_print(out, " (%zu)", next.with);
+    }
+    return found.count;
+}
+
+/* Writes what a group has in common. Returns how much was found. */
+static size_t put_common(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
+{
+    size_t shown = put_shared_values(out, v, kind);
+    return shown > 0 ? shown : put_pairs(out, v, kind);
 }
 
 static void put_collapses(ak_buf *out, const ak_prompt_view *v)
@@ -226,11 +335,11 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                  "\n## Collapses\n\n%zu of %zu trials %s at least %.3g times as %s as the best",
                  collapsed, v->ok, ak_prompt_timed(v) ? "took" : "were", AK_PROMPT_COLLAPSED,
                  ak_prompt_timed(v) ? "long" : "bad");
-    size_t shown = put_shared_values(out, v, AK_TRIAL_OK);
-    ak_buf_puts(out, shown == 0
-                         ? "; no single value explains them: look for a combination, such as a "
-                           "tile that does not divide the size, or blocks that are too large.\n"
-                         : ".\n");
+    size_t shown = put_common(out, v, AK_TRIAL_OK);
+    ak_buf_puts(out, shown == 0 ? "; no value and no pair of values explains several of them: look "
+                                  "at products, such as a tile that does not divide the size, or "
+                                  "blocks that are too large.\n"
+                                : ".\n");
 }
 
 /* Says which limit of a multiprocessor a block is over, as far as its launch tells. */
@@ -307,7 +416,7 @@ static void put_kinds_of_failure(ak_buf *out, const ak_prompt_view *v)
         }
         ak_buf_print(out, "- %zu %s: %s", count, ak_trial_status_text((ak_trial_status)kind),
                      causes[kind]);
-        (void)put_shared_values(out, v, (ak_trial_status)kind);
+        (void)put_common(out, v, (ak_trial_status)kind);
         ak_buf_putc(out, '\n');
         for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_SAMPLES; number--) {
             if (ak_prompt_trial(v, number)->status == (ak_trial_status)kind) {

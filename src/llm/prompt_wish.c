@@ -59,19 +59,26 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Returns how many trials there were since the first one that is as fast as the best but for
-   STILL_GAIN. Trials of the same reply do not count: whoever proposed them did not know of it. */
-static size_t trials_without_gain(const ak_prompt_view *v)
+/* How long nothing was gained. */
+typedef struct stillness {
+    size_t trials; /* since the first that is as fast as the best but for STILL_GAIN, without those
+                      of its own reply: whoever proposed them did not know of it */
+    bool replied;  /* that first one is of the latest reply */
+} stillness;
+
+static stillness without_gain(const ak_prompt_view *v)
 {
     const ak_history *h = v->history;
-    size_t first = 0, still = 0;
+    stillness still = {0};
+    size_t first = 0;
     while (first < h->count && (h->trials[first].status != AK_TRIAL_OK ||
                                 h->trials[first].ms > v->order[0].ms * (1 + STILL_GAIN))) {
         first++;
     }
     for (size_t i = first + 1; v->ok > 0 && i < h->count; i++) {
         const ak_experience *t = &h->trials[i], *gain = &h->trials[first];
-        still += !(gain->proposed && t->proposed && t->generation == gain->generation);
+        still.trials += !(gain->proposed && t->proposed && t->generation == gain->generation);
+        still.replied = gain->proposed && gain->generation == h->generation - 1;
     }
     return still;
 }
@@ -81,12 +88,26 @@ static bool is_early(const ak_history *h)
     return h->evaluations > 0 ? h->count * 2 < h->evaluations : h->generation * 2 <= h->generations;
 }
 
+/* Asks in the second question for the kinds that have hardly been tried. */
+static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
+{
+    if (v->history->generation == 2 && v->kinds_open > 0 && v->history->count > 1) {
+        ak_buf_print(out,
+                     "%zu of the %zu kinds, %.2g %% of the space, have no trial or one. For those "
+                     "that no reason rules out, propose your best guess, with up to half of your "
+                     "proposals: choose all other parameters for that kind. What is copied from "
+                     "the best of another kind, or differs from it in two switches, shows neither "
+                     "what the kind can do nor which switch made the difference.\n",
+                     v->kinds_open, v->kinds, v->open_share * 100);
+    }
+}
+
 /* Writes what the generation is for: wide at first; elsewhere if nothing was gained lately; else
    near the fastest, and while much of the budget is left also where little is known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;
-    size_t still = trials_without_gain(v);
+    const stillness still = without_gain(v);
     if (failed_share(h) >= 1.0 / 3) {
         ak_buf_puts(out,
                     "A third or more of the latest failed: take small steps from what works.\n");
@@ -102,15 +123,21 @@ static void put_phase(ak_buf *out, const ak_prompt_view *v)
                              "copied from the guess for another. Tie no switch to another: the "
                              "kind with only one of the two changed may be the better one.\n");
         }
-    } else if (still >= STILL_TRIALS) {
+    } else if (still.trials >= STILL_TRIALS && !still.replied) {
         ak_buf_print(out,
                      "The last %zu trials were all less than %g %% faster than what was known "
-                     "before: steps near A gain little more. Look where few trials are: another "
-                     "kind, several parameters changed together, or a value whose only trials had "
-                     "another fault. Change nothing there without a reason, and near A only what "
-                     "settles a question.\n",
-                     still, STILL_GAIN * 100);
+                     "before: steps near A gain little more. Look where few trials are: a kind "
+                     "with few for its share, or none, several parameters changed together, or a "
+                     "value whose only trials had another fault. Change nothing there without a "
+                     "reason, and near A only what settles a question.\n",
+                     still.trials, STILL_GAIN * 100);
     } else {
+        if (still.trials >= STILL_TRIALS) {
+            ak_buf_print(out,
+                         "Your latest reply brought the last gain; the %zu trials since then that "
+                         "others proposed were all less than %g %% faster. ",
+                         still.trials, STILL_GAIN * 100);
+        }
         ak_buf_print(
             out,
             "Build on A%s: combine what helped apart, settle what is undecided, and follow "
@@ -122,15 +149,7 @@ static void put_phase(ak_buf *out, const ak_prompt_view *v)
                                        "nothing there without a reason.\n"
                                      : " Look elsewhere only where you can say why it wins.\n");
     }
-    if (h->generation == 2 && v->kinds_open > 0 && h->count > 1) {
-        ak_buf_print(out,
-                     "%zu of the %zu kinds, %.2g %% of the space, have no trial or one. For those "
-                     "that no reason rules out, propose your best guess, with up to half of your "
-                     "proposals: choose all other parameters for that kind. What is copied from "
-                     "the best of another kind, or differs from it in two switches, shows neither "
-                     "what the kind can do nor which switch made the difference.\n",
-                     v->kinds_open, v->kinds, v->open_share * 100);
-    }
+    put_open_kinds(out, v);
     if (h->searched && h->count > 1) {
         ak_buf_puts(out, h->apart && h->generation < h->generations
                              ? "A search goes on beside you. It does not know your trials and "

@@ -63,6 +63,9 @@ size_t ak_space_starts(const ak_config **out, const ak_space *space);
 /* Returns the number of values of the parameter that occur in valid configurations. If there is
    only one, the conditions fix the parameter. */
 size_t ak_space_occurring(const ak_space *space, size_t parameter);
+/* Returns whether the valid configurations are a list (ak_space_spec's `listed`), so that one may
+   keep all conditions and not be among them. */
+bool ak_space_is_listed(const ak_space *space);
 /* Returns true if the configuration is valid. */
 bool ak_space_has(const ak_space *space, const ak_config *config);
 /* Returns AK_OK if the configuration is valid, else AK_INVALID with the condition that it breaks

@@ -37,6 +37,11 @@ const char *ak_space_condition_reason(const ak_space *space, size_t index)
     return index < space->condition_count ? space->reasons[index] : NULL;
 }
 
+bool ak_space_is_listed(const ak_space *space)
+{
+    return space->listed;
+}
+
 double ak_space_cartesian(const ak_space *space)
 {
     return space->cartesian;

@@ -671,6 +671,34 @@ static void test_groups(void **state)
     ak_buf_free(&text);
 }
 
+/* What no single value explains, pairs of values may. */
+static void test_pairs(void **state)
+{
+    fixture *f = *state;
+    ak_experience trials[] = {
+        {.config = config_of(f, "TILE=64,UNROLL=1"), .ms = 10},
+        {.config = config_of(f, "TILE=64,UNROLL=8"), .ms = 11},
+        {.config = config_of(f, "TILE=128,UNROLL=1"), .ms = 12},
+        {.config = config_of(f, "TILE=256,UNROLL=2"), .ms = 13},
+        {.config = config_of(f, "TILE=256,UNROLL=4"), .ms = 13},
+        {.config = config_of(f, "TILE=128,UNROLL=8"), .ms = 40},
+        {.config = config_of(f, "TILE=128,UNROLL=8,LAYOUT=columns"), .ms = 41},
+        {.config = config_of(f, "TILE=512,UNROLL=1"), .ms = 42}};
+    ak_history history = {.trials = trials, .count = 8, .generation = 2, .batch = 3};
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data,
+                           "3 of 8 trials took at least 2 times as long as the best; what "
+                           "several have and none of the others: TILE=128 with "
+                           "UNROLL=8 (2).\n"));
+    /* Too few others say nothing. */
+    trials[3].status = trials[4].status = AK_TRIAL_CRASHED;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "no value and no pair of values explains several of them"));
+    ak_buf_free(&text);
+}
+
 /* The first question names the kinds, and asks for a best guess of each; the second asks for those
    that have hardly been tried, and says how far the trials of a kind lie apart. */
 static void test_kinds(void **state)
@@ -702,6 +730,18 @@ static void test_kinds(void **state)
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
     assert_null(strstr(text.data, "have no trial or one"));
+    assert_null(strstr(text.data, "few for its share"));
+    /* Of many trials a kind has few or enough. */
+    ak_experience many[20];
+    for (size_t i = 0; i < 20; i++) {
+        many[i] = trials[i == 0 ? 3 : 0];
+    }
+    history.trials = many;
+    history.count = 20;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, ": 13 %, x1 20 ms (#1), few for its share\n"));
+    assert_non_null(strstr(text.data, "x19 10 ms (#2)\n"));
     ak_buf_free(&text);
 }
 
@@ -724,29 +764,38 @@ static void test_phases(void **state)
         int generation;
         bool hidden, searched, bad;
         const char *words;
-        int reply; /* generation of the reply that proposed all of them; 0: none did */
+        int reply;       /* generation of the reply that proposed them; 0: none did */
+        bool gain_alone; /* it proposed the first one only */
     } rows[] = {
-        {1, 40, 0, 1, false, false, false, "Little was measured yet, so spread out: ", 0},
-        {0, 40, 0, 3, true, false, false, "Spread out: ", 0},
+        {1, 40, 0, 1, false, false, false, "Little was measured yet, so spread out: ", 0, false},
+        {0, 40, 0, 3, true, false, false, "Spread out: ", 0, false},
         {TRIALS, 40, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere",
-         0},
-        {TRIALS, 12, TRIALS - 1, 2, false, false, false, "Look elsewhere only where you can say",
-         0},
-        {TRIALS, 0, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere",
-         0},
-        {TRIALS, 0, TRIALS - 1, 3, false, false, false, "Look elsewhere only where you can say", 0},
+         0, false},
+        {TRIALS, 12, TRIALS - 1, 2, false, false, false, "Look elsewhere only where you can say", 0,
+         false},
+        {TRIALS, 0, TRIALS - 1, 2, false, false, false, "There is budget left to look elsewhere", 0,
+         false},
+        {TRIALS, 0, TRIALS - 1, 3, false, false, false, "Look elsewhere only where you can say", 0,
+         false},
         {TRIALS, 40, 0, 2, false, false, false, "The last 9 trials were all less than 1 % faster",
-         0},
+         0, false},
+        /* after a reply that brought the gain, standing still is the search's */
+        {TRIALS, 40, 0, 2, false, false, false,
+         "the 9 trials since then that others proposed were "
+         "all less than 1 % faster. Build on A",
+         1, true},
+        {TRIALS, 40, 0, 3, false, false, false, "The last 9 trials were all less than 1 % faster",
+         1, true},
         /* the trials of a reply did not know of the gain that the same reply brought */
-        {TRIALS, 40, 0, 2, false, false, false, "There is budget left to look elsewhere", 1},
-        {TRIALS, 12, 0, 3, false, true, false, "A search without you goes on meanwhile", 0},
-        {TRIALS, 40, 0, 2, false, false, true, "A third or more of the latest failed", 0},
+        {TRIALS, 40, 0, 2, false, false, false, "There is budget left to look elsewhere", 1, false},
+        {TRIALS, 12, 0, 3, false, true, false, "A search without you goes on meanwhile", 0, false},
+        {TRIALS, 40, 0, 2, false, false, true, "A third or more of the latest failed", 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ak_experience now[TRIALS];
         memcpy(now, trials, sizeof now);
         now[rows[i].best].ms = 5;
-        for (size_t k = 0; rows[i].reply > 0 && k < TRIALS; k++) {
+        for (size_t k = 0; rows[i].reply > 0 && k < (rows[i].gain_alone ? 1 : TRIALS); k++) {
             now[k].proposed = true;
             now[k].generation = rows[i].reply;
         }
@@ -879,9 +928,9 @@ int main(void)
         cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
         cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
         cmocka_unit_test(test_groups),          cmocka_unit_test(test_honest_bounds),
-        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_phases),          cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_kinds),           cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_proposals),       cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
