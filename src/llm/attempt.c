@@ -18,6 +18,7 @@
 #include "llm/stream.h"
 
 #define ERROR_BYTES_MAX (64u << 10) /* bytes kept of an error page */
+#define WORDS_BYTES     160         /* shown of one that no provider writes */
 #define HEADERS_MAX     16
 #define LOOK_BYTES      512 /* a stream is looked at again after this and an eighth of its text */
 
@@ -378,6 +379,26 @@ static bool may_have_cost(int status)
     return status == 408 || (status >= 500 && status != 503 && status != 529);
 }
 
+/* Copies the words of a body that no provider writes, such as a proxy's page, as one line without
+   tags. */
+static void copy_words(char *out, size_t bytes, const char *body)
+{
+    size_t length = 0;
+    bool tag = false;
+    for (const char *p = body; *p != 0 && length + 2 < bytes; p++) {
+        bool shown = (unsigned char)*p > ' ' && *p < 0x7f;
+        tag = tag || *p == '<';
+        if (shown && !tag) {
+            out[length++] = *p;
+        } else if (length > 0 && out[length - 1] != ' ') {
+            out[length++] = ' ';
+        }
+        tag = tag && *p != '>';
+    }
+    length -= length > 0 && out[length - 1] == ' ' ? 1 : 0;
+    out[length] = 0;
+}
+
 static ak_status judge_complaint(ak_attempt *out, exchange *x, const ak_http_reply *http,
                                  ak_error *err)
 {
@@ -389,6 +410,9 @@ static ak_status judge_complaint(ak_attempt *out, exchange *x, const ak_http_rep
     AK_DO(read_body(&body, &x->whole, err));
     x->provider->classify(&complaint, http->status, &headers, body, utc_seconds(x->call->llm));
     json_decref(body);
+    if (complaint.text[0] == 0) {
+        copy_words(complaint.text, WORDS_BYTES, x->whole.data);
+    }
     if (http->status >= 300 && http->status <= 399) {
         (void)snprintf(complaint.text, sizeof complaint.text,
                        "it redirects to %.160s; give that address with --llm-url", http->location);

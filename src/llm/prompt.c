@@ -9,6 +9,11 @@
 #include "base/ascii.h"
 
 #define VALUE_BYTES 256
+/* A value is rare in a recording if it has less than one part in RARE_PART of an even share of the
+   configurations. */
+#define RARE_PART   10
+#define RARE_VALUES 64
+#define RARE_SPACE  20000
 /* Lines of context that a skeleton keeps around each line with a parameter's name. */
 #define SKELETON_CONTEXT 2
 /* Comments in a source that hold these marks enclose what a model should see of it. */
@@ -295,6 +300,33 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
+/* Names the values that a recording hardly has: its default may be of a kind that was not recorded
+   otherwise. Nothing is said of large recordings and of parameters with many values. */
+static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
+{
+    uint64_t with[RARE_VALUES] = {0};
+    const uint64_t all = ak_space_count(space);
+    const size_t values = ak_space_parameter(space, p)->value_count;
+    size_t shown = 0;
+    if (!ak_space_is_listed(space) || all > RARE_SPACE || values > RARE_VALUES) {
+        return;
+    }
+    for (uint64_t i = 0; i < all; i++) {
+        ak_config config;
+        ak_space_at(&config, space, i);
+        with[config.at[p]]++;
+    }
+    for (size_t v = 0; v < values; v++) {
+        char text[VALUE_BYTES];
+        if (with[v] > 0 && with[v] * RARE_PART * ak_space_occurring(space, p) < all) {
+            show_value(text, space, p, v);
+            ak_buf_print(out, "%s%s (in %llu configuration%s)",
+                         shown++ == 0 ? "; hardly recorded: " : ", ", text,
+                         (unsigned long long)with[v], with[v] == 1 ? "" : "s");
+        }
+    }
+}
+
 /* Lists the parameters that have one value here, because the constraints and the source read
    them. */
 static void put_fixed(ak_buf *out, const ak_space *space)
@@ -368,6 +400,7 @@ static void put_parameters(ak_buf *out, const ak_space *space)
         ak_buf_print(out, "- %s: ", parameter->name);
         put_values(out, space, p);
         ak_buf_print(out, "; default %s", text);
+        put_rare_values(out, space, p);
         if (parameter->description[0] != 0) {
             ak_buf_putc(out, ' ');
             ak_prompt_quote(out, parameter->description, 300);

@@ -134,9 +134,9 @@ static void put_phase(ak_buf *out, const ak_prompt_view *v)
     } else {
         if (still.trials >= STILL_TRIALS) {
             ak_buf_print(out,
-                         "Your latest reply brought the last gain; the %zu trials since then that "
-                         "others proposed were all less than %g %% faster. ",
-                         still.trials, STILL_GAIN * 100);
+                         "Your latest reply brought the last gain of %g %% or more; the %zu trials "
+                         "since then that others proposed gained less. ",
+                         STILL_GAIN * 100, still.trials);
         }
         ak_buf_print(
             out,

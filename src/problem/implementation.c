@@ -284,6 +284,14 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
                        "bind(c), whose arguments Launch lists",
                        where));
     }
+    if (launch == NULL && rules != NULL && rules->adapt != NULL &&
+        strcmp(implementation->kernel_name, "ak_kernel") != 0) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is "
+                       "ak_kernel; leave KernelName out, or list in \"Launch\" the arguments of "
+                       "that function",
+                       where, implementation->kernel_name));
+    }
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
         AK_TRY(rules->check_launch(implementation, problem, err));
     }

@@ -85,6 +85,19 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
     return AK_OK;
 }
 
+/* Returns whether all values are true and false, or 0 and 1. */
+static bool is_switch(const ak_parameter *parameter)
+{
+    bool all = true;
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        const ak_value *value = &parameter->values[i];
+        all = all &&
+              (value->type == AK_VALUE_BOOL ||
+               (value->type == AK_VALUE_INT && (value->as.integer == 0 || value->as.integer == 1)));
+    }
+    return all;
+}
+
 static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *body,
                              const json_t *json, ak_space_reader *r)
 {
@@ -98,9 +111,7 @@ static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *b
                        "%s: Use \"option\" needs either Option, such as \"-O{}\", or Options",
                        r->where);
     }
-    ak_value_type type = parameter->values[0].type;
-    if (pattern != NULL && strstr(pattern, "{}") == NULL && type != AK_VALUE_BOOL &&
-        type != AK_VALUE_INT) {
+    if (pattern != NULL && strstr(pattern, "{}") == NULL && !is_switch(parameter)) {
         return ak_fail(r->err, AK_INVALID,
                        "%s: Option \"%.60s\" has no {} for the value, so the values must be true "
                        "and false or 0 and 1",

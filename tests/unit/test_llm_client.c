@@ -382,7 +382,10 @@ static void lasting_faults_are_loud_and_not_tried_again(void **state)
         {{404, NULL, "{\"error\":{\"message\":\"The model does not exist\"}}", SERVER_WHOLE, 0},
          AK_LLM_FAULT_MODEL,
          "check the name of the model"},
-        {{413, NULL, "too big", SERVER_WHOLE, 0}, AK_LLM_FAULT_CONTEXT, "HTTP 413"},
+        {{404, NULL, "<html>\n<h1>No <b>such</b> page</h1> " KEY, SERVER_WHOLE, 0},
+         AK_LLM_FAULT_MODEL,
+         "HTTP 404: No such page"},
+        {{413, NULL, "too big", SERVER_WHOLE, 0}, AK_LLM_FAULT_CONTEXT, "HTTP 413: too big"},
         {{400, NULL,
           "{\"error\":{\"code\":400,\"message\":\"the request exceeds the available context size, "
           "try increasing it\",\"type\":\"exceed_context_size_error\"}}",

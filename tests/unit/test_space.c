@@ -840,6 +840,7 @@ static void test_faults(void **state)
         {"{\"Name\":\"MR\",\"Values\":[1],\"Use\":\"option\"}", "", "needs either Option"},
         {"{\"Name\":\"MR\",\"Values\":[1],\"Option\":\"-O{}\"}", "", "need Use \"option\""},
         {"{\"Name\":\"MR\",\"Values\":[\"a\"],\"Use\":\"option\",\"Option\":\"-g\"}", "", "no {}"},
+        {"{\"Name\":\"MR\",\"Values\":[2,3],\"Use\":\"option\",\"Option\":\"-O\"}", "", "no {}"},
         {"{\"Name\":\"MR\",\"Values\":[1,2],\"Use\":\"option\",\"Options\":{\"1\":[]}}", "",
          "for the value \"2\""},
         {"{\"Name\":\"MR\",\"Values\":[1],\"Use\":\"option\",\"Options\":{\"1\":[],\"3\":[]}}", "",
