@@ -83,11 +83,13 @@ static int run_command(const ak_command *command, int argc, char **argv)
     if (ak_settings_open(&settings, &err) != AK_OK) {
         return ak_complain_error(&err);
     }
+    ak_out_settings(&args);
     int code = ak_settings_apply(&args, command, &settings, &err) == AK_OK &&
                        ak_args_check_needs(&args, command, &err) == AK_OK &&
                        ak_args_check_files(&args, &err) == AK_OK
                    ? command->run(&args)
                    : ak_complain_error(&err);
+    ak_out_settings(NULL);
     ak_settings_close(&settings);
     return code;
 }

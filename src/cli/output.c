@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/plain.h"
+#include "cli/command.h"
 
 /* Largest JSON value that is printed in one piece; a kernel's whole space of parameters fits. */
 #define JSON_PIECE_MAX (64u << 20)
@@ -162,6 +163,14 @@ bool ak_out_json(const json_t *value)
 /* As people type it. */
 static const char *own_name = "autokernel";
 
+/* The arguments of the command that runs. */
+static const ak_args *settings_of;
+
+void ak_out_settings(const ak_args *args)
+{
+    settings_of = args;
+}
+
 void ak_out_started_as(const char *program)
 {
     char found[AK_PATH_MAX];
@@ -218,17 +227,32 @@ void ak_warn(const char *format, ...)
     ak_buf_free(&text);
 }
 
+/* Says of each setting that an error names where it is from, if nobody typed it. The archive's path
+   is in many errors that have another cause. */
+static void add_origins(ak_buf *out, const char *text)
+{
+    for (size_t i = 0; settings_of != NULL && i < AK_OPTION_COUNT; i++) {
+        const char *value = settings_of->text[i], *origin = settings_of->origin[i];
+        if (i != AK_OPTION_ARCHIVE && value != NULL && strlen(value) > 1 && origin != NULL &&
+            strncmp(origin, "--", 2) != 0 && strstr(text, value) != NULL &&
+            strstr(text, origin) == NULL) {
+            ak_buf_print(out, "; \"%.60s\" is from %s", value, origin);
+        }
+    }
+}
+
 int ak_complain_error(const ak_error *err)
 {
     const char *text = err->text[0] != 0 ? err->text : ak_status_text(err->status);
+    ak_buf line = AK_BUF(LINE_BYTES_MAX);
+    ak_buf_puts(&line, text);
     if (err->status == AK_INTERNAL) {
-        ak_buf more = AK_BUF(LINE_BYTES_MAX);
-        ak_buf_print(&more, "%s; this is a bug in autokernel: please report it", text);
-        ak_complain(more.data);
-        ak_buf_free(&more);
+        ak_buf_puts(&line, "; this is a bug in autokernel: please report it");
     } else {
-        ak_complain(text);
+        add_origins(&line, text);
     }
+    ak_complain(ak_buf_status(&line, NULL) == AK_OK ? line.data : text);
+    ak_buf_free(&line);
     switch (err->status) {
     case AK_INVALID:
     case AK_NOT_FOUND:

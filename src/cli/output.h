@@ -38,6 +38,10 @@ bool ak_out_json(const json_t *value);
 void ak_out_next(const char *command, const char *why);
 /* Names the program in suggestions as it was started, if the shell would not find `autokernel`. */
 void ak_out_started_as(const char *program);
+/* Keeps a command's arguments, so that an error that names one says where it was set, if not on the
+   command line; NULL: no longer. */
+struct ak_args;
+void ak_out_settings(const struct ak_args *args);
 /* Prints one line on standard error, with "autokernel: " in front. */
 void ak_complain(const char *text);
 /* Prints one line on standard error, with "warning: " in front. */
