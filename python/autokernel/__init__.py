@@ -13,12 +13,11 @@ A bundle is one file that runs without autokernel and without a compiler (docs/s
 from typing import Any
 
 from ._archive import Archive, Report, archive
-from ._bundle import Argument, Bundle, BundleError, Measured, aligned_empty, load
+from ._bundle import Argument, ArgumentError, Bundle, BundleError, Measured, aligned_empty, load
 from ._command import TuneError
 from ._kernel import tune_kernel
 from ._reference import reference
 from ._tune import Result, tune
-
 
 
 def __getattr__(name: str) -> Any:
@@ -29,7 +28,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["Archive", "Argument", "Bundle", "BundleError", "Measured", "Report", "Result",
-           "TuneError", "aligned_empty", "archive", "load", "reference", "tune",
+__all__ = ["Archive", "Argument", "ArgumentError", "Bundle", "BundleError", "Measured", "Report",
+           "Result", "TuneError", "aligned_empty", "archive", "load", "reference", "tune",
            "tune_kernel"]
 __version__ = "0.1.0"

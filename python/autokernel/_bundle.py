@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
+import operator
 import os
 import sys
 import threading
 import warnings
 import weakref
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, NoReturn, Optional, Sequence, Union
 
 import numpy as np
 
+from . import _program
 from . import _runtime as rt
 from ._gpu import GpuCaller, make_context
 from ._host import ShortWay, address, aligned_empty, numpy_dtype
@@ -21,6 +24,8 @@ from ._host import ShortWay, address, aligned_empty, numpy_dtype
 _TOLD_BYTES = 1 << 20
 
 PathLike = Union[str, "os.PathLike[str]"]
+#: dtype, shape, and strides in elements
+Described = tuple[str, Sequence[int], Sequence[float]]
 
 
 class BundleError(ValueError):
@@ -30,6 +35,14 @@ class BundleError(ValueError):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
+
+
+class ArgumentError(BundleError, TypeError):
+    """An argument of a call does not fit the bundle: its type, dtype, shape or strides. It is a
+    ValueError and a TypeError, whichever a caller expects."""
+
+    def __init__(self, text: str, status: int = rt.INVALID) -> None:
+        super().__init__(status, text)
 
 
 class Argument(NamedTuple):
@@ -65,13 +78,13 @@ def _to_numpy(name: str, array: Any) -> np.ndarray:
     if _is_torch(array):
         torch = sys.modules["torch"]
         if array.device.type != "cpu":
-            raise TypeError(f"{name}: is on {array.device}, and the bundle is for the CPU")
+            raise ArgumentError(f"{name}: is on {array.device}, and the bundle is for the CPU")
         array = array.detach()
         return (array.view(torch.int16).numpy().view(numpy_dtype("bfloat16"))
                 if array.dtype is torch.bfloat16 else array.numpy())
     if not hasattr(array, "__dlpack__"):
-        raise TypeError(f"{name}: must be a NumPy array, or one with __dlpack__, "
-                        f"not {type(array).__name__}")
+        raise ArgumentError(f"{name}: must be a NumPy array, or one with __dlpack__, "
+                            f"not {type(array).__name__}")
     return np.from_dlpack(array)
 
 
@@ -105,19 +118,24 @@ if hasattr(os, "register_at_fork"):
 
 class Bundle:
     """A bundle that is open. Call it with the arrays that the kernel reads, in their order or by
-    name; it returns what the kernel writes (one array, or a tuple of several).
+    name; it returns what the kernel writes (one array, or a tuple of several). An "inout" array is
+    among both: it is changed in place, and returned. `out` takes the others that are written.
+
+    Sizes follow from the shapes; one that does not is given by name.
 
     >>> product = ak.load("matmul_f32.akb")
     >>> c = product(a, b)                # a: float32 (M, K), b: float32 (K, N); c: float32 (M, N)
     >>> product(a, b, out=c)             # into an array that is there
+    >>> filtered = fir(x, h, n=1000)     # a size by its name
 
     A bundle for the CPU takes NumPy arrays, torch tensors, and what else has __dlpack__; torch
     tensors give a torch tensor. One for CUDA takes torch tensors and what torch reads by __dlpack__,
     and runs on torch's current stream without waiting; a CUDA graph may capture the call.
 
     Shapes, dtypes and strides are checked, never guessed: arrays must be C-contiguous (rows as far
-    apart as the bundle's options say). An array that is not aligned to 64 bytes is copied to one
-    that is; `aligned_empty` makes aligned ones. May be called from any number of threads.
+    apart as the bundle's options say). What does not fit is an ArgumentError. An array that is not
+    aligned to 64 bytes is copied to one that is; `aligned_empty` makes aligned ones. What is
+    written must not overlap another array. May be called from any number of threads.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -150,8 +168,12 @@ class Bundle:
         self._alignment = [info.argument[i].alignment for i in range(info.argument_count)]
         self._inputs = [i for i, a in enumerate(self.arguments) if a.access != "out"]
         self._outputs = [i for i, a in enumerate(self.arguments) if a.access != "in"]
+        #: whether the inputs that must be there have every size among their extents
+        self._told = {program[0] for i in self._inputs if not self.arguments[i].unused
+                      for program in self.info["arguments"][i]["shape"]
+                      if len(program) == 1}.issuperset(self.sizes)
         self._own = _PerThread()
-        self._gpu = GpuCaller(self) if gpu else None
+        self._gpu = GpuCaller(self, ArgumentError) if gpu else None
         self._short = ShortWay(self)
         _open.add(self)
 
@@ -176,17 +198,14 @@ class Bundle:
         """Says how these sizes are served: {"measured", "variant", "threads",
         "workspace_bytes"}."""
         if set(sizes) != set(self.sizes):
-            raise TypeError(f"{self.name} has the sizes {', '.join(self.sizes)}")
-        for name, value in sizes.items():
-            if not -2**63 <= value < 2**63:
-                raise ValueError(f"{name}={value} is no size: it has more than 64 bits")
-        plan = self._query([sizes[name] for name in self.sizes])
+            raise ArgumentError(f"{self.name} has the sizes {', '.join(self.sizes)}")
+        plan = self._query([self._whole(name, sizes[name]) for name in self.sizes])
         return {"measured": bool(plan.measured), "variant": plan.variant,
                 "threads": plan.threads, "workspace_bytes": plan.workspace_bytes}
 
     def __call__(self, *arrays: np.ndarray,
                  out: Union[None, np.ndarray, Sequence[np.ndarray]] = None,
-                 **named: np.ndarray) -> Any:
+                 **named: Union[np.ndarray, int]) -> Any:
         if self._gpu is not None:
             return self._gpu(arrays, out, named)
         if not named:
@@ -194,25 +213,20 @@ class Bundle:
             if done is not None:
                 return done
         self._check_open()
-        given = self._bind(arrays, named)
+        given, sizes = self._bind(arrays, named)
         fresh = self._bind_outputs(given, out)
         originals = dict(given)
         given = {i: _to_numpy(self.arguments[i].name, a) for i, a in given.items()}
         wrap = next((_from_numpy for a in originals.values() if _is_torch(a)), lambda a: a)
-        plan = self._query(self._infer(given)) if fresh else None
+        plan = self._plan({i: self._describe(i, a) for i, a in given.items()}, sizes)
+        self._check_apart(plan, {i: address(a) for i, a in given.items()})
         for i in fresh:
             given[i] = self._allocate(plan, i)
-        tensors = (rt.Tensor * len(self.arguments))()
-        used: list[Optional[np.ndarray]] = [None] * len(self.arguments)
-        for i, array in given.items():
-            used[i] = self._aligned(i, array)
-            self._describe(tensors[i], i, used[i])
-        for i in range(len(self.arguments)):
-            if i not in given:
-                tensors[i].rank, tensors[i].dtype = -1, rt.DTYPES.index(self.arguments[i].dtype)
-        served = self._run(tensors, len(self.arguments))
+        used = {i: self._aligned(i, a) for i, a in given.items()}
+        served = self._run(plan, [address(used[i]) if i in used else None
+                                  for i in range(len(self.arguments))])
         if not named:
-            self._short.remember(arrays, *served)
+            self._short.remember(arrays, plan, *served)
         results = []
         for i in self._outputs:
             if used[i] is not given[i]:
@@ -222,25 +236,42 @@ class Bundle:
 
     # ---- arguments ------------------------------------------------------------------------------
 
-    def _bind(self, arrays: Sequence[np.ndarray], named: dict[str, np.ndarray]) -> dict[int, Any]:
+    def _bind(self, arrays: Sequence[Any],
+              named: dict[str, Any]) -> tuple[dict[int, Any], dict[str, int]]:
+        """Returns the arrays by their arguments, and the sizes that were given by name."""
         names = [self.arguments[i].name for i in self._inputs]
         if len(arrays) > len(names):
-            raise TypeError(f"{self.name} reads {len(names)} arrays ({', '.join(names)}); "
-                            f"{len(arrays)} were given")
-        given = dict(zip(self._inputs, arrays))
-        for name, array in named.items():
-            if name not in names:
-                raise TypeError(f"{self.name} reads no array {name!r}; it reads {', '.join(names)}")
-            index = self._inputs[names.index(name)]
-            if index in given:
-                raise TypeError(f"{name} was given twice")
-            given[index] = array
+            raise ArgumentError(f"{self.name} reads {len(names)} arrays ({', '.join(names)}); "
+                                f"{len(arrays)} were given")
+        given, sizes = dict(zip(self._inputs, arrays)), {}
+        for name, value in named.items():
+            if name in names:
+                index = self._inputs[names.index(name)]
+                if index in given:
+                    raise ArgumentError(f"{name} was given twice")
+                given[index] = value
+            elif name in self.sizes:
+                sizes[name] = self._whole(name, value)
+            else:
+                raise ArgumentError(f"{self.name} reads no array {name!r} and has no such size; it "
+                                    f"reads {', '.join(names)}, and has {', '.join(self.sizes)}")
         given = {i: a for i, a in given.items() if a is not None}
         missing = [self.arguments[i].name for i in self._inputs
                    if i not in given and not self.arguments[i].unused]
         if missing:
-            raise TypeError(f"{self.name}: {', '.join(missing)} is missing")
-        return given
+            raise ArgumentError(f"{self.name}: {', '.join(missing)} is missing")
+        return given, sizes
+
+    @staticmethod
+    def _whole(name: str, value: Any) -> int:
+        try:
+            value = operator.index(value)
+        except TypeError as why:
+            raise ArgumentError(f"{name} is a size: it must be a whole number, "
+                                f"not {type(value).__name__}") from why
+        if not -2**63 <= value < 2**63:
+            raise ArgumentError(f"{name}={value} is no size: it has more than 64 bits")
+        return value
 
     def _bind_outputs(self, given: dict[int, Any], out: Any) -> list[int]:
         """Adds the arrays of `out`; returns the arguments whose arrays are still to be made."""
@@ -249,28 +280,79 @@ class Bundle:
             return pure
         out = tuple(out) if isinstance(out, (tuple, list)) else (out,)
         if len(out) != len(pure):
-            raise TypeError(f"{self.name} writes {len(pure)} arrays; out has {len(out)}")
+            takes = ", ".join(self.arguments[i].name for i in pure)
+            place = ", ".join(self.arguments[i].name for i in self._outputs if i not in pure)
+            raise ArgumentError(
+                f"{self.name}: out has {len(out)} array{'' if len(out) == 1 else 's'}; "
+                + (f"it takes {len(pure)} ({takes})" if pure else "leave it out")
+                + (f": {place} is changed in place, give a copy to keep it" if place else ""))
         given.update(zip(pure, out))
         return []
 
-    def _infer(self, given: dict[int, np.ndarray]) -> list[int]:
-        """Infers the sizes from extents that are nothing but a size."""
-        found: dict[str, int] = {}
-        for i, array in given.items():
-            extents = self.arguments[i].extents
-            if array.ndim != len(extents):
-                raise TypeError(f"{self.name}: {self.arguments[i].name} has {array.ndim} "
-                                f"dimension{'' if array.ndim == 1 else 's'}, not {len(extents)}")
-        for i, array in given.items():
-            shape = self.info["arguments"][i]["shape"]
-            for program, extent in zip(shape, array.shape):
-                if len(shape) == array.ndim and len(program) == 1 and program[0] in self.sizes:
-                    found.setdefault(program[0], extent)
-        missing = [name for name in self.sizes if name not in found]
+    def _plan(self, given: dict[int, Described], sizes: dict[str, int]) -> rt.Plan:
+        """Returns the plan for these arguments; raises ArgumentError for one that does not fit."""
+        extents = []
+        for i, (dtype, shape, _) in given.items():
+            argument, programs = self.arguments[i], self.info["arguments"][i]["shape"]
+            if dtype != argument.dtype:
+                raise ArgumentError(f"{argument.name}: has dtype {dtype}; the bundle is for "
+                                    f"{argument.dtype}", rt.DTYPE)
+            if len(shape) == len(programs):
+                extents += [(f"extent {d} of {argument.name}", p, n)
+                            for d, (p, n) in enumerate(zip(programs, shape))]
+            elif math.prod(shape) != 1:  # a single element may have any rank
+                self._refuse_rank(i, shape)
+        try:
+            _program.infer(extents, self.sizes, sizes)
+        except _program.NoSize as why:
+            raise ArgumentError(f"{self.name}: {why}", rt.SHAPE) from why
+        missing = [name for name in self.sizes if name not in sizes]
         if missing:
-            raise TypeError(f"{self.name}: the size {', '.join(missing)} cannot be told from the "
-                            "shapes of the inputs: give out")
-        return [found[name] for name in self.sizes]
+            raise ArgumentError(f"{self.name}: the size {', '.join(missing)} cannot be told from "
+                                f"the shapes: give it by name, {missing[0]}=.., or give out", rt.SHAPE)
+        for name, value in sizes.items():
+            if value < 1:
+                raise ArgumentError(f"{self.name}: {name} must be at least 1, and it is {value}: "
+                                    + next((f"{place} is {n}" for place, p, n in extents
+                                            if name in p), "it was given"), rt.SHAPE)
+        plan = self._query([sizes[name] for name in self.sizes])
+        for i, (_, shape, strides) in given.items():
+            self._check_shape(plan, i, tuple(shape), strides)
+        return plan
+
+    def _refuse_rank(self, i: int, shape: Sequence[int]) -> NoReturn:
+        argument = self.arguments[i]
+        raise ArgumentError(
+            f"{argument.name}: has {len(shape)} extent{'' if len(shape) == 1 else 's'} instead of "
+            f"{len(argument.extents)}", rt.SHAPE)
+
+    def _check_shape(self, plan: rt.Plan, i: int, shape: tuple[int, ...],
+                     strides: Sequence[int]) -> None:
+        name, rank = self.arguments[i].name, len(self.arguments[i].extents)
+        wanted = tuple(plan.extent[i][:rank])
+        if math.prod(wanted) == 1 == math.prod(shape):
+            return
+        if len(shape) != rank:
+            self._refuse_rank(i, shape)
+        stride = 1
+        for d in reversed(range(rank)):
+            if shape[d] != wanted[d]:
+                raise ArgumentError(f"{name}: extent {d} is {shape[d]} instead of {wanted[d]}",
+                                    rt.SHAPE)
+            if shape[d] > 1 and strides[d] != stride:
+                raise ArgumentError(f"{name}: the stride of extent {d} is {strides[d]:.12g} instead "
+                                    f"of {stride} elements", rt.SHAPE)
+            stride = plan.pitch[i] if d == rank - 1 else stride * wanted[d]
+
+    def _check_apart(self, plan: rt.Plan, places: dict[int, int]) -> None:
+        """Refuses arrays that overlap where one is written, before any of them is copied."""
+        for k in self._outputs:
+            for i, at in places.items():
+                if i != k and k in places and not self.arguments[i].unused and \
+                        at < places[k] + plan.bytes[k] and places[k] < at + plan.bytes[i]:
+                    raise BundleError(rt.POINTER, f"{self.arguments[k].name}: overlaps "
+                                      f"{self.arguments[i].name}, and one of them is written: give "
+                                      "a copy")
 
     def _allocate(self, plan: rt.Plan, i: int) -> np.ndarray:
         shape = [plan.extent[i][d] for d in range(len(self.arguments[i].extents))]
@@ -292,22 +374,12 @@ class Bundle:
         copy[...] = array
         return copy
 
-    def _describe(self, tensor: rt.Tensor, i: int, array: np.ndarray) -> None:
+    def _describe(self, i: int, array: np.ndarray) -> Described:
         name = self.arguments[i].name
         if self.arguments[i].access != "in" and not array.flags.writeable:
-            raise ValueError(f"{name}: is written, and the array is read-only")
-        if array.ndim > rt.RANK_MAX:
-            raise ValueError(f"{name}: has {array.ndim} extents; there are {rt.RANK_MAX} at most")
-        if not array.dtype.isnative or array.dtype.name not in rt.DTYPES:
-            raise TypeError(f"{name}: has dtype {array.dtype}; "
-                            f"the bundle is for {self.arguments[i].dtype}")
-        tensor.data, tensor.rank = address(array), array.ndim
-        tensor.dtype = rt.DTYPES.index(array.dtype.name)
-        for d in range(array.ndim):
-            if array.strides[d] % array.itemsize != 0:
-                raise ValueError(f"{name}: its strides are no multiples of its elements")
-            tensor.shape[d] = array.shape[d]
-            tensor.stride[d] = array.strides[d] // array.itemsize
+            raise ArgumentError(f"{name}: is written, and the array is read-only")
+        dtype = array.dtype.name if array.dtype.isnative else str(array.dtype)
+        return dtype, array.shape, [stride / array.itemsize for stride in array.strides]
 
     # ---- the runtime ----------------------------------------------------------------------------
 
@@ -328,21 +400,20 @@ class Bundle:
             own.pool, own.threads = _Pool(pool), threads
         return own.pool if threads > 1 else None
 
-    def _run(self, tensors: Any, count: int) -> tuple[rt.Plan, np.ndarray, Optional["_Pool"]]:
-        plan, error, own = rt.Plan(), rt.Error(), self._own
-        _check(rt.library.akr_match(ctypes.byref(plan), self._handle, tensors, count,
-                                    ctypes.byref(error)), error)
+    def _run(self, plan: rt.Plan,
+             addresses: Sequence[Optional[int]]) -> tuple[np.ndarray, Optional["_Pool"]]:
+        own, error = self._own, rt.Error()
         need = plan.workspace_bytes
         if own.workspace is None or own.workspace.nbytes < need:
             self._short.forget()
             own.workspace = aligned_empty((max(need, 1),), np.uint8)
         pool = self._pool(plan.threads)
-        pointers = (ctypes.c_void_p * count)(*[tensors[i].data for i in range(count)])
+        pointers = (ctypes.c_void_p * len(addresses))(*addresses)
         _check(rt.library.akr_run(self._handle, ctypes.byref(plan), pointers,
                                   address(own.workspace), own.workspace.nbytes,
                                   pool.handle if pool is not None else None,
                                   ctypes.byref(error)), error)
-        return plan, own.workspace, pool
+        return own.workspace, pool
 
 
 class _Pool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import TYPE_CHECKING, Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 
 from . import _runtime as rt
 
@@ -33,15 +33,13 @@ def make_context() -> None:
 class Call:
     """One shape on one stream: its plan, its workspace, and the arguments of the C call."""
 
-    def __init__(self, caller: "GpuCaller", tensors: Any, stream: int) -> None:
+    def __init__(self, caller: "GpuCaller", plan: rt.Plan, stream: int) -> None:
         bundle, torch = caller.bundle, caller.torch
-        plan, self.error = rt.Plan(), rt.Error()
-        bundle._check(rt.library.akr_match(ctypes.byref(plan), bundle._handle, tensors,
-                                           len(tensors), ctypes.byref(self.error)), self.error)
+        self.error = rt.Error()
         count = plan.workspace_bytes
         self.workspace = torch.zeros(count, dtype=torch.uint8, device=f"cuda:{caller.device}") \
             if count > 0 else None
-        self.pointers = (ctypes.c_void_p * len(tensors))()
+        self.pointers = (ctypes.c_void_p * caller.count)()
         self.shapes = [tuple(plan.extent[i][:len(a.extents)])
                        for i, a in enumerate(bundle.arguments)]
         self.parts = (plan, rt.Call(
@@ -61,11 +59,11 @@ class GpuCaller:
     """How a bundle for CUDA is called: on the current stream of the tensors' device, without a
     wait. A call may be captured in a CUDA graph; what is captured gets a workspace of its own."""
 
-    def __init__(self, bundle: "Bundle") -> None:
+    def __init__(self, bundle: "Bundle", error: Callable[[str], Exception]) -> None:
         torch = _torch()
         if not torch.cuda.is_available():
             raise RuntimeError("torch has no CUDA device here")
-        self.torch, self.bundle = torch, bundle
+        self.torch, self.bundle, self.error = torch, bundle, error
         names = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32,
                  "float64": torch.float64, "int32": torch.int32}
         self.dtypes = [names[a.dtype] for a in bundle.arguments]
@@ -123,35 +121,29 @@ class GpuCaller:
         name = self.bundle.arguments[i].name
         if not isinstance(array, self.torch.Tensor):
             if not hasattr(array, "__dlpack__"):
-                raise TypeError(f"{name}: must be a torch tensor or an array with __dlpack__, "
-                                f"not {type(array).__name__}")
+                raise self.error(f"{name}: must be a torch tensor or an array with __dlpack__, "
+                                 f"not {type(array).__name__}")
             array = self.torch.from_dlpack(array)
         if array.device.type != "cuda" or array.get_device() != self.device:
-            raise ValueError(f"{name}: is on {array.device}; the bundle was opened for "
+            raise self.error(f"{name}: is on {array.device}; the bundle was opened for "
                              f"cuda:{self.device}")
         return array
 
     def _slow(self, arrays: Sequence[Any], out: Any, named: dict[str, Any]) -> Any:
         bundle = self.bundle
         bundle._check_open()
-        given = {i: self._tensor(i, a) for i, a in bundle._bind(arrays, named).items()}
-        if out is None:
-            plan = bundle._query(bundle._infer(given))
-            for i in self.writes:
-                given[i] = self._empty(plan, i)
-        else:
-            outs = (out,) if not isinstance(out, (tuple, list)) else out
-            if len(outs) != len(self.writes):
-                raise TypeError(f"{bundle.name} writes {len(self.writes)} arrays; "
-                                f"out has {len(outs)}")
-            given.update({i: self._tensor(i, a) for i, a in zip(self.writes, outs)})
+        given, sizes = bundle._bind(arrays, named)
+        fresh = bundle._bind_outputs(given, out)
+        given = {i: self._tensor(i, a) for i, a in given.items()}
+        plan = bundle._plan({i: (str(x.dtype).replace("torch.", ""), x.shape, x.stride())
+                             for i, x in given.items()}, sizes)
+        bundle._check_apart(plan, {i: x.data_ptr() for i, x in given.items()})
+        for i in fresh:
+            given[i] = self._empty(plan, i)
         used = {i: self._aligned(i, x) for i, x in given.items()}
-        tensors = (rt.Tensor * self.count)()
+        call = self._call(used, plan)
         for i in range(self.count):
-            self._describe(tensors[i], i, used.get(i))
-        call = self._call(used, tensors)
-        for i in range(self.count):
-            call.pointers[i] = tensors[i].data
+            call.pointers[i] = used[i].data_ptr() if i in used else None
         bundle._check(self.run(call.at), call.error)
         results = []
         for i in bundle._outputs:
@@ -160,12 +152,13 @@ class GpuCaller:
             results.append(given[i])
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _call(self, used: dict[int, Any], tensors: Any) -> Call:
+    def _call(self, used: dict[int, Any], plan: rt.Plan) -> Call:
         own, stream = self.own, self.stream(self.device)
-        key = (stream, tuple((i, x.dtype, x.shape, x.stride()) for i, x in sorted(used.items())))
+        key = (stream, tuple(plan.size),
+               tuple((i, x.dtype, x.shape, x.stride()) for i, x in sorted(used.items())))
         call = own.calls.get(key)
         if call is None or (call.workspace is not None and self.capturing()):
-            call = Call(self, tensors, stream)
+            call = Call(self, plan, stream)
             if call.workspace is not None and self.capturing():
                 self.captured.append(call)
                 return call
@@ -173,7 +166,8 @@ class GpuCaller:
                 own.calls.clear()
                 own.fast.clear()
             own.calls[key] = call
-            if len(used) == len(self.needed) + 1 and all(x.is_contiguous() for x in used.values()):
+            if self.bundle._told and len(used) == len(self.needed) + 1 and \
+                    all(x.is_contiguous() for x in used.values()):
                 own.fast[tuple([stream] + [used[i].shape for i in self.needed])] = call
         return call
 
@@ -187,19 +181,3 @@ class GpuCaller:
     def _aligned(self, i: int, x: Any) -> Any:
         return x if x.data_ptr() % self.bundle._alignment[i] == 0 or not x.is_contiguous() \
             else x.clone()
-
-    def _describe(self, tensor: rt.Tensor, i: int, x: Optional[Any]) -> None:
-        argument = self.bundle.arguments[i]
-        if x is None:
-            tensor.rank, tensor.dtype = -1, rt.DTYPES.index(argument.dtype)
-            return
-        if x.ndim > rt.RANK_MAX:
-            raise ValueError(f"{argument.name}: has {x.ndim} extents; there are {rt.RANK_MAX} at "
-                             "most")
-        dtype = str(x.dtype).replace("torch.", "")
-        if dtype not in rt.DTYPES:
-            raise TypeError(f"{argument.name}: has dtype {dtype}; the bundle is for "
-                            f"{argument.dtype}")
-        tensor.data, tensor.rank, tensor.dtype = x.data_ptr(), x.ndim, rt.DTYPES.index(dtype)
-        for d in range(x.ndim):
-            tensor.shape[d], tensor.stride[d] = x.shape[d], x.stride(d)

@@ -116,9 +116,7 @@ class ShortWay:
             dtypes = []
         needed = [i for i in bundle._inputs if not bundle.arguments[i].unused]
         writes = bundle._outputs
-        told = {program[0] for i in needed for program in bundle.info["arguments"][i]["shape"]
-                if len(program) == 1}
-        served = dtypes and told.issuperset(bundle.sizes) and \
+        served = dtypes and bundle._told and \
             needed == bundle._inputs[:len(needed)] and \
             len(writes) == 1 and bundle.arguments[writes[0]].access == "out"
         self.count = len(needed)
@@ -151,7 +149,7 @@ class ShortWay:
             return None
         if call is None:
             return None
-        pointers, back = call.pointers, None
+        pointers, back, copied, given = call.pointers, None, False, out
         if out is None:
             out, at = _placed_empty(call.shapes[one], self.dtype, self.alignment)
         elif type(out) is np.ndarray and out.dtype is self.dtype and \
@@ -166,7 +164,12 @@ class ShortWay:
             if type(x) is not np.ndarray or x.dtype is not dtype or not x.flags.c_contiguous:
                 return None
             at = address(x)
-            pointers[i] = at if at & mask == 0 else call.copy(i, x, mask + 1)
+            if at & mask != 0:
+                at, copied = call.copy(i, x, mask + 1), True
+            pointers[i] = at
+        if given is not None and (copied or back is not None) and \
+                any([np.may_share_memory(given, x) for x in arrays]):
+            return None
         if self.run(call.at) != rt.OK:
             return None
         if back is not None:

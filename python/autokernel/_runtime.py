@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 SIZES_MAX, ARGUMENTS_MAX, RANK_MAX, ALIGNMENT, LAUNCH_WORDS = 8, 16, 4, 64, 800
-OK, INVALID, NOT_FOUND = 0, 1, 2
+OK, INVALID, NOT_FOUND, DTYPE, SHAPE, POINTER = 0, 1, 2, 7, 8, 9
 LOOK = 1
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "float8_e4m3fn", "float8_e5m2")
 ACCESS = ("in", "out", "inout")
@@ -43,11 +43,6 @@ class Plan(ctypes.Structure):
                 ("launch", ctypes.c_int64 * LAUNCH_WORDS)]
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
-                ("shape", ctypes.c_int64 * RANK_MAX), ("stride", ctypes.c_int64 * RANK_MAX)]
-
-
 class Call(ctypes.Structure):
     _fields_ = [("bundle", ctypes.c_void_p), ("plan", ctypes.c_void_p), ("arg", ctypes.c_void_p),
                 ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
@@ -69,8 +64,6 @@ def _open() -> ctypes.CDLL:
             ("akr_close", None, [void]),
             ("akr_describe", ctypes.POINTER(Info), [void]),
             ("akr_query", ctypes.c_int, [plan, void, ctypes.POINTER(ctypes.c_int64), err]),
-            ("akr_match", ctypes.c_int,
-             [plan, void, ctypes.POINTER(Tensor), ctypes.c_int, err]),
             ("akr_pool_open", ctypes.c_int, [ctypes.POINTER(void), ctypes.c_int, err]),
             ("akr_pool_close", None, [void]),
             ("akr_run", ctypes.c_int,

@@ -22,6 +22,7 @@ import torch
 
 from ._bundle import Bundle, BundleError, load
 from ._command import PathLike, TuneError
+from ._program import evaluate, infer
 from ._tune import tune
 
 _library = torch.library.Library("autokernel", "FRAGMENT")
@@ -29,34 +30,6 @@ _registered: dict[str, "Operator"] = {}
 _DTYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 
 # ---- registered operators -------------------------------------------------------------------------
-
-
-def _evaluate(program: list[Any], sizes: dict[str, Any]) -> Any:
-    """A program of bundle.json (docs/formats.md); sizes may be symbols of torch.compile."""
-    stack: list[Any] = []
-    two: dict[str, Callable[[Any, Any], Any]] = {
-        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-        "//": lambda a, b: a // b, "%": lambda a, b: a % b, "<": lambda a, b: int(a < b),
-        "<=": lambda a, b: int(a <= b), ">": lambda a, b: int(a > b),
-        ">=": lambda a, b: int(a >= b), "==": lambda a, b: int(a == b),
-        "!=": lambda a, b: int(a != b), "min()": min, "max()": max,
-        "and()": lambda a, b: b if a else a, "or()": lambda a, b: a if a else b}
-    one: dict[str, Callable[[Any], Any]] = {
-        "not()": lambda a: int(not a), "neg()": lambda a: -a, "abs()": abs}
-    for token in program:
-        if isinstance(token, int):
-            stack.append(token)
-        elif token in sizes:
-            stack.append(sizes[token])
-        elif token in two:
-            b, a = stack.pop(), stack.pop()
-            stack.append(two[token](a, b))
-        elif token in one:
-            stack.append(one[token](stack.pop()))
-        else:
-            no, yes, condition = stack.pop(), stack.pop(), stack.pop()
-            stack.append(yes if condition else no)
-    return stack[0]
 
 
 class Operator:
@@ -96,22 +69,22 @@ class Operator:
     def _fake(self, *tensors: torch.Tensor) -> Any:
         specs = self.bundle.info["arguments"]
         sizes: dict[str, Any] = {}
+        extents: list[Any] = []
         for a, x in zip(self.inputs, tensors):
             programs = specs[self.bundle.arguments.index(a)]["shape"]
             torch._check(x.ndim == len(programs),
                          lambda: f"{a.name}: has {x.ndim} extents instead of {len(programs)}")
             torch._check(str(x.dtype) == f"torch.{a.dtype}",
                          lambda: f"{a.name}: has dtype {x.dtype}; the bundle is for {a.dtype}")
-            for program, extent in zip(programs, x.shape):
-                if len(program) == 1 and isinstance(program[0], str):
-                    sizes.setdefault(program[0], extent)
+            extents += [(a.name, p, n) for p, n in zip(programs, x.shape)]
+        infer(extents, self.bundle.sizes, sizes)
         for a, x in zip(self.inputs, tensors):
             programs = specs[self.bundle.arguments.index(a)]["shape"]
             for d, program in enumerate(programs):
-                torch._check(x.shape[d] == _evaluate(program, sizes),
+                torch._check(x.shape[d] == evaluate(program, sizes),
                              lambda: f"{a.name}: extent {d} does not fit the others")
         made = [tensors[0].new_empty(
-            [_evaluate(p, sizes) for p in specs[i]["shape"]],
+            [evaluate(p, sizes) for p in specs[i]["shape"]],
             dtype=getattr(torch, self.bundle.arguments[i].dtype)) for i in self.outputs]
         return made[0] if len(made) == 1 else tuple(made)
 

@@ -1,7 +1,9 @@
 """Bundles from Python: right results, and errors for everything that could be wrong."""
 
 import gc
+import json
 import os
+import re
 import signal
 import threading
 import warnings
@@ -84,7 +86,7 @@ def test_the_short_way(product):
     out = np.zeros(9 * 31 + 1, np.float32)[1:].reshape(9, 31)  # misaligned
     assert product(a, b, out=out) is out
     np.testing.assert_array_equal(out, first)
-    with pytest.raises(ak.BundleError, match="dtype"):
+    with pytest.raises(ak.ArgumentError, match="dtype"):
         product(a, b.astype(np.float64))
     with pytest.raises(ak.BundleError, match="stride"):
         product(a, np.asfortranarray(b))
@@ -110,18 +112,22 @@ def test_what_does_not_fit_is_refused(product):
     for wrong, error, part in [
             (lambda: product(a), TypeError, "B is missing"),
             (lambda: product(a, a, a, a), TypeError, "3 arrays"),
-            (lambda: product(a, X=a), TypeError, "no array 'X'"),
+            (lambda: product(a, X=a), TypeError, "no array 'X' and has no such size"),
+            (lambda: product(a, a, M=1.5), TypeError, "M is a size: it must be a whole number"),
+            (lambda: product(a, a, M=47), ValueError, "A: extent 0 is 48 instead of 47"),
             (lambda: product(a, A=a), TypeError, "given twice"),
-            (lambda: product(a, a.astype(np.float64)), ak.BundleError, "dtype f64"),
+            (lambda: product(a, a.astype(np.float64)), TypeError, "dtype float64; the bundle is for float32"),
             (lambda: product(a, a.astype(np.int64)), TypeError, "int64"),
             (lambda: product(a, a.astype(">f4")), TypeError, ">f4"),
             (lambda: product(a, [1.0]), TypeError, "NumPy array"),
             (lambda: product(a, random(47, 48)), ak.BundleError, "extent 0"),
             (lambda: product(a, a.T), ak.BundleError, "stride"),
             (lambda: product(a, random(48, 96)[:, ::2]), ak.BundleError, "stride"),
-            (lambda: product(a, random(48)), TypeError, "B has 1 dimension, not 2"),
+            (lambda: product(a, random(48)), TypeError, "B: has 1 extent instead of 2"),
+            (lambda: product(a, random(48), out=a), TypeError, "B: has 1 extent instead of 2"),
+            (lambda: product(a[:0], a), ValueError, "M must be at least 1, and it is 0: extent 0 of A"),
             (lambda: product(a, a, out=a), ak.BundleError, "overlaps"),
-            (lambda: product(a, a, out=(a, a)), TypeError, "writes 1"),
+            (lambda: product(a, a, out=(a, a)), TypeError, "out has 2 arrays; it takes 1 (C)"),
             (lambda: product(a, a, out=np.zeros((48, 47), np.float32)), ak.BundleError, "extent"),
             (lambda: product.plan(M=1), TypeError, "sizes"),
             (lambda: product.plan(M=0, N=1, K=1), ak.BundleError, "M=0"),
@@ -129,12 +135,101 @@ def test_what_does_not_fit_is_refused(product):
         aligned = ak.aligned_empty(a.shape, a.dtype)
         aligned[...] = a
         a = aligned
-        with pytest.raises(error, match=part.replace("(", r"\(")):
+        with pytest.raises(error, match=re.escape(part)) as refused:
             wrong()
+        assert isinstance(refused.value, ak.BundleError)
     frozen = np.zeros((48, 48), np.float32)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         product(a, a, out=frozen)
+
+
+def bundle_of(folder, body, arguments, sizes):
+    """Makes a bundle of a kernel with one configuration; body computes, in floats and in doubles."""
+    folder.mkdir()
+    (folder / "problem.json").write_text(json.dumps({
+        "schema": 1, "name": folder.name, "sizes": [{"name": n, "default": v} for n, v in sizes.items()],
+        "dtypes": ["f32"], "choices": [], "arguments": arguments, "flops": "1", "bytes": "4",
+        "reference": "reference.c", "tolerance": {"f32": {"relative": "1e-4", "rms": "1e-4"}},
+        "awkward": [dict.fromkeys(sizes, 3)]}))
+    (folder / "host.json").write_text(json.dumps({
+        "ConfigurationSpace": {"TuningParameters": [{"Name": "ONE", "Values": [1]}]},
+        "KernelSpecification": {"Language": "C", "KernelName": "ak_kernel", "KernelFile": "host.c",
+                                "CompilerOptions": ["-O2"]}}))
+    pointers = "".join(f"{t['type']} *{t['name']} = call->arg[{i}];" for i, t in enumerate(
+        {"name": a["name"], "type": "REAL" if a["access"] != "in" else "const REAL"} for a in arguments))
+    numbers = "".join(f"const int64_t {n} = call->size[{i}];" for i, n in enumerate(sizes))
+    for name, entry, real in (("host.c", "ak_kernel", "float"), ("reference.c", "ak_reference", "double")):
+        text = f"void {entry}(const ak_host_call *call) {{ {numbers} {pointers} {body} }}"
+        (folder / name).write_text(text.replace("REAL", real))
+    path = folder.with_suffix(".akb")
+    ak.tune(folder, evals=1, libraries="none", progress=False).export(path)
+    return ak.load(path)
+
+
+def array(name, shape, access="in"):
+    return {"name": name, "dtype": "dtype", "shape": shape, "access": access}
+
+
+def test_sizes_that_are_no_extent(tmp_path):
+    """A size follows from an extent that is a line over it; what no shape tells is given by name."""
+    fir = bundle_of(tmp_path / "fir", "for (int64_t i = 0; i < n; i++) { y[i] = 0; "
+                    "for (int64_t k = 0; k < T; k++) y[i] += h[k] * x[i + k]; }",
+                    [array("x", ["n + T - 1"]), array("h", ["T"]), array("y", ["n"], "out")],
+                    {"n": 64, "T": 5})
+    x, h = random(104), random(5)
+    expected = np.convolve(x, h[::-1], "valid")
+    for y in (fir(x, h), fir(x, h, n=100), fir(x=x, h=h), fir(x, h, out=np.empty(100, np.float32))):
+        np.testing.assert_allclose(y, expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="x: extent 0 is 104 instead of 103"):
+        fir(x, h, n=99)
+    with pytest.raises(ValueError, match="fir_f32: n must be at least 1, and it is -1: extent 0 of x is 3"):
+        fir(x[:3], h)
+    with pytest.raises(TypeError, match="h: has 2 extents instead of 1"):
+        fir(x, random(5, 2))
+    pairs = bundle_of(tmp_path / "pairs", "for (int64_t i = 0; i < n; i++) y[i] = x[2*i] + x[2*i + 1];",
+                      [array("x", ["2*n"]), array("y", ["n"], "out")], {"n": 64})
+    np.testing.assert_array_equal(pairs(x), x[::2] + x[1::2])
+    with pytest.raises(ValueError, match="pairs_f32: no whole n gives extent 0 of x, which is 103"):
+        pairs(x[1:])
+    repeat = bundle_of(tmp_path / "repeat", "for (int64_t i = 0; i < n; i++) y[i] = x[0] * (i + 1);",
+                       [array("x", [1]), array("y", ["n"], "out")], {"n": 64})
+    np.testing.assert_array_equal(repeat(x[:1], n=7), x[0] * np.arange(1, 8, dtype=np.float32))
+    assert repeat(x[:1], out=np.empty(9, np.float32)).shape == (9,)
+    with pytest.raises(TypeError, match="the size n cannot be told from the shapes: give it by name, n="):
+        repeat(x[:1])  # no call before tells it either
+
+
+def placed(values, skip):
+    """Returns the values in memory that is aligned, but for this many elements."""
+    room = ak.aligned_empty((values.size + skip,), values.dtype)[skip:]
+    room[...] = values
+    return room
+
+
+def test_arrays_that_are_changed_in_place(tmp_path):
+    saxpy = bundle_of(tmp_path / "saxpy", "for (int64_t i = 0; i < n; i++) y[i] += 2 * x[i];",
+                      [array("x", ["n"]), array("y", ["n"], "inout")], {"n": 64})
+    x = random(50)
+    for skip in (0, 1):
+        y = placed(x + 1, skip)
+        assert saxpy(placed(x, skip), y) is y
+        np.testing.assert_allclose(y, 3 * x + 1, rtol=1e-6)
+        same = placed(x, skip)
+        with pytest.raises(ak.BundleError, match="y: overlaps x, and one of them is written"):
+            saxpy(same, same)  # whether or not both would have been copied
+        np.testing.assert_array_equal(same, x)
+    with pytest.raises(TypeError, match="out has 1 array; leave it out: y is changed in place"):
+        saxpy(x, x + 1, out=x + 2)
+
+
+def test_what_overlaps_is_refused_when_it_is_misaligned(product):
+    a = placed(random(48 * 48), 1).reshape(48, 48)
+    for _ in range(2):  # the long way, then the short one
+        with pytest.raises(ak.BundleError, match="C: overlaps A"):
+            product(a, a, out=a)
+        product(a, a)
+    np.testing.assert_array_equal(a.reshape(-1), random(48 * 48))
 
 
 def test_threads(product):

@@ -38,7 +38,7 @@ def test_tensors_are_arrays(path):
     assert isinstance(bundle(a.numpy(), b.numpy()), np.ndarray)
     with pytest.raises(ak.BundleError, match="stride"):
         bundle(a.t().contiguous().t(), b)
-    with pytest.raises(ak.BundleError, match="dtype f64"):
+    with pytest.raises(ak.BundleError, match="dtype float64"):
         bundle(a.double(), b)
     with pytest.raises(TypeError, match="NumPy array"):
         bundle([[1.0]], b)
