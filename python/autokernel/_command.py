@@ -31,10 +31,13 @@ def main() -> None:
     os.execv(executable(), ["autokernel", *sys.argv[1:]])
 
 
-def text(value: Union[None, str, int, float, Mapping[str, Any]]) -> Optional[str]:
-    """Writes a value as an option takes it: a mapping becomes NAME=VALUE,NAME=VALUE."""
+def text(value: Any, between: str = ",") -> Optional[str]:
+    """Writes a value as an option takes it: a mapping becomes NAME=VALUE,NAME=VALUE, where several
+    values are VALUE:VALUE, and a list the texts of its items."""
     if isinstance(value, Mapping):
-        return ",".join(f"{k}={v}" for k, v in value.items())
+        return ",".join(f"{k}={text(v, ':')}" for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return between.join(str(text(item)) for item in value)
     return None if value is None else str(value)
 
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Mapping, Optional, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
 from ._bundle import Bundle, load
@@ -20,13 +20,17 @@ from ._command import PathLike, TuneError, complaint, executable, run, text
 from ._frame import frame_of
 
 Progress = Callable[[dict[str, Any]], None]
+#: options of `autokernel tune` that have no meaning here, and what has it
+_OWN = {"events": "progress=FUNCTION gets every event", "quiet": "progress=False shows nothing",
+        "json": "Result.data is the object that it prints", "help": "see help(autokernel.tune)"}
 _prctl = ctypes.CDLL(None).prctl
 
 
 @dataclass(repr=False)
 class Result:
     """What a run found. `best` has config, ms, ci_ms, tflops, gbs, speedup; `data` is the whole
-    object that `autokernel tune --json` prints (docs/formats.md)."""
+    object that `autokernel tune --json` prints (docs/formats.md). A run of several `sizes` has no
+    `best`: `data` has "sizes", "configs" and "table"."""
     kernel: str
     data: dict[str, Any]
     trials: list[dict[str, Any]]
@@ -35,24 +39,29 @@ class Result:
 
     @property
     def best(self) -> Optional[dict[str, Any]]:
-        return self.data["best"]
+        return self.data.get("best")
 
     def __repr__(self) -> str:
         best = self.best
+        if "sizes" in self.data:
+            return f"<autokernel.Result of {self.kernel}: {len(self.data['sizes'])} sizes>"
         found = f"{best['ms']:.4g} ms with {best['config']}" if best else "no configuration worked"
         return f"<autokernel.Result of {self.kernel}: {found}>"
 
     @property
     def config(self) -> dict[str, Any]:
         if self.best is None:
-            raise TuneError(self.why or "no configuration worked")
+            raise TuneError("a run of several sizes has no single configuration: see data"
+                            if "sizes" in self.data else self.why or "no configuration worked")
         return self.best["config"]
 
     def export(self, path: Optional[PathLike] = None, format: str = "bundle") -> str:
-        """Writes the winner as a bundle (or in another format: "c", "best"); returns the path."""
+        """Writes the winner, or those of all sizes, as a bundle (or in another format: "c", "best",
+        "dispatch"); returns the path."""
         command = ["export", self.kernel, "--run", self.data["run"], "--format", format, "--json"]
         command += ["--output", os.fspath(path)] if path is not None else []
         command += ["--archive", self.archive] if self.archive else []
+        command += ["--table"] if "sizes" in self.data and format in ("bundle", "c") else []
         return json.loads(run(command))["path"]
 
     def load(self) -> Bundle:
@@ -112,25 +121,55 @@ def _end_with_parent() -> None:
     _prctl(1, signal.SIGINT, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
+def _words(name: str, value: Any) -> list[str]:
+    """Returns an option of `autokernel tune` as words of the command."""
+    if name in _OWN:
+        raise TypeError(f"ak.tune takes no {name}: {_OWN[name]}")
+    option = f"--{name.replace('_', '-')}"
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [option]
+    if name in ("like", "config") and isinstance(value, (list, tuple)):
+        return [word for one in value for word in (option, str(text(one)))]
+    return [option, str(text(value, ";" if name == "sizes" else ","))]
+
+
 def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = None,
          dtype: Optional[str] = None, options: Union[None, str, Mapping[str, Any]] = None,
          device: Optional[str] = None, strategy: Optional[str] = None,
          evals: Optional[int] = None, time: Union[None, str, float] = None,
          seed: Optional[int] = None, archive: Optional[PathLike] = None,
-         libraries: Optional[str] = None,
-         progress: Union[bool, Progress] = True) -> Result:
+         libraries: Union[None, str, Sequence[str]] = None,
+         progress: Union[bool, Progress] = True, **more: Any) -> Result:
     """Searches for the fastest correct configuration of a kernel (a built-in one or a folder).
 
     `size` is a number, "M=64,N=64" or a mapping; `time` seconds or "10m"; `progress` False, or a
     function that gets every event (docs/formats.md, Events). Ctrl-C ends the search and returns the
     best so far.
+
+    Every other option of `autokernel tune` is a keyword, with `_` for `-`: True gives an option
+    that has no value, None and False leave it out, a mapping is NAME=VALUE,.. and a list several
+    values. `autokernel tune --help` explains them:
+
+        impl="host", sizes=[256, "M=64,N=2048,K=64"], dispatch=2, objective="energy",
+        fix={"MR": 6, "K_UNROLL": [1, 2]}, config=["default", {"MR": 6}], like=["a.json", "b.json"],
+        threads=1, finish_time=0.2, target_speedup=1.5, protocol="burst",
+        resume=True, sanitize=True, allow_numerics=True,
+        launcher="ssh:one,two", workers="2-8",
+        llm="ollama:qwen3:8b", llm_url=.., llm_effort=.., llm_budget=.., llm_timeout=..,
+        llm_output=.., llm_tokens=.., llm_calls=.., llm_share=.., llm_key_file=..,
+        llm_prices=.., llm_record=.., llm_replay=.., batch=.., generations=..
+
+    One that `autokernel tune` does not have is a TuneError with the executable's words. `json`,
+    `events` and `quiet` are refused: `Result.data` and `progress` are for these. (`set` has the
+    name `options` here.)
     """
     command = [executable(), "tune", os.fspath(kernel), "--json", "--quiet"]
-    for name, value in (("size", text(size)), ("dtype", dtype), ("set", text(options)),
-                        ("device", device), ("strategy", strategy), ("evals", text(evals)),
-                        ("time", text(time)), ("seed", text(seed)), ("libraries", libraries),
-                        ("archive", None if archive is None else os.fspath(archive))):
-        command += [f"--{name}", value] if value is not None else []
+    for name, value in {"size": size, "dtype": dtype, "set": options, "device": device,
+                        "strategy": strategy, "evals": evals, "time": time, "seed": seed,
+                        "libraries": libraries, "archive": archive, **more}.items():
+        command += _words(name, value)
     show = _bar if progress is True else None if progress is False else progress
     trials: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:

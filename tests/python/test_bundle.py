@@ -1,10 +1,12 @@
 """Bundles from Python: right results, and errors for everything that could be wrong."""
 
 import gc
+import inspect
 import json
 import os
 import re
 import signal
+import subprocess
 import threading
 import warnings
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import autokernel as ak
+from autokernel._command import executable
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +277,39 @@ def test_tuning():
         ak.tune("no such kernel", progress=False)
     del softmax
     gc.collect()
+
+
+def test_any_option_of_tune_is_a_keyword(tmp_path):
+    given = {"size": {"rows": 8, "cols": 64}, "libraries": "none", "progress": False,
+             "archive": tmp_path / "archive.db", "threads": 1, "finish_time": 0.02, "like": "none"}
+    result = ak.tune("softmax", fix={"VL": 16, "UNROLL": [1, 2]}, evals=3, impl="host", sanitize=True,
+                     resume=False, objective=None, config=[{"VL": 16, "UNROLL": 2}, "UNROLL=1"], **given)
+    assert {t["config"].split(",")[1] for t in result.trials} == {"UNROLL=1", "UNROLL=2"}
+    assert {t["config"].split(",")[0] for t in result.trials} == {"VL=16"}
+    again = ak.tune("softmax", fix="VL=16,UNROLL=1:2", evals=4, resume=True, **given)
+    assert again.data["resumed"] >= 3
+    for more, part in [({"nothing_else": 3}, "autokernel: tune has no option --nothing-else"),
+                       ({"threads": True}, "autokernel: --threads needs a value"),
+                       ({"resume": "yes"}, "autokernel: .*'yes'")]:
+        with pytest.raises(ak.TuneError, match=part):
+            ak.tune("softmax", **{**given, **more})
+    for name in ("json", "events", "quiet", "help"):
+        with pytest.raises(TypeError, match=f"ak.tune takes no {name}: "):
+            ak.tune("softmax", **{name: True})
+    usage = subprocess.run([executable(), "tune", "--help"], capture_output=True, text=True).stdout
+    known = f"{ak.tune.__doc__} help {' '.join(inspect.signature(ak.tune).parameters)}"
+    for name in re.findall(r"^  --([a-z-]+)", usage, re.M):
+        assert re.search(rf"\b{name.replace('-', '_')}\b", known), name
+
+
+def test_several_sizes(tmp_path):
+    result = ak.tune("softmax", sizes=[8, {"rows": 4, "cols": 32}], dispatch=1, evals=2, threads=1,
+                     archive=tmp_path / "archive.db", libraries=["none"], progress=False)
+    assert [s["size"] for s in result.data["sizes"]] == ["rows=8,cols=8", "rows=4,cols=32"]
+    assert result.best is None and "2 sizes" in repr(result)
+    with pytest.raises(ak.TuneError, match="several sizes has no single configuration"):
+        result.config
+    assert {tuple(m.size.values()) for m in result.load().measured} == {(8, 8), (4, 32)}
 
 
 def test_an_interrupt_keeps_what_was_found(tmp_path):
