@@ -3,39 +3,119 @@ tune_kernel."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import math
 import os
 import re
 import tempfile
-import textwrap
+import warnings
 from pathlib import Path
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from ._archive import Archive
+from ._restriction import Restriction, expression
 from ._tune import Progress, tune
 
 _DTYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int32": "i32"}
 _SCALARS = {"int32": "Int32", "int64": "Int64", "float32": "Float32", "float64": "Float64"}
-_BACKENDS = {"C": "host", "CUDA": "cuda", "OPENCL": "opencl"}
+_LANGUAGES = {"C": "C", "C++": "C++", "CUDA": "CUDA", "CUPY": "CUDA", "NVCUDA": "CUDA",
+              "OPENCL": "OpenCL"}
+_BACKENDS = {"C": "host", "C++": "host", "CUDA": "cuda", "OpenCL": "opencl"}
 _SUFFIXES = {"host": "c", "cuda": "cu", "opencl": "cl"}
 _ERRORS = {"compile_error": "CompilationFailedConfig", "invalid": "InvalidConfig"}
 _AXES = "xyz"
+#: the most that --evals takes
+EVALS_MAX = 1_000_000
+#: strategies of Kernel Tuner: those that are here by another name, and what is nearest to others
+_SAME = {"brute_force": "exhaustive", "random_sample": "random", "genetic_algorithm": "genetic",
+         "diff_evo": "diffevo", "simulated_annealing": "anneal", "bayes_opt": "bayes"}
+_NEAR = {"dual_annealing": "anneal", "skopt": "bayes", "firefly_algorithm": "pso",
+         "minimize": "local", "basinhopping": "local", "mls": "local", "greedy_mls": "local",
+         "ordered_greedy_mls": "local", "greedy_ils": "local", "hybrid_vndx": "local",
+         "adaptive_tabu_greywolf": "portfolio", "pyatf_strategies": "portfolio"}
+#: what has no effect here, and why, or what is for it
+_IGNORED = {"verbose": "progress shows the search", "log": "archive=FILE keeps all trials",
+            "iterations": "the harness decides how often it measures",
+            "cache": "archive=FILE keeps all trials",
+            "parallel": "the device measures one configuration at a time"}
+#: what would give other results, and what to do
+_REFUSED = {
+    "verify": "results are checked away from Python: give answer, with atol",
+    "observers": "what they measure would be missing in the results: leave them out",
+    "simulation_mode": "replay a recording by ak.tune(FILE, device='sim')",
+    "cmem_args": "pass constant memory as an argument, or write a space file with Constants",
+    "texmem_args": "pass textures as arrays",
+    "defines": "every parameter is a macro: give others in compiler_options, as -DNAME=VALUE",
+    "platform": "name the device, such as device='opencl:1' ('autokernel doctor' lists them)"}
 
-Restrictions = Union[None, Callable[..., bool], Sequence[Union[str, Callable[..., bool]]]]
+Restrictions = Union[None, Restriction, Sequence[Restriction]]
 
 
 def _language(lang: Optional[str], source: str) -> str:
-    """Returns the backend of a source: the one named or, without a name, told from its keywords."""
+    """Returns the language of a source: the one named or, without a name, told from its
+    keywords."""
     if lang is None:
         lang = "CUDA" if "__global__" in source else "OpenCL" if "__kernel" in source else "C"
-    if lang.upper() not in _BACKENDS:
-        raise TypeError(f"lang {lang!r} is not supported; there are C, CUDA and OpenCL")
-    return _BACKENDS[lang.upper()]
+    if lang.upper() not in _LANGUAGES:
+        raise TypeError(f"lang {lang!r} is not supported; there are C, C++, CUDA and OpenCL")
+    return _LANGUAGES[lang.upper()]
+
+
+def _values(tune_params: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Returns the values of each parameter; each must have some."""
+    params = {}
+    for name, values in tune_params.items():
+        try:
+            if isinstance(values, (str, bytes)):
+                raise TypeError
+            params[name] = list(values)
+        except TypeError as why:
+            raise TypeError(f"tune_params: {name} must have a list of values, "
+                            f"not {values!r}") from why
+        if not params[name]:
+            raise TypeError(f"tune_params: {name} has no values")
+    if not params:
+        raise TypeError("tune_params: there are no parameters")
+    return params
+
+
+def _strategy(name: Any, notes: list[str]) -> str:
+    """Returns the strategy that is meant; adds a note if it is another one that is near."""
+    if name is None:
+        return "exhaustive"
+    if not isinstance(name, str):
+        raise TypeError("strategy must be a name: one of Kernel Tuner's or of autokernel's "
+                        "('autokernel list')")
+    if name in ("nsga2", "nsga3"):
+        raise TypeError(f"strategy {name!r} is for several objectives; the only one here is time")
+    if name in _NEAR:
+        notes.append(f"strategy {name!r} is replaced by {_NEAR[name]!r}")
+    return _NEAR.get(name, _SAME.get(name, name))
+
+
+def _objective(objective: Any, higher: Any, objectives: Any) -> None:
+    """Refuses any other objective than a short time."""
+    if isinstance(objectives, Mapping):
+        objective, higher = list(objectives), list(objectives.values())
+    if objective not in (None, "time", ["time"], ("time",)) or higher not in (None, False, [False]):
+        raise TypeError("objective: only a short time is searched for here; ak.tune has other "
+                        "objectives")
+
+
+def _add_metrics(found: list[dict[str, Any]], metrics: Mapping[str, Any]) -> None:
+    """Adds metrics, in their order, to what was measured, as Kernel Tuner does."""
+    measured = [entry for entry in found if entry["status"] == "ok"]
+    for name, metric in metrics.items():
+        try:
+            values = [metric(e) if callable(metric) else eval(metric, {}, e) for e in measured]
+        except Exception as why:  # the measurements are worth more than this
+            warnings.warn(f"metrics: {name} is left out, because it raised "
+                          f"{type(why).__name__}: {why}", stacklevel=3)
+            continue
+        for entry, value in zip(measured, values):
+            entry[name] = value
 
 
 def _parameters(source: str, name: str) -> list[str]:
@@ -45,41 +125,6 @@ def _parameters(source: str, name: str) -> list[str]:
     if found is None:
         raise TypeError(f"the source defines no function {name}")
     return [" ".join(one.split()) for one in found.group(1).split(",") if one.strip() != "void"]
-
-
-def _condition(restriction: Union[str, Callable[..., bool]]) -> str:
-    """Returns a restriction as an expression: a text unchanged, a function of one mapping by its
-    source."""
-    if isinstance(restriction, str):
-        return restriction
-    try:
-        text = textwrap.dedent(inspect.getsource(restriction)).strip()
-        start = text.index("lambda") if "lambda" in text else 0
-        tree = None
-        # other code may follow the lambda: the longest text that parses is it
-        for end in range(len(text), start, -1):
-            try:
-                tree = ast.parse(text[start:end])
-                break
-            except SyntaxError:
-                continue
-        node = next(n for n in ast.walk(tree) if isinstance(n, (ast.Lambda, ast.FunctionDef)))
-        body = node.body if isinstance(node, ast.Lambda) else node.body[-1].value
-        if isinstance(node, ast.FunctionDef) and len(node.body) != 1:
-            raise ValueError
-        mapping = node.args.args[0].arg
-    except (OSError, ValueError, StopIteration, AttributeError, IndexError, TypeError) as why:
-        raise TypeError("a restriction that is a function must be one expression of one mapping, "
-                        "such as lambda p: p['x']*p['y'] <= 1024; or give it as a text") from why
-
-    class Names(ast.NodeTransformer):
-        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-            if isinstance(node.value, ast.Name) and node.value.id == mapping and \
-                    isinstance(node.slice, ast.Constant):
-                return ast.Name(id=node.slice.value, ctx=ast.Load())
-            return self.generic_visit(node)
-
-    return ast.unparse(Names().visit(body))
 
 
 def _literal(value: np.generic) -> str:
@@ -124,27 +169,36 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
         "tolerance": {dtype: tolerance}, "awkward": []}, indent=1))
 
 
-def _host_source(source: str, name: str, declared: Sequence[str], arguments: Sequence[Any]) -> str:
+def _host_source(source: str, name: str, declared: Sequence[str], arguments: Sequence[Any],
+                 language: str) -> str:
     """Returns the source, followed by an ak_kernel that calls its function."""
     given, at = [], 0
     for declaration, value in zip(declared, arguments):
         if isinstance(value, np.ndarray):
-            given.append(f"call->arg[{at}]")
+            kind = re.sub(r"\w+\s*(\[[^]]*\])?$", lambda m: "*" if m[1] else "", declaration)
+            given.append(f"({kind}) call->arg[{at}]" if language == "C++" else f"call->arg[{at}]")
             at += 1
         else:
             given.append(_literal(value))
-    plain = re.sub(r'\bextern\s+"C"\s+(?!\{)', "", source)
-    return f"{plain}\n\nvoid ak_kernel(const ak_host_call *call)\n{{\n    (void){name}({', '.join(given)});\n}}\n"
+    plain = source if language == "C++" else re.sub(r'\bextern\s+"C"\s+(?!\{)', "", source)
+    return f"{plain}\n\nvoid ak_kernel(const ak_host_call *call)\n{{\n    " \
+           f"(void){name}({', '.join(given)});\n}}\n"
 
 
 def _launch(sizes: Sequence[str], arguments: Sequence[Any], divisors: Sequence[Any],
-            blocks: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, Any]:
+            blocks: Sequence[str], parameters: Mapping[str, Any],
+            shared: Any) -> dict[str, Any]:
     """Returns grid, block and arguments of a GPU kernel, as "Launch" has them."""
     block = [b if b in parameters else "1" for b in blocks]
     grid = []
     for axis, size in enumerate(sizes):
         own = divisors[axis]
-        own = ([blocks[axis]] if blocks[axis] in parameters else []) if own is None else list(own)
+        if own is None:
+            own = [blocks[axis]] if blocks[axis] in parameters else []
+        elif callable(own) or isinstance(own, (str, int)):
+            own = [own]
+        own = [expression(f"grid_div_{_AXES[axis]}", str(d) if isinstance(d, int) else d,
+                          parameters, ask=False) for d in own]
         by = "*".join(f"({d})" for d in own) or "1"
         grid.append(f"({size} + {by} - 1)//({by})")
     passed = [{"Buffer": f"arg{i}"} if isinstance(a, np.ndarray)
@@ -152,42 +206,90 @@ def _launch(sizes: Sequence[str], arguments: Sequence[Any], divisors: Sequence[A
               for i, a in enumerate(arguments)]
     while len(block) > 1 and block[-1] == "1":
         block.pop()
-    return {"Block": block, "Grid": grid, "Arguments": passed}
+    return {"Block": block, "Grid": grid, "Arguments": passed,
+            **({} if shared is None else {"SharedMemory": str(shared)})}
 
 
 def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
                 problem_size: Union[int, Sequence[int]], arguments: Sequence[Any],
-                tune_params: Mapping[str, Sequence[Any]], *,
-                grid_div_x: Optional[Sequence[str]] = None,
-                grid_div_y: Optional[Sequence[str]] = None,
-                grid_div_z: Optional[Sequence[str]] = None,
+                tune_params: Mapping[str, Sequence[Any]],
+                grid_div_x: Any = None, grid_div_y: Any = None, grid_div_z: Any = None,
                 restrictions: Restrictions = None, answer: Optional[Sequence[Any]] = None,
-                atol: float = 1e-6, lang: Optional[str] = None, device: Optional[str] = None,
-                block_size_names: Sequence[str] = ("block_size_x", "block_size_y", "block_size_z"),
-                compiler_options: Sequence[str] = (), strategy: Optional[str] = None,
-                strategy_options: Optional[Mapping[str, Any]] = None,
-                outputs: Sequence[int] = (),
-                archive: Union[None, str, os.PathLike] = None, progress: Union[bool, Progress] = True
+                atol: float = 1e-6, verify: Any = None, verbose: Any = None,
+                lang: Optional[str] = None, device: Union[None, int, str] = None,
+                platform: Any = None, smem_args: Optional[Mapping[str, Any]] = None,
+                cmem_args: Any = None, texmem_args: Any = None, compiler: Optional[str] = None,
+                compiler_options: Optional[Sequence[str]] = None, defines: Any = None,
+                log: Any = None, iterations: Any = None,
+                block_size_names: Optional[Sequence[str]] = None, quiet: bool = False,
+                strategy: Optional[str] = None,
+                strategy_options: Optional[Mapping[str, Any]] = None, cache: Any = None,
+                metrics: Optional[Mapping[str, Any]] = None, simulation_mode: Any = None,
+                parallel: Any = None, observers: Any = None, objective: Any = None,
+                objective_higher_is_better: Any = None, objectives: Any = None,
+                seed: Optional[int] = None, *, outputs: Sequence[int] = (),
+                archive: Union[None, str, os.PathLike] = None,
+                progress: Union[bool, Progress] = True
                 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Tunes a kernel that is given as a text or a file, as Kernel Tuner's tune_kernel does.
 
-    `arguments` are NumPy arrays and scalars in the order of the function's parameters; `tune_params`
-    maps names, which the source sees as macros, to lists of values; `restrictions` are expressions
-    or functions of one mapping; `answer` has the expected contents of each array that the kernel
-    writes and None for the others. What it returns is the same, too: a list with a dictionary for
-    each configuration (its values and `time` in milliseconds, or the name of what went wrong), and
-    a dictionary of the run.
+    `arguments` are NumPy arrays and scalars in the order of the function's parameters;
+    `tune_params` maps names, which the source sees as macros, to lists of values; `restrictions`
+    are expressions or functions of one mapping; `answer` has the expected contents of each array
+    that the kernel writes and None for the others. What it returns is the same, too: a list with a
+    dictionary for each configuration (its values and `time` in milliseconds, or the name of what
+    went wrong), and a dictionary of the run. Parameters have Kernel Tuner's names and order;
+    `outputs`, `archive` and `progress` are our own.
 
-    Differences: the harness measures the time, whatever a C function returns; each array begins
-    every call with the contents that it was given, unless `outputs` lists its index as one that
-    the kernel only writes; without `answer`, results only have to agree with those of the first
-    configuration. `strategy` is one of autokernel's, and every configuration is tried if none is
-    named (`strategy_options` may have "max_fevals" and "time_limit" in seconds).
+    Differences:
+
+    * The harness measures the time, whatever a C function returns. `time` is the median.
+    * Each array begins every call with the contents that it was given, unless `outputs` lists its
+      index as one that the kernel only writes.
+    * Without `answer`, results only have to agree with those of the first configuration.
+    * `lang` is "C", "C++", "CUDA" (also "CuPy" and "nvcuda") or "OpenCL"; HIP, Fortran and Julia
+      are refused. "C" is compiled as C, or as C++ where `compiler` is "g++".
+    * `strategy` is one of autokernel's or of Kernel Tuner's; every configuration is tried if none
+      is named. brute_force is exhaustive, random_sample random, genetic_algorithm genetic, diff_evo
+      diffevo, simulated_annealing anneal, bayes_opt bayes. A warning says that dual_annealing
+      becomes anneal, skopt bayes, firefly_algorithm pso; minimize, basinhopping, mls, greedy_mls,
+      ordered_greedy_mls, greedy_ils and hybrid_vndx local; adaptive_tabu_greywolf and
+      pyatf_strategies portfolio. nsga2, nsga3 and objects are refused.
+    * `strategy_options` may have "max_fevals" (60 without, but for exhaustive) and "time_limit" in
+      seconds; a warning names others, which have no effect.
+    * `metrics` are computed when all is measured. One that raises is left out, with a warning.
+    * `device` is a number, or a name such as "cuda:1". `smem_args` may have "size" (CUDA).
+    * `restrictions` that are functions are read from their source. One that is not an expression of
+      its parameter is asked for each combination of values, 4096 at most. `grid_div_x`, `_y`, `_z`
+      are lists, names, numbers or functions in the same way.
+    * A warning names those that have no effect here: verbose, log, iterations, cache (`archive`
+      keeps all trials) and parallel. `quiet` stands for progress=False.
+    * Refused are, unless they have no effect: verify, observers, simulation_mode, cmem_args,
+      texmem_args, defines, platform, another objective than "time", another `compiler` of C than
+      gcc and g++, a `kernel_source` that is a list or a function, and a `problem_size` that depends
+      on parameters.
     """
+    given = locals()
+    for name, why in _REFUSED.items():
+        value = given[name]
+        if value is not None and value is not False and not (name == "platform" and value == 0) \
+                and not (isinstance(value, (list, tuple, dict)) and not value):
+            raise TypeError(f"{name} is not supported: {why}")
+    notes = [f"{name} has no effect: {why}" for name, why in _IGNORED.items()
+             if given[name] is not None and given[name] is not False]
+    _objective(objective, objective_higher_is_better, objectives)
+    if not isinstance(kernel_source, (str, os.PathLike)):
+        raise TypeError("kernel_source must be a text or a path, not "
+                        f"{type(kernel_source).__name__}")
     path = os.fspath(kernel_source)
     source = Path(path).read_text(encoding="utf-8") if "\n" not in path and os.path.exists(path) \
         else path
-    backend = _language(lang, source)
+    language = _language(lang, source)
+    backend = _BACKENDS[language]
+    if backend == "host" and compiler is not None:
+        if Path(compiler).name not in ("gcc", "g++"):
+            raise TypeError(f"compiler {compiler!r} is not supported: it must be gcc or g++")
+        language = "C++" if Path(compiler).name == "g++" else language
     declared = _parameters(source, kernel_name)
     if len(declared) != len(arguments):
         raise TypeError(f"{kernel_name} has {len(declared)} parameters; arguments has "
@@ -203,24 +305,43 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
               (answer[i] is not None if answer is not None else "const" not in declared[i])]
     if not writes:
         raise TypeError("no array is written: answer has None for all of them")
-    extents = [problem_size] if isinstance(problem_size, (int, np.integer)) else list(problem_size)
+    extents = list(problem_size) if isinstance(problem_size, (list, tuple, np.ndarray)) \
+        else [problem_size]
+    if not 1 <= len(extents) <= 3 or \
+            not all(isinstance(extent, (int, np.integer)) for extent in extents):
+        raise TypeError("problem_size must be a whole number or up to three: where the grid "
+                        "depends on parameters, give grid_div_x, grid_div_y or grid_div_z")
     sizes = {f"problem_size_{_AXES[i]}": int(n) for i, n in enumerate(extents)}
+    params = _values(tune_params)
     limits = dict(strategy_options or {})
-    given = [restrictions] if callable(restrictions) or isinstance(restrictions, str) \
-        else list(restrictions or [])
+    unused = [name for name in limits if name not in ("max_fevals", "time_limit")]
+    if unused:
+        notes.append(f"strategy_options: {', '.join(unused)} has no effect: 'autokernel list' has "
+                     "the options of strategies")
+    search = _strategy(strategy, notes)
+    listed = restrictions if isinstance(restrictions, (list, tuple)) else \
+        [] if restrictions is None else [restrictions]
+    conditions = [expression(f"restrictions[{i}]", one, params) for i, one in enumerate(listed)]
     specification: dict[str, Any] = {
-        "Language": {"host": "C", "cuda": "CUDA", "opencl": "OpenCL"}[backend],
+        "Language": language,
         "KernelName": "ak_kernel" if backend == "host" else kernel_name,
         "KernelFile": f"{backend}.{_SUFFIXES[backend]}",
-        "CompilerOptions": list(compiler_options) or
-        (["-std=gnu17", "-O3", "-march=native"] if backend == "host" else [])}
+        "CompilerOptions": list(compiler_options or ()) or
+        ([f"-std=gnu{'++' if language == 'C++' else ''}17", "-O3", "-march=native"]
+         if backend == "host" else [])}
     if backend == "host":
-        source = _host_source(source, kernel_name, declared, arguments)
+        source = _host_source(source, kernel_name, declared, arguments, language)
     else:
-        specification["Launch"] = _launch(list(sizes), arguments,
-                                          [grid_div_x, grid_div_y, grid_div_z], block_size_names,
-                                          tune_params)
-    every = math.prod(len(values) for values in tune_params.values())
+        specification["Launch"] = _launch(
+            list(sizes), arguments, [grid_div_x, grid_div_y, grid_div_z],
+            block_size_names or ("block_size_x", "block_size_y", "block_size_z"), params,
+            (smem_args or {}).get("size"))
+    if notes:
+        warnings.warn("ak.tune_kernel: " + "; ".join(notes), stacklevel=2)
+    every = min(math.prod(map(len, params.values())), EVALS_MAX)
+    number = device if isinstance(device, (int, np.integer)) else 0
+    named = device if isinstance(device, str) else \
+        backend if backend == "host" else f"{backend}:{number}"
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / kernel_name
         folder.mkdir()
@@ -229,17 +350,16 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         (folder / specification["KernelFile"]).write_text(source, encoding="utf-8")
         (folder / f"{backend}.json").write_text(json.dumps({
             "ConfigurationSpace": {
-                "TuningParameters": [{"Name": n, "Values": list(v)} for n, v in tune_params.items()],
-                "Conditions": [_condition(r) for r in given]},
+                "TuningParameters": [{"Name": n, "Values": v} for n, v in params.items()],
+                "Conditions": conditions},
             "KernelSpecification": specification}, default=lambda value: value.item(), indent=1))
         own = os.fspath(archive) if archive is not None else os.path.join(place, "archive.db")
-        result = tune(folder, device=device or (backend if backend == "host" else f"{backend}:0"),
-                      strategy=strategy or "exhaustive",
-                      evals=limits.get("max_fevals", None if strategy else every),
+        result = tune(folder, device=named, strategy=search, seed=seed,
+                      evals=limits.get("max_fevals", every if search == "exhaustive" else None),
                       time=limits.get("time_limit"), archive=own, libraries="none",
-                      progress=progress)
+                      progress=False if quiet and progress is True else progress)
         trials = Archive(own).trials(os.fspath(folder), run=result.data["run"])
-    names = {n: {str(v): v for v in values} for n, values in tune_params.items()}
+    names = {n: {str(v): v for v in values} for n, values in params.items()}
     found = []
     for trial in trials:
         values = dict(pair.split("=", 1) for pair in trial["config"].split(","))
@@ -250,5 +370,6 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         entry.update(times=times, compile_time=trial["compile_ns"] / 1e6, status=trial["status"],
                      reason=trial["reason"])
         found.append(entry)
+    _add_metrics(found, metrics or {})
     return found, {"best_config": result.config, "best": result.best, **{
         k: result.data[k] for k in ("device", "run", "seconds", "stopped_by", "failed")}}

@@ -1,14 +1,20 @@
 """tune_kernel: kernels that a script holds as a text."""
 
+import inspect
 import json
+import math
 import os
+import re
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
 
 import autokernel as ak
+from autokernel import _kernel
 from autokernel._command import executable
+from autokernel._restriction import expression
 
 ADD = """
 #include <stddef.h>
@@ -33,7 +39,7 @@ answer = [a + scale * b, None, None, None, None]
 def tuned(**more):
     given = {"answer": answer, "lang": "C", "progress": False, **more}
     params = given.pop("tune_params", {"UNROLL": [1, 2, 4], "WRONG": [0]})
-    return ak.tune_kernel("add", given.pop("source", ADD), N, given.pop("arguments", arguments),
+    return ak.tune_kernel("add", given.pop("source", ADD), given.pop("problem_size", N), given.pop("arguments", arguments),
                           params, **given)
 
 
@@ -76,24 +82,163 @@ def test_strategies_and_limits(tmp_path):
     assert len(ak.archive(tmp_path / "own.db").trials()) == 2
 
 
-def test_what_does_not_fit_is_refused():
-    def block(p):
-        print(p)
-        return True
+LIMIT = 4
 
+
+def test_the_restriction_that_is_meant():
+    """Several functions may begin in one line, and a function is more than its text."""
+    params = {"x": [1, 2, 3, 4], "y": [1, 2], "LIMIT": [0, 9], "text": ["a", "b'"]}
+    both = [lambda p: p["x"] < 3, lambda p: p["y"] < 2]
+    assert [expression("r", one, params) for one in both] == ["x < 3", "y < 2"]
+
+    def second(metrics, restriction):
+        return expression("r", restriction, params)
+
+    assert second(metrics={"GB": lambda p: 1}, restriction=lambda p: p["x"] * p["y"] <= 6) == "x * y <= 6"
+    made = [(lambda limit: lambda p: p["x"] <= limit)(limit) for limit in (2, np.float32(3.5))]
+    assert [expression("r", one, params) for one in made] == ["x <= 2", "x <= 3.5"]
+    # a name of the script is its value, also where a parameter has the same name
+    assert expression("r", lambda p: p["x"] < LIMIT, params) == "x < 4"
+    assert expression("r", lambda q: min(q["x"], 3) in {3} or
+                      math.ceil(q["x"] / 2) == 1, params) == "min(x, 3) in [3] or ceil(x / 2) == 1"
+
+    def one(p):
+        """Is a function with one expression."""
+        return p["text"] == "b'"
+    assert expression("r", one, params) == 'text == "b\'"'
+
+
+def test_restrictions_that_are_no_expression():
+    def steps(p):
+        total = sum(v for v in p.values())
+        return total > 2
+    params = {"x": [1, 2], "y": np.arange(1, 3)}
+    names = {"limit": 2}
+    exec("hidden = lambda p: p['x'] < limit", names)  # its source is not known
+    for function, wanted in [(steps, [[1, 2], [2, 1], [2, 2]]), (names["hidden"], [[1, 1], [1, 2]]),
+                             (lambda p, k=2: p["x"] == k, [[2, 1], [2, 2]]),
+                             (lambda p, *, LIMIT=2: p["x"] == LIMIT, [[2, 1], [2, 2]]),
+                             (lambda *p: p[0]["x"] == 1, [[1, 1], [1, 2]]),
+                             (lambda p: p["x"] & 1, [[1, 1], [1, 2]]),
+                             (lambda p: all(p[n] < 2 for n in "xy"), [[1, 1]])]:
+        assert expression("r", function, params) == f"[x, y] in {wanted}"
+    results, _ = tuned(tune_params={"UNROLL": [1, 2, 4], "WRONG": [0]},
+                       restrictions=lambda p: sum(p.values()) > 1)
+    assert [r["UNROLL"] for r in results] == [2, 4]
+    for function, part in [(lambda p: p["z"] < 1, "r: reads 'z', which tune_params does not have"),
+                           (lambda p: 1 // (p["x"] - 1) & 1, "r: raised ZeroDivisionError for {'x': 1"),
+                           (3, "r: must be a text or a function, not int")]:
+        with pytest.raises(TypeError, match=re.escape(part)):
+            expression("r", function, params)
+    with pytest.raises(TypeError, match="r: must be a text, or one expression.* 5000 are more than 4096"):
+        expression("r", steps, {"x": range(5000)})
+
+
+def test_a_script_of_kernel_tuner():
+    """Its strategies and parameters have their equivalent, a warning, or a reason to be refused."""
+    with pytest.warns(UserWarning) as told:
+        results, run = tuned(
+            strategy="brute_force", strategy_options={"max_fevals": 9, "popsize": 4}, iterations=7,
+            cache="cache.json", verbose=True, quiet=True, device=0, platform=0, objective="time",
+            objective_higher_is_better=False, observers=[], simulation_mode=False, seed=3, log=None,
+            compiler="gcc", smem_args={}, metrics={"GB": lambda p: 8 * N / p["time"], "twice": "2*GB",
+                                                  "bad": lambda p: p["power"]})
+    texts = [str(one.message) for one in told]
+    assert len(texts) == 2 and texts[1].startswith("metrics: bad is left out, because it raised KeyError")
+    for part in ("verbose has no effect: ", "iterations has no effect", "cache has no effect: archive=FILE",
+                 "strategy_options: popsize has no effect"):
+        assert part in texts[0]
+    assert len(results) == 3 and "bad" not in results[0]
+    assert all(r["twice"] == 2 * r["GB"] == 16 * N / r["time"] for r in results)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for strategy in ("random_sample", "genetic_algorithm", "diff_evo", "simulated_annealing",
+                         "bayes_opt", "pso"):
+            assert len(tuned(strategy=strategy, strategy_options={"max_fevals": 1})[0]) == 1
+    with pytest.warns(UserWarning, match="strategy 'greedy_ils' is replaced by 'local'"):
+        tuned(strategy="greedy_ils", strategy_options={"max_fevals": 1})
+    for more, part in [({"verify": np.allclose}, "verify is not supported: .*give answer"),
+                       ({"observers": [1]}, "observers is not supported"),
+                       ({"simulation_mode": True}, "simulation_mode is not supported"),
+                       ({"defines": {"A": "1"}}, "defines is not supported"),
+                       ({"platform": 1}, "platform is not supported: name the device"),
+                       ({"objective": "GFLOP/s"}, "objective: only a short time"),
+                       ({"objectives": {"time": False, "energy": False}}, "objective: only"),
+                       ({"objective_higher_is_better": True}, "objective: only"),
+                       ({"compiler": "icx"}, "compiler 'icx' is not supported"),
+                       ({"strategy": "nsga2"}, "for several objectives"),
+                       ({"strategy": object()}, "strategy must be a name"),
+                       ({"source": lambda p: ADD}, "kernel_source must be a text or a path, not function")]:
+        with pytest.raises(TypeError, match=part):
+            tuned(**more)
+    with pytest.raises(ak.TuneError, match="strategy"):
+        tuned(strategy="no_such_strategy")
+
+
+def test_the_parameters_are_those_of_kernel_tuner():
+    ours = list(inspect.signature(ak.tune_kernel).parameters.values())
+    theirs = ("kernel_name kernel_source problem_size arguments tune_params grid_div_x grid_div_y grid_div_z "
+              "restrictions answer atol verify verbose lang device platform smem_args cmem_args texmem_args "
+              "compiler compiler_options defines log iterations block_size_names quiet strategy "
+              "strategy_options cache metrics simulation_mode parallel observers objective "
+              "objective_higher_is_better objectives seed").split()
+    assert [p.name for p in ours if p.kind == p.POSITIONAL_OR_KEYWORD] == theirs
+    for one in ours:
+        assert re.search(rf"\b{one.name}\b", ak.tune_kernel.__doc__) or \
+            one.name in ("atol", "kernel_name", "block_size_names", "compiler_options", "seed",
+                         "objective_higher_is_better", "objectives", "grid_div_y", "grid_div_z")
+    kernel_tuner = pytest.importorskip("kernel_tuner")
+    assert list(inspect.signature(kernel_tuner.tune_kernel).parameters) == theirs
+    known = {*_kernel._SAME, *_kernel._NEAR, "pso", "nsga2", "nsga3"}
+    assert set(kernel_tuner.interface.strategy_map) == known
+
+
+CXX = ADD.replace("float add(", 'extern "C" float add(').replace("for (int i", "for (auto i")
+CXX = CXX.replace("c[j] = a[j]", "c[j] = same<float>(a[j])").replace(
+    "#include <stddef.h>", "template <typename T> static T same(T x) { return x; }")
+
+
+@pytest.mark.parametrize("more", [{"lang": "C++"}, {"compiler": "g++"}])
+def test_cxx(more):
+    results, _ = tuned(source=CXX, **more)
+    assert [r["status"] for r in results] == ["ok"] * 3
+
+
+def test_what_does_not_fit_is_refused():
     for more, part in [({"source": "int f;"}, "no function add"),
                        ({"arguments": arguments[:4]}, "has 5 parameters"),
                        ({"arguments": [*arguments[:4], N]}, r"arguments\[4\] must be"),
                        ({"answer": [None] * 5}, "no array is written"),
                        ({"answer": [a]}, "answer has 1"),
                        ({"answer": [a[:3], None, None, None, None]}, "3 elements"),
-                       ({"lang": "HIP"}, "C, CUDA and OpenCL"),
-                       ({"restrictions": block}, "one expression"),
+                       ({"lang": "HIP"}, r"C, C\+\+, CUDA and OpenCL"),
+                       ({"restrictions": 3}, r"restrictions\[0\]: must be a text or a function, not int"),
+                       ({"problem_size": lambda p: p["UNROLL"]}, "problem_size must be a whole number"),
+                       ({"tune_params": {"UNROLL": [1], "WRONG": []}}, "tune_params: WRONG has no values"),
+                       ({"tune_params": {"UNROLL": 4}}, "UNROLL must have a list of values, not 4"),
+                       ({"tune_params": {"UNROLL": "12"}}, "UNROLL must have a list of values, not '12'"),
+                       ({"tune_params": {}}, "tune_params: there are no parameters"),
                        ({"arguments": [arguments[0], a.astype(np.int8), *arguments[2:]]}, "int8")]:
         with pytest.raises(TypeError, match=part):
             tuned(**more)
     with pytest.raises(ak.TuneError, match="UNROLLED"):
         tuned(restrictions=["UNROLLED > 1"])
+
+
+def test_how_a_grid_is_divided():
+    params = {"block_size_x": [16, 32], "tile": [1, 2]}
+
+    def grid(*divisors):
+        return _kernel._launch(["n", "m", "k"][:len(divisors)], arguments, divisors,
+                               ["block_size_x", "block_size_y", "block_size_z"], params, None)["Grid"]
+
+    assert grid(None, None) == ["(n + (block_size_x) - 1)//((block_size_x))", "(m + 1 - 1)//(1)"]
+    by = "(block_size_x * tile)"
+    assert grid(lambda p: p["block_size_x"] * p["tile"]) == [f"(n + {by} - 1)//({by})"]
+    assert grid(["block_size_x", "tile"], 4) == [
+        "(n + (block_size_x)*(tile) - 1)//((block_size_x)*(tile))", "(m + (4) - 1)//((4))"]
+    with pytest.raises(TypeError, match="grid_div_x: must be a text, or one expression"):
+        grid(lambda p: sum(p.values()))
 
 
 def test_a_gpu_kernel():
