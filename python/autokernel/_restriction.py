@@ -17,7 +17,7 @@ Restriction = Union[str, Callable[[Mapping[str, Any]], Any]]
 
 #: a function that is no expression is asked for at most this many combinations of values
 ASKED_MAX = 4096
-_WANTED = "must be a text, or one expression of one mapping, such as lambda p: p['x']*p['y'] < 99"
+_WANTED = "must be a text, or one expression of one mapping in a file, such as lambda p: p['x'] < 9"
 #: lines by which the code that is looked for is moved, so that no other begins there
 _MOVE = 10_000_000
 _NODES = (ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add,
