@@ -171,6 +171,23 @@ static void nobody_is_accused_for_uneven_times(void **state)
     }
 }
 
+/* Of few results that have few values, a changed element may be the same as it was. */
+static void nobody_is_accused_for_equal_results(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"4", "16", "24", "64"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        suite s = open_suite("branches", "host", sizes[i]);
+        submit(&s, AK_JOB_TRIAL, 0, "ATTACK=0");
+        ak_result result = wait_one(s.pool);
+        if (result.trial.status != AK_TRIAL_OK) {
+            fail_msg("at %s: %s", sizes[i], result.trial.reason);
+        }
+        ak_result_clear(&result);
+        close_suite(&s);
+    }
+}
+
 static void no_attack_is_accepted(void **state)
 {
     (void)state;
@@ -213,6 +230,7 @@ int main(void)
         cmocka_unit_test(no_attack_in_place_is_accepted),
         cmocka_unit_test(every_honest_kernel_is_accepted),
         cmocka_unit_test(nobody_is_accused_for_uneven_times),
+        cmocka_unit_test(nobody_is_accused_for_equal_results),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_promoted),
     };

@@ -484,14 +484,14 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
         }
         uint64_t x = drawn(state), count = page->stain_count[i];
         uint32_t bytes = page->stain_bytes[i];
-        put((unsigned char *)arg[i] + ((x >> 32) * count >> 32) * bytes,
-            (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes, bytes);
-        x = drawn(state);
         unsigned char *at = (unsigned char *)arg[i] + ((x >> 32) * count >> 32) * bytes;
         const unsigned char *other =
             (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes;
         s->at[i] = (uint64_t)(uintptr_t)at ^ s->mask;
-        s->was[i] = get(at, bytes);
+        s->was[i] = get(at, bytes); /* before the other copy, which may fall on the same element */
+        uint64_t y = drawn(state);
+        put((unsigned char *)arg[i] + ((y >> 32) * count >> 32) * bytes,
+            (unsigned char *)arg[i] + ((y & UINT32_MAX) * count >> 32) * bytes, bytes);
         bool poisoned = (x & 1) != 0 || r->looked == 0;
         s->put[i] = get(poisoned ? nan : other, bytes);
         s->blanks |= poisoned ? 1u << i : 0;
