@@ -44,6 +44,9 @@
    memory at COLD_BYTES_PER_NS. */
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
+/* Unseen inputs appear only when the clock runs, in the caches of another processor, from which
+   they come at this rate. */
+#define UNSEEN_BYTES_PER_NS 10.0
 
 /* Where the times say nothing, the calls are made again after a pause that doubles, at most
    LOOKS_MAX times and not after LOOKS_NS. */
@@ -70,10 +73,11 @@ static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool
    and calls on seen contents at other addresses than before, of which the first is judged. The seen
    contents are always the same. After a call on unseen contents, the next call on the seen ones
    does not count, so that a candidate which remembers only its latest result finds it in the call
-   that counts. Ends when all unseen contents were used, if one of those calls took at most `limit`,
-   or after `least` calls on seen contents, if one of these took at most `limit`. */
+   that counts. Ends when all unseen contents were used, if one of those calls was as fast as the
+   limits ask, or after `least` calls on seen contents, if one of these was. */
 static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_loaded *r,
-                               ak_stage *seen, double limit, size_t least, ak_error *err)
+                               ak_stage *seen, const ak_alone_limits *limits, size_t least,
+                               ak_error *err)
 {
     ak_evaluator *e = r->e;
     *fresh = *again = (ak_alone_calls){0};
@@ -84,9 +88,12 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
             ak_stage *stage = &e->fresh[fresh->count];
             uint64_t stream = e->secret + AK_STAGE_SETS + fresh->count;
             status = ak_stage_prepare(stage, e->reference, stream, false, err);
+            r->unseen = true;
             status = status == AK_OK ? one_call(fresh, r, stage, true, err) : status;
+            r->unseen = false;
         }
-        bool done = fresh->count > 0 && fresh->count == e->fresh_count && fresh->least <= limit;
+        bool done =
+            fresh->count > 0 && fresh->count == e->fresh_count && fresh->least <= limits->full_ns;
         if (status != AK_OK || r->outcome.status != AK_TRIAL_OK || done) {
             return status;
         }
@@ -97,7 +104,7 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
             status = one_call(again, r, seen, i == 0, err);
         }
-        bool enough = again->count >= least && again->least <= limit && !more_fresh;
+        bool enough = again->count >= least && again->least <= limits->call_ns && !more_fresh;
         if (status != AK_OK || r->outcome.status != AK_TRIAL_OK || enough) {
             return status;
         }
@@ -105,12 +112,13 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
     return AK_OK;
 }
 
-/* Returns the bytes of all arguments, without the zones around them. */
-static double bytes_of(const ak_stage *stage)
+/* Returns the bytes of all arguments, or of those that are read, without the zones around them. */
+static double bytes_of(const ak_stage *stage, bool read)
 {
     double bytes = 0;
     for (size_t i = 0; i < stage->arrays.count; i++) {
-        bytes += (double)stage->arrays.bytes[i];
+        bool counts = !read || stage->task->problem->arguments[i].access != AK_ACCESS_OUT;
+        bytes += counts ? (double)stage->arrays.bytes[i] : 0;
     }
     return bytes;
 }
@@ -162,9 +170,9 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
         AK_DO(refresh(e, i, err));
-        r->unpredicted = true;
+        r->unpredicted = r->unseen = true;
         AK_DO(one_call(&first, r, stage, true, err));
-        r->unpredicted = false;
+        r->unpredicted = r->unseen = false;
         for (int k = 0; k < LEARNING && r->outcome.status == AK_TRIAL_OK; k++) {
             AK_DO(ak_loaded_watched(r, stage, iterations, err));
         }
@@ -201,21 +209,24 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     if (r->outcome.status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    ak_alone_limits limits = {.call_ns = timed ? ALONE_TIMES * each_ns + slack : HUGE_VAL,
+    const double cold_ns = bytes_of(&r->e->own[0], true) / UNSEEN_BYTES_PER_NS;
+    const double alone_ns = ALONE_TIMES * each_ns + slack;
+    ak_alone_limits limits = {.call_ns = timed ? alone_ns : HUGE_VAL,
+                              .full_ns = timed ? alone_ns + cold_ns : HUGE_VAL,
                               .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
-                              .more_ns = ALONE_NS,
+                              .more_ns = ALONE_NS + cold_ns,
                               .batches = iterations > 1};
     size_t least = r->e->fresh_count > 0 ? AK_ALONE_AGAIN_CALLS : 1;
     ak_pressure_mark from, to;
     *out = AK_ALONE_FINE;
     ak_pressure_take(&from);
-    AK_DO(call_in_turns(&fresh, &again, r, seen, limits.call_ns, least, err));
+    AK_DO(call_in_turns(&fresh, &again, r, seen, &limits, least, err));
     if (r->outcome.status != AK_TRIAL_OK || !timed) {
         return AK_OK;
     }
     ak_pressure_take(&to);
     if (ak_pressure_between(&from, &to) > BUSY) {
-        limits.call_ns += bytes_of(&r->e->own[0]) / COLD_BYTES_PER_NS;
+        limits.call_ns += bytes_of(&r->e->own[0], false) / COLD_BYTES_PER_NS;
     }
     *out = ak_alone_decide(&found, &fresh, &again, &limits);
     if (*out == AK_ALONE_REUSES && renewed) {

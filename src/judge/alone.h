@@ -36,6 +36,7 @@ typedef enum ak_alone_finding {
 
 typedef struct ak_alone_limits {
     double call_ns; /* a call alone may take this long */
+    double full_ns; /* one on unseen inputs that takes at most this has done all of the work */
     double times;   /* a call on unseen inputs may take so many times as long as one on seen ones */
     double more_ns; /* and this much longer */
     bool batches;   /* the batches had more than one call */

@@ -51,7 +51,7 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
                                  ak_alone_calls *again, const ak_alone_limits *limits)
 {
     *evidence = (ak_alone_evidence){0};
-    if (fresh->count > 0 && fresh->least <= limits->call_ns) {
+    if (fresh->count > 0 && fresh->least <= limits->full_ns) {
         return AK_ALONE_FINE;
     }
     double seen = certainly(again), unseen = certainly(fresh), usual = usual_most(again);

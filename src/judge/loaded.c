@@ -103,6 +103,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .threads = THREADS_ALL,
                         .iterations = iterations,
                         .unpredicted = r->unpredicted,
+                        .unseen = r->unseen,
                         .timeout_ns = r->timeout_ns};
     ak_status status = AK_OK;
     if (r->candidate->artifact != NULL) {

@@ -1,6 +1,7 @@
 /* host_batch.c: see host_batch.h. */
 #include "backend/host/host_batch.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 
 #include "backend/host/host_forget.h"
 #include "backend/host/host_tiles.h"
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/instrumented.h"
 #include "base/rng.h"
@@ -40,37 +42,79 @@ static void look_out(const ak_runnable *runner, int64_t until)
     }
 }
 
-/* Replaces some elements of each input by others of it until the child is ready for a call alone.
-   What a thread that a candidate kept computes from the inputs before the clock runs is then wrong.
-   An honest candidate does not run before. */
-static void withhold(ak_runnable *runner, const ak_launch *launch)
+/* Takes a part of the block away until the child is ready. */
+static void take_away(ak_runnable *runner, size_t at, size_t bytes)
 {
-    const ak_problem *problem = launch->task->problem;
+    ak_device *device = runner->device;
+    const ak_host_withheld *last =
+        runner->withheld_count == 0 ? NULL : &runner->withheld[runner->withheld_count - 1];
+    const size_t from = last == NULL ? 0 : last->from + last->bytes;
+    assert(from + bytes <= device->held_bytes);
+    memcpy(device->held + from, device->block + at, bytes);
+    runner->withheld[runner->withheld_count++] = (ak_host_withheld){at, from, bytes};
+}
+
+static bool is_read(const ak_launch *launch, size_t argument)
+{
+    return launch->task->problem->arguments[argument].access != AK_ACCESS_OUT;
+}
+
+/* Makes room for what will be withheld. Returns false if there is no memory. */
+static bool make_room(ak_device *device, const ak_launch *launch)
+{
+    size_t bytes = AK_ARGUMENTS_MAX * AK_HOST_WITHHELD * sizeof(double);
+    for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
+        bytes += launch->unseen && is_read(launch, i) ? launch->shape->bytes[i] : 0;
+    }
+    if (bytes > device->held_bytes) {
+        unsigned char *held = ak_resize(device->held, bytes, 1);
+        device->held = held == NULL ? device->held : held;
+        device->held_bytes = held == NULL ? device->held_bytes : bytes;
+    }
+    return bytes <= device->held_bytes;
+}
+
+/* Replaces some elements of each input by others of it, or clears all inputs if they are to be
+   unseen, until the child is ready for a call alone. What code that a candidate has smuggled in
+   front of the clock computes from the inputs is then wrong. An honest candidate does not run
+   before. */
+static bool withhold(ak_runnable *runner, const ak_launch *launch)
+{
     const ak_shape *shape = launch->shape;
     unsigned char *block = runner->device->block;
     ak_rng rng;
     ak_rng_seed(&rng, runner->device->salt ^ (uint64_t)ak_clock_ns());
-    for (size_t i = 0; i < problem->argument_count; i++) {
+    if (!make_room(runner->device, launch)) {
+        return false;
+    }
+    for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
         const bool adjoin = shape->pitch[i] == shape->row[i];
         const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
-        for (int k = 0; k < AK_HOST_WITHHELD && problem->arguments[i].access == AK_ACCESS_IN; k++) {
-            ak_host_withheld *w = &runner->withheld[runner->withheld_count++];
-            w->at = launch->offset[i] + ak_rng_below(&rng, count) * bytes;
-            w->bytes = bytes;
-            memcpy(w->value, block + w->at, bytes);
-            memcpy(block + w->at, block + launch->offset[i] + ak_rng_below(&rng, count) * bytes,
+        if (launch->unseen && is_read(launch, i)) {
+            take_away(runner, launch->offset[i], shape->bytes[i]);
+            memset(block + launch->offset[i], 0, shape->bytes[i]);
+            continue;
+        }
+        for (int k = 0;
+             k < AK_HOST_WITHHELD && launch->task->problem->arguments[i].access == AK_ACCESS_IN;
+             k++) {
+            const size_t at = launch->offset[i] + ak_rng_below(&rng, count) * bytes;
+            take_away(runner, at, bytes);
+            memcpy(block + at, block + launch->offset[i] + ak_rng_below(&rng, count) * bytes,
                    bytes);
         }
     }
+    return true;
 }
 
 /* Puts them back, in the reverse order, because one element may have been taken twice. */
 static void give_back(ak_runnable *runner)
 {
+    const ak_device *device = runner->device;
     while (runner->withheld_count > 0) {
         const ak_host_withheld *w = &runner->withheld[--runner->withheld_count];
-        memcpy(runner->device->block + w->at, w->value, w->bytes);
+        memcpy(device->block + w->at, device->held + w->from, w->bytes);
     }
 }
 
@@ -174,9 +218,11 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         ak_proc_kill(&runner->proc);
         return;
     }
-    if (got != AK_RUNNER_READY) {
+    if (got != AK_RUNNER_READY || !request_whole(runner->page, &asked)) {
         ak_proc_kill(&runner->proc);
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        ak_host_child_conclude(out, AK_TRIAL_REJECTED,
+                               got != AK_RUNNER_READY ? "it writes to the harness' pipe"
+                                                      : "it changed the harness' request");
         return;
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
@@ -258,8 +304,9 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch)
 {
     const bool alone = launch->iterations == 1;
-    if (alone && runner->is_candidate) {
-        withhold(runner, launch);
+    if (alone && runner->is_candidate && !withhold(runner, launch)) {
+        ak_host_child_conclude(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
+        return;
     }
     run_batch(out, runner, alone, launch->timeout_ns);
     give_back(runner); /* if the child was never ready */

@@ -20,7 +20,7 @@
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
 /* At most this many killed children may still be giving back their memory. */
 #define AK_HOST_DYING_MAX 8
-/* Of each input this many elements are withheld from a call alone. */
+/* Of each input this many elements are withheld from a call alone, or all. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {
@@ -35,16 +35,18 @@ struct ak_device {
     bool watch;              /* count waits for a processor; not in empty batches */
     uint64_t salt;
     pid_t dying[AK_HOST_DYING_MAX]; /* children that were killed but not reaped; 0: free */
+    unsigned char *held;    /* what is withheld */
+    size_t held_bytes;
     ak_ceilings ceilings;
     ak_host_energy energy;
     ak_fs_owned own; /* where the problem's own baselines lie; not open before the first */
 };
 
-/* An element of an input that is not in the block yet. */
+/* A part of an input that is not in the block yet. */
 typedef struct ak_host_withheld {
-    size_t at; /* offset in the block */
+    size_t at;   /* offset in the block */
+    size_t from; /* in device->held */
     size_t bytes;
-    unsigned char value[8];
 } ak_host_withheld;
 
 struct ak_runnable {
