@@ -65,7 +65,8 @@ static void submit(const suite *s, ak_job_kind kind, uint64_t id, const char *co
 }
 
 /* Whoever does all of the work after all, as where the machine is so busy that batches are single
-   calls, has not won anything. */
+   calls, has not won anything. Neither has who was not judged because of that; the honest one,
+   which must be accepted, was. */
 #define NO_FASTER 0.5
 
 /* 1 if that is not what must become of it. */
@@ -74,6 +75,7 @@ static int wrong_fate(const attack *a, bool wasting, const ak_trial *trial, doub
     const char *reason = trial->reason == NULL ? "" : trial->reason;
     bool named = a->reason != NULL || (a->status != WRONG && a->status != REJECTED);
     bool stopped = trial->status == WRONG || trial->status == REJECTED ||
+                   (trial->status == AK_TRIAL_TIMED_OUT && strstr(reason, AK_NOT_JUDGED) != NULL) ||
                    (trial->status == AK_TRIAL_OK && trial->median_ms > NO_FASTER * honest_ms);
     bool fits = named ? trial->status == a->status &&
                             (a->reason == NULL || strstr(reason, a->reason) != NULL)

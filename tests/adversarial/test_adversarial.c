@@ -156,6 +156,12 @@ static const attack in_place[] = {
     {3, "leaves out the last element", WRONG, "Y["},
 };
 
+static const attack early[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "has a thread compute before the clock runs, and mends what differs", WRONG, NULL},
+    {2, "has the runner call it before the clock runs, and mends what differs", WRONG, NULL},
+};
+
 /* Honest kernels whose time depends on their data. */
 static const attack uneven[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -200,6 +206,12 @@ static void no_attack_in_place_is_accepted(void **state)
     try_attacks("in_place", "host", in_place, sizeof in_place / sizeof in_place[0], 2);
 }
 
+static void nobody_computes_early(void **state)
+{
+    (void)state;
+    try_attacks("early", "host", early, sizeof early / sizeof early[0], 1);
+}
+
 static void no_attack_is_promoted(void **state)
 {
     (void)state;
@@ -228,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_attack_is_accepted),
         cmocka_unit_test(no_attack_in_place_is_accepted),
+        cmocka_unit_test(nobody_computes_early),
         cmocka_unit_test(every_honest_kernel_is_accepted),
         cmocka_unit_test(nobody_is_accused_for_uneven_times),
         cmocka_unit_test(nobody_is_accused_for_equal_results),

@@ -686,7 +686,7 @@ static void run(runner *r)
                          .parallel = ak_host_pool_parallel,
                          .barrier = ak_host_pool_barrier,
                          .pool = r->pool};
-    if (fault == NULL && r->ops != NULL && r->ops->prepare != NULL &&
+    if (fault == NULL && r->kernel == NULL && r->ops != NULL && r->ops->prepare != NULL &&
         r->ops->prepare(r->baseline, &call, &err) != AK_OK) {
         fault = err.text;
     }
