@@ -141,12 +141,12 @@ static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_UNAVAILABLE;
     if (is_large(e, &e->own[0])) {
-        status =
-            ak_stage_prepare_referee(&e->own[0], e->reference, 0, selftest, &e->preparation, &why);
+        status = ak_stage_prepare_referee(&e->own[0], e->reference, e->secret, selftest,
+                                          &e->preparation, &why);
     }
     if (status == AK_UNAVAILABLE) {
         int64_t begin = ak_clock_ns();
-        status = ak_stage_prepare(&e->own[0], e->reference, 0, selftest, err);
+        status = ak_stage_prepare(&e->own[0], e->reference, e->secret, selftest, err);
         e->preparation.reference_ns += ak_clock_ns() - begin;
         return status;
     }
