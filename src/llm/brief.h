@@ -81,6 +81,10 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err);
 void ak_brief_close(ak_brief *brief);
 
+/* Returns whether the space is a recording that lacks configurations which keep all its constraints
+   (brief_recorded.c). */
+bool ak_brief_is_part(const ak_brief *brief);
+
 /* Writes the value of a derived fact in a configuration with its unit: "131072 bytes (128 KiB)", or
    "?" if it cannot be evaluated. */
 void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,

@@ -308,7 +308,7 @@ static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
     const uint64_t all = ak_space_count(space);
     const size_t values = ak_space_parameter(space, p)->value_count;
     size_t shown = 0;
-    if (!ak_space_is_listed(space) || all > RARE_SPACE || values > RARE_VALUES) {
+    if (all > RARE_SPACE || values > RARE_VALUES) {
         return;
     }
     for (uint64_t i = 0; i < all; i++) {
@@ -362,14 +362,13 @@ static bool binds(const ak_space *space, const char *condition)
     return found;
 }
 
-static void put_conditions(ak_buf *out, const ak_space *space)
+static void put_conditions(ak_buf *out, const ak_space *space, bool part)
 {
     ak_buf_print(out,
-                 ak_space_is_listed(space)
-                     ? "\n%.6g of %.6g combinations are in the recording. One that is not is "
-                       "refused, even if it keeps the constraints, which use Python's operators:\n"
-                     : "\n%.6g of %.6g combinations keep the constraints, which use Python's "
-                       "operators:\n",
+                 part ? "\n%.6g of %.6g combinations are in the recording. One that is not is "
+                        "refused, even if it keeps the constraints, which use Python's operators:\n"
+                      : "\n%.6g of %.6g combinations keep the constraints, which use Python's "
+                        "operators:\n",
                  (double)ak_space_count(space), ak_space_cartesian(space));
     for (size_t i = 0; i < ak_space_condition_count(space); i++) {
         const char *reason = ak_space_condition_reason(space, i);
@@ -385,8 +384,10 @@ static void put_conditions(ak_buf *out, const ak_space *space)
     }
 }
 
-static void put_parameters(ak_buf *out, const ak_space *space)
+static void put_parameters(ak_buf *out, const ak_brief *brief)
 {
+    const ak_space *space = brief->space;
+    const bool part = ak_brief_is_part(brief);
     ak_config fallback;
     char text[VALUE_BYTES];
     ak_space_default(&fallback, space);
@@ -400,7 +401,9 @@ static void put_parameters(ak_buf *out, const ak_space *space)
         ak_buf_print(out, "- %s: ", parameter->name);
         put_values(out, space, p);
         ak_buf_print(out, "; default %s", text);
-        put_rare_values(out, space, p);
+        if (part) {
+            put_rare_values(out, space, p);
+        }
         if (parameter->description[0] != 0) {
             ak_buf_putc(out, ' ');
             ak_prompt_quote(out, parameter->description, 300);
@@ -408,7 +411,7 @@ static void put_parameters(ak_buf *out, const ak_space *space)
         ak_buf_putc(out, '\n');
     }
     put_fixed(out, space);
-    put_conditions(out, space);
+    put_conditions(out, space, part);
 }
 
 static void put_facts(ak_buf *out, const char *title, const ak_fact *facts, size_t count)
@@ -531,7 +534,7 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
     if (brief->objective != NULL) {
         put_objective(out, brief->objective);
     }
-    put_parameters(out, brief->space);
+    put_parameters(out, brief);
     if (brief->rejects_spills) {
         ak_buf_puts(out,
                     "\nA configuration whose compiled code spills more than 32 bytes of registers "

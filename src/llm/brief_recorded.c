@@ -1,0 +1,49 @@
+/* brief_recorded.c: tells whether a recording holds all configurations that keep the constraints,
+   or a part of them: then a proposal may keep them all and be refused. */
+#include "llm/brief.h"
+
+#include "base/rng.h"
+
+/* So many neighbours of recorded configurations are tried, drawn with a seed of their own, so that
+   the same recording gives the same text. */
+#define TRIES 400
+#define SEED  1
+
+/* Returns whether a configuration keeps all conditions. What cannot be evaluated counts as broken:
+   then nothing is claimed. */
+static bool keeps_all(const ak_brief *brief, const ak_config *config)
+{
+    const ak_space *space = brief->space;
+    ak_scope *scope = ak_scope_new(brief->constants);
+    bool keeps = scope != NULL;
+    for (size_t p = 0; keeps && p < ak_space_parameter_count(space); p++) {
+        keeps = ak_scope_set(scope, ak_space_parameter(space, p)->name,
+                             ak_config_value(space, config, p), NULL) == AK_OK;
+    }
+    for (size_t i = 0; keeps && i < ak_space_condition_count(space); i++) {
+        bool kept = false;
+        keeps =
+            ak_expr_bool(&kept, ak_space_condition(space, i), scope, "condition", NULL) == AK_OK &&
+            kept;
+    }
+    ak_scope_free(scope);
+    return keeps;
+}
+
+bool ak_brief_is_part(const ak_brief *brief)
+{
+    const ak_space *space = brief->space;
+    ak_rng rng;
+    bool part = false;
+    ak_rng_seed(&rng, SEED);
+    for (int i = 0; i < TRIES && !part && ak_space_is_listed(space); i++) {
+        ak_config config;
+        ak_space_sample(&config, space, &rng);
+        const size_t p = (size_t)ak_rng_below(&rng, ak_space_parameter_count(space));
+        const size_t value = (size_t)ak_rng_below(&rng, ak_space_parameter(space, p)->value_count);
+        config.at[p] = (uint16_t)value;
+        part = ak_space_occurs(space, p, value) && !ak_space_has(space, &config) &&
+               keeps_all(brief, &config);
+    }
+    return part;
+}
