@@ -13,16 +13,22 @@ double ak_task_memory(void)
 }
 
 /* Computes the numbers of an argument's fill at this shape. */
-static ak_status measure_fill(double out[2], const ak_argument_spec *argument,
+static ak_status measure_fill(double out[2], const ak_argument_spec *argument, ak_dtype dtype,
                               const ak_scope *scope, const char *where, ak_error *err)
 {
     ak_status status = AK_OK;
     for (size_t i = 0; i < 2 && argument->fill_text[i] != NULL; i++) {
         AK_TRY(ak_expr_real(&out[i], argument->fill_text[i], scope, where, err));
     }
-    if (!ak_fill_sane(argument->fill, out[0], out[1])) {
-        return ak_fail(err, AK_INVALID, "%s: argument %s cannot be filled with %s of %g and %g",
-                       where, argument->name, ak_fill_text(argument->fill), out[0], out[1]);
+    /* Keys or indices may have one value, such as uniform(0,B-1) where B is 1. */
+    bool single = dtype == AK_DTYPE_I32 && argument->fill == AK_FILL_UNIFORM && out[0] == out[1];
+    if (!single && !ak_fill_sane(argument->fill, out[0], out[1])) {
+        return ak_fail(err, AK_INVALID, "%s: argument %s cannot be filled with %s of %g and %g: %s",
+                       where, argument->name, ak_fill_text(argument->fill), out[0], out[1],
+                       argument->fill == AK_FILL_NORMAL
+                           ? "the deviation must be greater than 0"
+                           : "the second number must be greater than the first one; change the "
+                             "expressions of \"fill\" or leave this size out");
     }
 out:
     return status;
@@ -71,7 +77,7 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
         return ak_fail(err, AK_LIMIT, "%s: argument %s has 2^64 bytes or more", where,
                        argument->name);
     }
-    return measure_fill(out->fill[i], argument, scope, where, err);
+    return measure_fill(out->fill[i], argument, dtype, scope, where, err);
 }
 
 /* Evaluates an expression that must give a finite number of 0 or more. */

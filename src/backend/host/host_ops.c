@@ -234,9 +234,9 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
         page->stain_bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
         const ak_shape *shape = launch->shape;
         bool adjoin = shape->pitch[i] == shape->row[i];
-        page->stain_count[i] = argument->access != AK_ACCESS_OUT ? 0
-                               : adjoin                          ? shape->elements[i]
-                                                                 : shape->row[i];
+        page->stain_count[i] = argument->access != AK_ACCESS_OUT || launch->plain ? 0
+                               : adjoin ? shape->elements[i]
+                                        : shape->row[i];
         page->pitch[i] = (int64_t)shape->pitch[i];
         in_place = in_place || argument->access == AK_ACCESS_INOUT;
     }
