@@ -23,8 +23,10 @@ if FOLDER:
     RECORDINGS.update({n: (os.path.join(HERE, "spaces", s), os.path.join(FOLDER, r)) for n, (s, r) in OTHERS.items()})
 ARMS = ("hybrid", "hybrid:apart=1", "llm", "llm-oneshot", "llm:history=0")
 # The earliest prompts; those that show what the trials cover; those that ask for the best guess of each kind; those
-# that do not say that nothing was gained after a reply that brought a gain.
-PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt"}
+# that do not say that nothing was gained after a reply that brought a gain; those that name pairs of values behind
+# collapses and kinds with few trials; those that also say what a recording lacks, of kernels whose space says how they
+# work.
+PROMPTS = {1: "", 2: ", second prompt", 3: ", third prompt", 4: ", fourth prompt", 5: ", fifth prompt", 6: ", sixth prompt"}
 
 def with_rank(recording, rank, folder):
     """A copy of the recording that states this Rank, the one with which the conversation was held."""
