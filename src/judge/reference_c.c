@@ -17,7 +17,7 @@
 #define COMPILE_MEMORY_MAX ((size_t)4 << 30)
 /* A plain triple loop over 4096^3 in double takes a minute or two. */
 #define RUN_TIMEOUT_NS (600 * AK_SECOND_NS)
-#define ALIGN          64
+#define ALIGN          8 /* doubles: a cache line */
 
 typedef struct c_state {
     ak_device *device;
@@ -135,21 +135,109 @@ static void run_here(const ak_reference *reference, const ak_shape *shape, doubl
     builtin(reference->task)(&call);
 }
 
+/* ---- a user's reference, between red zones -------------------------------------------------- */
+
+/* The arrays of a reference in one block, each between two zones of NaNs. Arithmetic keeps the
+   payload of a NaN, so a result that has it tells what was read. */
+#define ZONE      512                          /* doubles */
+#define OUTSIDE   UINT64_C(0x7ff8beef00c0ffee) /* what zones hold */
+#define UNWRITTEN UINT64_C(0x7ff8dead00c0ffee) /* what outputs hold before the call */
+#define PAYLOAD   UINT64_C(0x7fffffff00000000) /* the bits by which the two are known */
+
+typedef struct block {
+    const ak_task *task;
+    const ak_shape *shape;
+    uint64_t *words; /* the whole block */
+    size_t at[AK_ARGUMENTS_MAX], end;
+} block;
+
+static void fill(uint64_t *words, size_t count, uint64_t with)
+{
+    for (size_t i = 0; i < count; i++) {
+        words[i] = with;
+    }
+}
+
+static ak_status lay_out(block *b, ak_device *device, double *const *arrays, ak_error *err)
+{
+    const ak_problem *problem = b->task->problem;
+    b->end = ZONE;
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        b->at[i] = b->end;
+        b->end += (b->shape->elements[i] + ALIGN - 1) / ALIGN * ALIGN + ZONE;
+    }
+    AK_DO(ak_host_ops.reserve(device, b->end * sizeof(double), err));
+    b->words = ak_host_ops.map(device);
+    fill(b->words, b->end, OUTSIDE);
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        if (problem->arguments[i].access == AK_ACCESS_OUT) {
+            fill(b->words + b->at[i], b->shape->elements[i], UNWRITTEN);
+        } else {
+            memcpy(b->words + b->at[i], arrays[i], b->shape->elements[i] * sizeof(double));
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status blame(const block *b, ak_error *err, const char *what, size_t argument, size_t at)
+{
+    char where[128];
+    ak_task_size_text(where, sizeof where, b->task->problem, b->shape->size);
+    return ak_fail(err, AK_INVALID, "%s: reference.c %s %s[%zu] at %s", b->task->problem->name,
+                   what, b->task->problem->arguments[argument].name, at, where);
+}
+
+/* Returns an error if the reference wrote outside its outputs, read what nobody wrote, or left
+   elements of an output out. */
+static ak_status look_at(const block *b, double *const *arrays, ak_error *err)
+{
+    const ak_problem *problem = b->task->problem;
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const uint64_t *word = b->words + b->at[i];
+        const size_t count = b->shape->elements[i];
+        const size_t next = i + 1 < problem->argument_count ? b->at[i + 1] : b->end;
+        for (size_t k = b->at[i] + count; k < next; k++) {
+            if (b->words[k] != OUTSIDE) {
+                return blame(b, err, "writes past the end of its arrays: to", i, k - b->at[i]);
+            }
+        }
+        if (problem->arguments[i].access == AK_ACCESS_IN) {
+            size_t k = 0;
+            while (k < count && word[k] == ((const uint64_t *)(const void *)arrays[i])[k]) {
+                k++;
+            }
+            AK_DO(k < count ? blame(b, err, "changes its input", i, k) : AK_OK);
+            continue;
+        }
+        for (size_t k = 0; k < count; k++) {
+            const uint64_t payload = word[k] & PAYLOAD;
+            if (payload == (OUTSIDE & PAYLOAD)) {
+                return blame(b, err, "reads outside of its arrays, for", i, k);
+            }
+            if (payload == (UNWRITTEN & PAYLOAD)) {
+                return blame(b, err, "does not write, or reads before it writes,", i, k);
+            }
+        }
+    }
+    for (size_t k = 0; k < ZONE; k++) {
+        if (b->words[k] != OUTSIDE) {
+            return blame(b, err, "writes in front of its arrays: before", 0, 0);
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status run_there(const c_state *state, const ak_task *task, const ak_shape *shape,
                            double *const *arrays, ak_error *err)
 {
-    size_t count = task->problem->argument_count, offset[AK_ARGUMENTS_MAX], end = 0;
+    block b = {.task = task, .shape = shape};
+    size_t count = task->problem->argument_count, offset[AK_ARGUMENTS_MAX];
     ak_shape wide = *shape;
+    AK_DO(lay_out(&b, state->device, arrays, err));
     for (size_t i = 0; i < count; i++) {
-        offset[i] = end;
+        offset[i] = b.at[i] * sizeof(double);
         wide.bytes[i] = shape->elements[i] * sizeof(double);
         wide.pitch[i] = shape->row[i];
-        end += (wide.bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
-    }
-    ak_status status = AK_OK;
-    AK_TRY(ak_host_ops.reserve(state->device, end, err));
-    for (size_t i = 0; i < count; i++) {
-        AK_TRY(ak_host_ops.upload(state->device, offset[i], arrays[i], wide.bytes[i], err));
     }
     ak_outcome outcome = {.status = AK_TRIAL_OK};
     ak_launch launch = {.task = task,
@@ -158,18 +246,18 @@ static ak_status run_there(const c_state *state, const ak_task *task, const ak_s
                         .threads = AK_HOST_THREADS_MAX,
                         .iterations = 1,
                         .timeout_ns = RUN_TIMEOUT_NS};
-    AK_TRY(ak_host_ops.launch(&outcome, state->runnable, &launch, err));
+    AK_DO(ak_host_ops.launch(&outcome, state->runnable, &launch, err));
     if (outcome.status != AK_TRIAL_OK) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: reference.c failed: %s", task->problem->name,
-                       outcome.reason));
+        return ak_fail(err, AK_INVALID, "%s: reference.c failed: %s", task->problem->name,
+                       outcome.reason);
     }
+    AK_DO(look_at(&b, arrays, err));
     for (size_t i = 0; i < count; i++) {
         if (task->problem->arguments[i].access != AK_ACCESS_IN) {
-            AK_TRY(ak_host_ops.download(arrays[i], state->device, offset[i], wide.bytes[i], err));
+            memcpy(arrays[i], b.words + b.at[i], wide.bytes[i]);
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status run_c(const ak_reference *reference, const ak_shape *shape, double *const *arrays,

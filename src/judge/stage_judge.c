@@ -10,14 +10,7 @@
 
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage)
 {
-    const ak_problem *problem = stage->task->problem;
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t i = 0; i < problem->size_count && used < bytes; i++) {
-        int wrote = snprintf(out + used, bytes - used, "%s%s=%lld", i == 0 ? "" : ",",
-                             problem->sizes[i].name, (long long)stage->shape.size[i]);
-        used += wrote > 0 ? (size_t)wrote : 0;
-    }
+    ak_task_size_text(out, bytes, stage->task->problem, stage->shape.size);
 }
 
 void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text)

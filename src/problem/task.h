@@ -110,6 +110,9 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
    machine's memory. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
 
+/* Writes sizes as "M=7,N=33". */
+void ak_task_size_text(char *out, size_t bytes, const ak_problem *problem, const int64_t *size);
+
 /* Returns true if every name that the expression reads is a parameter or a constant of the task. */
 bool ak_task_knows(const ak_task *task, const char *expression);
 

@@ -3,6 +3,7 @@
 #include "problem/task_bind.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 double ak_task_memory(void)
@@ -128,16 +129,24 @@ out:
     return status;
 }
 
+void ak_task_size_text(char *out, size_t bytes, const ak_problem *problem, const int64_t *size)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < problem->size_count && used < bytes; i++) {
+        int wrote = snprintf(out + used, bytes - used, "%s%.30s=%lld", i == 0 ? "" : ",",
+                             problem->sizes[i].name, (long long)size[i]);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err)
 {
     const ak_problem *problem = task->problem;
     ak_shape shape = {.flops = 0.0};
-    char where[256] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < problem->size_count && length < sizeof where; i++) {
-        int written = snprintf(where + length, sizeof where - length, "%s%.30s=%lld",
-                               i == 0 ? "size " : ",", problem->sizes[i].name, (long long)size[i]);
-        length += written > 0 ? (size_t)written : 0;
+    char where[256] = "size ";
+    ak_task_size_text(where + strlen(where), sizeof where - strlen(where), problem, size);
+    for (size_t i = 0; i < problem->size_count; i++) {
         if (size[i] < 1) {
             return ak_fail(err, AK_INVALID, "size %s is %lld; it must be 1 or more",
                            problem->sizes[i].name, (long long)size[i]);

@@ -77,13 +77,10 @@ static void say(const char *text)
 /* Prints "@ M=7,N=33". */
 static void say_shape(const ak_task *task, const int64_t *size)
 {
-    char text[64];
-    say("@");
-    for (size_t i = 0; i < task->problem->size_count; i++) {
-        (void)snprintf(text, sizeof text, "%s%.30s=%lld", i == 0 ? " " : ",",
-                       task->problem->sizes[i].name, (long long)size[i]);
-        say(text);
-    }
+    char text[512];
+    ak_task_size_text(text, sizeof text, task->problem, size);
+    say("@ ");
+    say(text);
     say("\n");
 }
 

@@ -339,15 +339,14 @@ static ak_status run_confined(ak_proc_result *out, const build *b, const char *c
 /* Gives the sizes of the shape that ran last: "at M=7,N=33". */
 static void name_shape(char *out, size_t bytes, const build *b, const char *output)
 {
-    size_t shape = 0, used = 0;
+    size_t shape = 0;
     for (const char *at = output; (at = strstr(at, "@ ")) != NULL; at++) {
         shape = at == output || at[-1] == '\n' ? (size_t)strtoul(at + 2, NULL, 10) : shape;
     }
     out[0] = 0;
-    for (size_t i = 0; shape < b->count && i < b->task->problem->size_count && used < bytes; i++) {
-        int wrote = snprintf(out + used, bytes - used, "%s%s=%lld", i == 0 ? "at " : ",",
-                             b->task->problem->sizes[i].name, (long long)b->shapes[shape].size[i]);
-        used += wrote > 0 ? (size_t)wrote : 0;
+    if (shape < b->count) {
+        (void)snprintf(out, bytes, "at ");
+        ak_task_size_text(out + 3, bytes - 3, b->task->problem, b->shapes[shape].size);
     }
 }
 
