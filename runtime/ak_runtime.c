@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <math.h>
 #include <pthread.h>
@@ -49,6 +50,7 @@
 #define MAP_RANK_MAX   5
 #define NAMES_MAX      (AKR_SIZES_MAX + 1 + LETS_MAX)
 #define PATH_BYTES     4096
+#define HEADERS_MAX    4096 /* of a library, which lie in its first page */
 
 #define BUNDLE_JSON "bundle.json"
 #define BUNDLE_SUM  "bundle.sha256"
@@ -1883,11 +1885,47 @@ static int write_all(int fd, const unsigned char *data, size_t length)
     return 1;
 }
 
-/* Finds the entry of the library that was loaded. No other code has an entry of this name, so a
-   library that dlopen returned in its place is noticed; it is closed, and the result is 0. */
-static int find_entry(variant *v)
+/* Returns whether the library that dlopen returned is this file: it returns one that is loaded
+   already if that has the same path. All that is never written after loading is compared. Where the
+   headers are equal, the segments lie at the same places, so their memory may be read. */
+static int is_this_code(void *library, const entry *code)
 {
-    void *symbol = v->library == NULL ? NULL : dlsym(v->library, v->entry);
+    struct link_map *map = NULL;
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segment;
+    size_t i, headers;
+    int compared = 0;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || code->length < sizeof head) {
+        return 0;
+    }
+    memcpy(&head, code->data, sizeof head);
+    headers = (size_t)head.e_phoff + head.e_phnum * sizeof segment;
+    if (head.e_phoff != sizeof head || head.e_phentsize != sizeof segment ||
+        headers > HEADERS_MAX || headers > code->length ||
+        memcmp((const void *)map->l_addr, code->data, headers) != 0) {
+        return 0;
+    }
+    for (i = 0; i < head.e_phnum; i++) {
+        memcpy(&segment, code->data + head.e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_type != PT_LOAD || (segment.p_flags & (PF_R | PF_W)) != PF_R) {
+            continue;
+        }
+        if (segment.p_offset > code->length || segment.p_filesz > code->length - segment.p_offset ||
+            memcmp((const void *)(map->l_addr + segment.p_vaddr), code->data + segment.p_offset,
+                   segment.p_filesz) != 0) {
+            return 0;
+        }
+        compared = 1;
+    }
+    return compared;
+}
+
+/* Finds the entry of the library that was loaded. Another library that dlopen returned in its place
+   is noticed; it is closed, and the result is 0. */
+static int find_entry(variant *v, const entry *code)
+{
+    void *symbol =
+        v->library != NULL && is_this_code(v->library, code) ? dlsym(v->library, v->entry) : NULL;
     if (symbol == NULL) {
         if (v->library != NULL) {
             (void)dlclose(v->library);
@@ -1909,7 +1947,7 @@ static int load_sealed(variant *v, const entry *code)
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", v->fd);
         v->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    if (find_entry(v)) {
+    if (find_entry(v, code)) {
         return 1;
     }
     if (v->fd >= 0) {
@@ -1941,7 +1979,7 @@ static int load_file(variant *v, const entry *code)
     }
     (void)unlink(path);
     (void)close(fd);
-    return find_entry(v);
+    return find_entry(v, code);
 }
 
 /* Finds an entry of a module, and sets the limit of its dynamic shared memory to what the device

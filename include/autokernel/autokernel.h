@@ -340,6 +340,7 @@ typedef struct ak_trial {
     /* What the task's objective, unless that is the time, makes small: its value, or the reciprocal
        if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
+    char *code_hash; /* of the machine code that was judged; NULL: not known */
     /* Of a trial whose time is that of a finish (ak_archive_best): how many candidates took part,
        and the seconds that were planned for them, as in ak_noise; 0: not known, or of a search. */
     size_t finish_candidates;

@@ -64,7 +64,8 @@
     X(code_bytes, INT, code_bytes, RUN)                                                            \
     X(cost, MEASURED, cost, RUN)                                                                   \
     X(cost_low, MEASURED, cost_low, RUN)                                                           \
-    X(cost_high, MEASURED, cost_high, RUN)
+    X(cost_high, MEASURED, cost_high, RUN)                                                         \
+    X(code_hash, NULLABLE, code_hash, RUN)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */

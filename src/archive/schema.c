@@ -85,6 +85,9 @@
     ADD("cost_low REAL")                                                                           \
     ADD("cost_high REAL")
 
+/* Version 8 adds to each trial a hash of the code that was judged. */
+#define CODE ADD("code_hash TEXT")
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
@@ -92,6 +95,7 @@ const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     SOURCES,
     COMPILED STUDIES,
     COSTS,
+    CODE,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */

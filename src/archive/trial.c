@@ -182,6 +182,7 @@ int64_t ak_trial_checksum(const ak_trial *trial)
             (at == offsetof(ak_trial, compile_worker) && trial->compile_worker == 0) ||
             (at == offsetof(ak_trial, compiled_before_ns) && trial->compiled_before_ns == 0) ||
             (at == offsetof(ak_trial, code_bytes) && trial->code_bytes == 0) ||
+            (at == offsetof(ak_trial, code_hash) && trial->code_hash == NULL) ||
             (is_cost(at) && !(*ak_field_real(trial, &ak_fields[i]) > 0));
         hash = placed || missing ? hash : hash_field(hash, trial, &ak_fields[i]);
     }

@@ -132,6 +132,24 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
     return ak_archive_best(out, selection->archive, filter, NULL) == AK_OK ? AK_OK : err->status;
 }
 
+/* Says whether the kernel has changed since the run whose table is exported; the archive may have
+   trials of other sizes and other states of the kernel, which are not in the table. */
+static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
+                                   const ak_args *args, ak_error *err)
+{
+    char *text = NULL;
+    json_t *table = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_export_text(&text, archive, filter, "dispatch", err));
+    AK_TRY(ak_json_parse(&table, text, strlen(text), "dispatch table", err));
+    const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
+    status = ak_say_changed_matching(archive, &of_run, args, true, err);
+out:
+    json_decref(table);
+    ak_text_free(text);
+    return status;
+}
+
 static int export_bundle(const char *format, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -155,9 +173,8 @@ static int export_bundle(const char *format, const ak_args *args)
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
-    if (!request.table) {
-        AK_TRY(ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
-    }
+    AK_TRY(request.table ? say_table_changed(selection.archive, &filter, args, &err)
+                         : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
 out:
     if (status != AK_OK) {
         code = ak_complain_error(&err);
@@ -183,6 +200,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     ak_status status = AK_OK;
     bool asked = false; /* the command was right; the archive may have no answer yet */
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
+    const bool table = strcmp(format, "dispatch") == 0;
     AK_TRY(ak_selection_open(&selection, args, &err));
     asked = true;
     filter = selection.filter;
@@ -200,8 +218,9 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_say_environment(selection.archive, &best, &err));
     }
-    AK_TRY(one ? ak_say_changed(selection.archive, &best, 1, args, true, &err)
-               : ak_say_changed_matching(selection.archive, &filter, args, true, &err));
+    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, args, true, &err)
+           : table ? say_table_changed(selection.archive, &filter, args, &err)
+                   : ak_say_changed_matching(selection.archive, &filter, args, true, &err));
     if (to_file) {
         suggest(args, format, path);
     }

@@ -278,6 +278,13 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     AK_TRY(read_spills(implementation, kernel, err));
     bool fortran = implementation->language != NULL &&
                    strcmp(implementation->language, AK_LANGUAGE_FORTRAN) == 0;
+    const char *mark = strstr(implementation->source, AK_FORTRAN_BEGIN "\n");
+    if (!fortran && mark != NULL && strstr(mark, AK_FORTRAN_END "\n") != NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: the source has the marks between which autokernel puts Fortran, but "
+                       "its \"Language\" is another: leave these two comments out",
+                       where));
+    }
     if (fortran && launch == NULL) {
         AK_TRY(ak_fail(err, AK_INVALID,
                        "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "

@@ -292,8 +292,9 @@ static ak_status read_arguments(ak_scan *s, const char *open)
 
 /* ---- the scan ------------------------------------------------------------------------------- */
 
-ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *backend,
-                              const char *file, const char *name, ak_error *err)
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *beside,
+                              const char *backend, const char *file, const char *name,
+                              ak_error *err)
 {
     ak_scan *s = ak_alloc(1, sizeof *s);
     char shape[AK_SCAN_SHAPE];
@@ -301,6 +302,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
     AK_TRY(status);
     text += ak_utf8_mark(text);
     *s = (ak_scan){.text = text,
+                   .beside = beside,
                    .backend = backend,
                    .file = file,
                    .cpp = strcmp(backend, "host") == 0 && !ak_fs_has_suffix(file, ".c"),

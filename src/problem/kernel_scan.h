@@ -15,12 +15,14 @@ typedef struct ak_kernel_scan {
     char *notes;     /* guesses: "WHAT: where to write it\n", one a line; "" if there are none */
 } ak_kernel_scan;
 
-/* Scans `text`, a source file in the language of `backend` ("host", "cuda", "opencl"). `name` is
-   the name that the kernel gets, and `file` the name that the source file gets. Returns AK_INVALID,
+/* Scans `text`, a source file in the language of `backend` ("host", "cuda", "opencl"); `beside` is
+   the text of the files beside it that it includes. `name` is the name that the kernel gets, and
+   `file` the name that the source file gets. Returns AK_INVALID,
    with the first thing that the scan does not understand. The caller clears `out`, also on
    failure. */
-ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *backend,
-                              const char *file, const char *name, ak_error *err);
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *beside,
+                              const char *backend, const char *file, const char *name,
+                              ak_error *err);
 void ak_kernel_scan_clear(ak_kernel_scan *scan);
 
 #endif

@@ -137,6 +137,11 @@ bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
         good = add_values(parameters, block, 128, false) && good;
     }
     if (host) {
+        good = json_array_append_new(parameters,
+                                     json_pack("{s:s, s:s, s:[s, s], s:s, s:s}", "Name", "COMPILER",
+                                               "Type", "string", "Values", "gcc", "clang",
+                                               "Default", "gcc", "Use", "compiler")) == 0 &&
+               good;
         good = json_array_append_new(parameters, json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}",
                                                            "Name", "OPT_LEVEL", "Type", "int",
                                                            "Values", 2, 3, "Default", 3, "Use",
@@ -148,7 +153,9 @@ bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
         json_pack("{s:{s:o, s:[]}, s:{s:s, s:s, s:s, s:o}}", "ConfigurationSpace",
                   "TuningParameters", parameters, "Conditions", "KernelSpecification", "Language",
                   language, "KernelName", s->name, "KernelFile", s->file, "Launch", launch);
-    return good && launch != NULL && out->space != NULL;
+    json_t *kernel = json_object_get(out->space, "KernelSpecification");
+    return good && launch != NULL && out->space != NULL &&
+           (!host || ak_json_set(kernel, "CompilerOptions", json_pack("[s]", "-march=native")));
 }
 
 /* Returns the end of the entry's body in the text. */
@@ -310,10 +317,9 @@ static void note_launch(ak_scan *s)
     }
 }
 
-void ak_scan_notes(ak_scan *s)
+/* Names the guesses about parameters and options. */
+static void note_parameters(ak_scan *s)
 {
-    char what[256];
-    note_rest(s);
     if (s->parameter_count > 0) {
         ak_scan_note(
             s, "values of the parameters",
@@ -328,6 +334,19 @@ void ak_scan_notes(ak_scan *s)
                 : "none was found (template arguments, #ifndef/#define, -DNAME=16), so only the "
                   "launch has one, block_size_x; write others into the space file");
     }
+    ak_scan_undefined(s);
+    if (strcmp(s->backend, "host") == 0) {
+        ak_scan_note(s, "compilers and options",
+                     "gcc and clang with -O2 and -O3 and -march=native are guesses; write others "
+                     "into the space file (\"CompilerOptions\")");
+    }
+}
+
+void ak_scan_notes(ak_scan *s)
+{
+    char what[256];
+    note_rest(s);
+    note_parameters(s);
     size_t sizes = count_sizes(s);
     (void)snprintf(what, sizeof what, "shapes of the arrays");
     ak_scan_note(

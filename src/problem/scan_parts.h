@@ -1,6 +1,7 @@
 /*
  * scan_parts.h: what is known of a kernel while its source file is scanned. kernel_scan.c finds the
- * entry and its arguments, scan_parameters.c the parameters; scan_documents.c makes the documents.
+ * entry and its arguments, scan_parameters.c the parameters, scan_undefined.c what
+ * may be one; scan_documents.c makes the documents.
  */
 #ifndef AK_PROBLEM_SCAN_PARTS_H
 #define AK_PROBLEM_SCAN_PARTS_H
@@ -24,6 +25,7 @@ typedef struct ak_scan_argument {
 
 typedef struct ak_scan {
     const char *text, *backend, *file;
+    const char *beside; /* the text of the files that it includes */
     bool cpp;
     char *own;         /* a copy of the text, in which the entry is not static */
     char *plain;       /* the text with blanks in place of comments and quoted texts */
@@ -61,6 +63,8 @@ const ak_scan_type *ak_scan_type_of(const char *words);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);
 ak_status ak_scan_template(ak_scan *s);
+/* Notes each name of capitals that is used and that nothing defines: likely a parameter. */
+void ak_scan_undefined(ak_scan *s);
 /* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
 bool ak_scan_find_template(ak_scan *s, size_t end);
 

@@ -1,6 +1,7 @@
 /* variants.c: the code of a bundle. Cases with the same configuration share a variant unless
-   their sizes are compiled in. A variant is compiled as a trial is, except that its entry has a
-   name that no other code has, so that a runtime notices other code in its place. */
+   their sizes are compiled in. A variant is compiled exactly as a trial is: the same text, the same
+   names and the same options, so that the source cannot tell the two apart. What comes out must be
+   the code that was measured, or there is no bundle. */
 #include "ship/bundle.h"
 
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "problem/sources.h"
 #include "problem/task_options.h"
 #include "space/portable.h"
@@ -41,21 +41,6 @@ static bool same_options(const ak_bundle_variant *v, const ak_options *options)
         same = strcmp(v->options[i], options->argv[i]) == 0;
     }
     return same;
-}
-
-/* Names the entry by a hash of all that the code depends on. */
-static void name_entry(ak_bundle_variant *v, const ak_task *task)
-{
-    char hash[AK_HASH_BYTES];
-    ak_hasher *hasher = ak_hasher_new();
-    ak_hasher_add_text(hasher, task->source_hash);
-    ak_hasher_add_text(hasher, v->compiler);
-    ak_hasher_add_text(hasher, v->version);
-    for (size_t i = 0; i < v->option_count; i++) {
-        ak_hasher_add_text(hasher, v->options[i]);
-    }
-    ak_hasher_end(hash, hasher);
-    (void)snprintf(v->entry, sizeof v->entry, "ak_kernel_%.16s", hash);
 }
 
 /* ---- where it is right ------------------------------------------------------------------------
@@ -211,10 +196,12 @@ out:
 static ak_status write_source(char path[AK_PATH_MAX], const ak_bundle_build *b, const ak_task *task,
                               const ak_backend_ops *backend, ak_error *err)
 {
+    char name[128];
     ak_buf text = AK_BUF(2 * AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(path, b->folder.path, "kernel.c", err));
-    AK_TRY(backend->source(&text, task->implementation->source, ak_fs_base("kernel.c"), err));
+    (void)snprintf(name, sizeof name, "%.100s.c", task->implementation->name);
+    AK_TRY(ak_fs_join(path, b->folder.path, "source.c", err));
+    AK_TRY(backend->source(&text, task->implementation->source, name, err));
     AK_TRY(ak_fs_write(path, text.data, text.length, err));
 out:
     ak_buf_free(&text);
@@ -257,11 +244,30 @@ static ak_status judge(const ak_compile_result *result, const ak_bundle_variant 
                                                    result->reason == NULL ? "" : result->reason);
 }
 
+/* Fails if the code is not the one that a trial of the variant measured. Trials from before the
+   archive kept a hash of the code are not compared. */
+static ak_status compare(const ak_bundle_build *b, const ak_bundle_variant *v, const char *hash,
+                         ak_error *err)
+{
+    for (size_t i = 0; i < b->case_count; i++) {
+        const ak_trial *trial = &b->cases[i].trial;
+        if (&b->variants[b->cases[i].variant] == v && trial->code_hash != NULL &&
+            strcmp(trial->code_hash, hash) != 0) {
+            return ak_fail(err, AK_INVALID,
+                           "%.160s: this compiles to other code than trial #%lld measured, so it "
+                           "is not shipped: the compiler, a header or the machine has changed "
+                           "since, or the source looks at the time or at files; tune it again",
+                           v->config, (long long)trial->id);
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err)
 {
     const ak_task *task = v->first->task;
     const ak_backend_ops *backend;
-    char source[AK_PATH_MAX], artifact[AK_PATH_MAX], define[160], *code = NULL;
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX], *code = NULL;
     size_t length = 0;
     ak_options options = {0};
     ak_compile_result result = {0};
@@ -283,18 +289,10 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
                           .memory_max = MEMORY_MAX,
                           .priority = AK_PROC_USUAL};
     AK_TRY(backend->requires(&needs, v->version, sizeof v->version, &job, err));
-    if (ak_bundle_is_for_gpu(task->implementation->backend)) {
-        (void)snprintf(v->entry, sizeof v->entry, "%s", task->implementation->kernel_name);
-    } else {
-        name_entry(v, task);
-        (void)snprintf(define, sizeof define, "-D%.80s=%s", task->implementation->kernel_name,
-                       v->entry);
-        AK_TRY(ak_options_add(&options, define, err));
-    }
-    job.argv = (const char *const *)options.argv;
-    job.argc = options.count;
+    (void)snprintf(v->entry, sizeof v->entry, "%s", task->implementation->kernel_name);
     AK_TRY(backend->compile(&result, &job, err));
     AK_TRY(judge(&result, v, err));
+    AK_TRY(compare(b, v, result.artifact_hash, err));
     AK_TRY(ak_fs_read(&code, &length, artifact, CODE_MAX, err));
     AK_TRY(ak_pack_add(&b->code, v->file, code, length, err));
     status = merge_needs(b, needs, err);

@@ -8,10 +8,12 @@
 #include "base/fs.h"
 #include "problem/kernel_scan.h"
 #include "problem/python_kernel.h"
+#include "problem/source_text.h"
 #include "problem/t1_kernel.h"
 #include "tuner/skeleton.h"
 
 #define DOCUMENT_BYTES_MAX (1u << 20)
+#define INCLUDES_MAX       32
 
 static const struct {
     const char *suffix, *backend;
@@ -116,29 +118,155 @@ out:
     return status;
 }
 
+/* The files beside a source that it includes. In the kernel's folder they are put in front of the
+   source ("Include" of the space file), because the compiler sees one text and no folder. */
+typedef struct includes {
+    const char *folder, *file; /* of the kernel; the source */
+    json_t *names;             /* in the order in which their texts are needed */
+    ak_buf text, notes;        /* of all of them; what is to be done by hand */
+} includes;
+
+/* Returns whether the line is #include "NAME", and gives the place of the name. */
+static bool quotes_name(const char **name, size_t *length, const char *line)
+{
+    line += strspn(line, " \t");
+    line += *line == '#' ? 1 + strspn(line + 1, " \t") : 0;
+    if (strncmp(line, "include", 7) != 0) {
+        return false;
+    }
+    line += 7 + strspn(line + 7, " \t");
+    *name = line + 1;
+    *length = *line == '"' ? strcspn(line + 1, "\"\n") : 0;
+    return *length > 0 && line[1 + *length] == '"';
+}
+
+static ak_status take_includes(includes *all, char *text, ak_error *err);
+
+/* Returns whether a file that is included can lie in the kernel's folder under its own name. */
+static bool is_free(const includes *all, const char *name)
+{
+    return strchr(name, '/') == NULL && strcmp(name, ak_fs_base(all->file)) != 0 &&
+           strcmp(name, "reference.c") != 0 && !ak_fs_has_suffix(name, ".json");
+}
+
+/* Copies one file that is included. *taken says whether it is in front of the source now. */
+static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
+{
+    char path[2 * AK_PATH_MAX], *text = NULL;
+    size_t length = 0, known = 0;
+    json_t *one;
+    ak_status status = AK_OK;
+    *taken = false;
+    (void)snprintf(path, sizeof path, "%.*s%s", (int)(ak_fs_base(all->file) - all->file), all->file,
+                   name);
+    if (!ak_fs_is_file(path)) {
+        return AK_OK; /* an installed file, or the compiler's message names it */
+    }
+    json_array_foreach(all->names, known, one)
+    {
+        *taken = *taken || strcmp(json_string_value(one), name) == 0;
+    }
+    if (*taken) {
+        return AK_OK;
+    }
+    if (!is_free(all, name) || json_array_size(all->names) == INCLUDES_MAX) {
+        ak_buf_print(&all->notes,
+                     "include \"%s\": it is not copied; copy it into the folder, name it in "
+                     "\"Include\" of the space file, and take the line out of the source\n",
+                     name);
+        return AK_OK;
+    }
+    AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
+    AK_TRY(strlen(text) < length
+               ? ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", path, strlen(text))
+               : AK_OK);
+    *taken = true;
+    AK_TRY(json_array_append_new(all->names, json_string(name)) == 0 ? AK_OK : ak_fail_memory(err));
+    const size_t place = json_array_size(all->names) - 1;
+    AK_TRY(take_includes(all, text, err));
+    /* Behind those that it includes itself. */
+    one = json_incref(json_array_get(all->names, place));
+    bool good =
+        json_array_remove(all->names, place) == 0 && json_array_append_new(all->names, one) == 0;
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    ak_buf_print(&all->text, "%s\n", text);
+    ak_buf_print(&all->notes,
+                 "include \"%s\": it is put in front of the source (\"Include\" of the space "
+                 "file); write into it what it needs of the source\n",
+                 name);
+    status = write_text(all->folder, name, text, err);
+out:
+    ak_free(text);
+    return status;
+}
+
+/* Copies what a text includes from beside it, and makes comments of these lines. */
+static ak_status take_includes(includes *all, char *text, ak_error *err)
+{
+    char *plain = ak_source_plain(text);
+    ak_status status = ak_made(plain, err);
+    for (char *line = text; status == AK_OK && *line != 0;) {
+        const size_t bytes = strcspn(line, "\n");
+        const char *at = plain + (line - text), *quoted;
+        size_t length;
+        at += strspn(at, " \t");
+        if (*at == '#' && quotes_name(&quoted, &length, line)) {
+            char name[AK_PATH_MAX];
+            bool taken;
+            (void)snprintf(name, sizeof name, "%.*s", (int)length, quoted);
+            status = take_include(&taken, all, name, err);
+            if (taken) {
+                char *begin = strchr(line, '#');
+                memset(begin, ' ', (size_t)(quoted - begin) - 1);
+                memcpy(begin, "// above", 8); /* as long as #include */
+            }
+        }
+        line += bytes + (line[bytes] == '\n' ? 1 : 0);
+    }
+    ak_free(plain);
+    return status;
+}
+
 static ak_status adopt_source(char **note, const char *folder, const char *file,
                               const char *backend, ak_error *err)
 {
     char name[80], *text = NULL;
     ak_kernel_scan scan = {.problem = NULL};
+    includes all = {.folder = folder,
+                    .file = file,
+                    .names = json_array(),
+                    .text = AK_BUF(AK_SOURCE_BYTES_MAX),
+                    .notes = AK_BUF(AK_SOURCE_BYTES_MAX)};
     ak_status status = AK_OK;
     size_t length = 0;
+    AK_TRY(ak_made(all.names, err));
     AK_TRY(ak_fs_read(&text, &length, file, AK_SOURCE_BYTES_MAX, err));
     if (strlen(text) < length) {
         status =
             ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", file, strlen(text) + 1);
         goto out;
     }
-    AK_TRY(ak_kernel_scan_text(&scan, text, backend, ak_fs_base(file), ak_fs_base(folder), err));
+    AK_TRY(take_includes(&all, text, err));
+    AK_TRY(ak_buf_status(&all.text, err));
+    AK_TRY(ak_kernel_scan_text(&scan, text, all.text.data == NULL ? "" : all.text.data, backend,
+                               ak_fs_base(file), ak_fs_base(folder), err));
+    json_t *kernel = json_object_get(scan.space, "KernelSpecification");
+    if (json_array_size(all.names) > 0 && !ak_json_set(kernel, "Include", json_incref(all.names))) {
+        status = ak_fail_memory(err);
+        goto out;
+    }
     AK_TRY(write_json(folder, "problem.json", scan.problem, err));
     (void)snprintf(name, sizeof name, "%s.json", backend);
     AK_TRY(write_json(folder, name, scan.space, err));
     AK_TRY(write_text(folder, ak_fs_base(file), scan.source, err));
     AK_TRY(write_text(folder, "reference.c", scan.reference, err));
-    *note = scan.notes;
-    scan.notes = NULL;
+    ak_buf_puts(&all.notes, scan.notes);
+    status = ak_buf_take(note, &all.notes, err);
 out:
     ak_kernel_scan_clear(&scan);
+    json_decref(all.names);
+    ak_buf_free(&all.text);
+    ak_buf_free(&all.notes);
     ak_free(text);
     return status;
 }

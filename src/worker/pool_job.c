@@ -346,6 +346,11 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     out->trial.shared_bytes = compiled->shared_bytes;
     out->trial.spill_bytes = compiled->spill_bytes;
     out->trial.code_bytes = compiled->code_bytes;
+    /* What is compiled for one size alone is other code than a bundle's. */
+    if (compiled->artifact_hash[0] != 0 && !u->specialised) {
+        out->trial.code_hash = ak_strdup(compiled->artifact_hash);
+        AK_DO(ak_made(out->trial.code_hash, err));
+    }
     memcpy(out->artifact_hash, compiled->artifact_hash, sizeof out->artifact_hash);
     out->log = ak_strdup(compiled->log);
     return compiled->log != NULL && out->log == NULL ? ak_fail_memory(err) : AK_OK;

@@ -27,6 +27,22 @@ echo "-- measured again"
 autokernel tune ./mine --size 64 --evals 1 --quiet >/dev/null
 autokernel best ./mine | words
 autokernel export ./mine 2>&1 | words
+echo "-- a table is of its run: results at other sizes and of other states are not in it"
+autokernel new kernel sized >/dev/null
+export AUTOKERNEL_FINISH_TIME=0.02
+autokernel tune ./sized --size 64 --evals 1 --quiet >/dev/null 2>&1
+echo '/* another one */' >>sized/host.c
+autokernel tune ./sized --sizes '100;n=200' --evals 4 --quiet >/dev/null 2>&1
+dispatch() {
+    autokernel export ./sized --format dispatch --output sized.dispatch 2>&1 | sed 's/--source [0-9]*/--source N/'
+    autokernel export ./sized --format bundle --table --output sized.akb 2>&1 | sed 's/--source [0-9]*/--source N/'
+}
+dispatch | grep -c 'has changed'
+echo '/* and another */' >>sized/host.c
+dispatch | sed -n 's/.*kernel sized/kernel sized/p'
+shown=$(autokernel export ./sized --format dispatch --output sized.dispatch 2>&1 | grep -o 'source [0-9]*' | tr -dc 0-9)
+autokernel history ./sized --json --limit 10 | tr '}' '\n' | grep "\"id\":$shown," | grep -o '"size":"[^"]*"' | sed 's/=[12]00"/=100 or 200"/'
+unset AUTOKERNEL_FINISH_TIME
 echo "-- files of another kernel stay"
 autokernel export ./second
 echo "exit $?"

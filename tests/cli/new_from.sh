@@ -67,6 +67,47 @@ echo
 echo "-- the skeleton, with CUDA"
 autokernel new kernel mine --cuda >/dev/null
 autokernel list ./mine --device cuda:H200 | grep -E '^(THREADS|ITEMS|Cartesian|implementation)'
+echo "-- files beside it, and macros that nothing defines"
+mkdir -p headers/parts
+echo '#include "types.h"
+#ifndef HALF
+#define HALF 2
+#endif
+enum { FIRST = 0, SECOND };
+static inline real twice(real x) { return HALF * x; }' >headers/twice.h
+printf '#pragma once\ntypedef float real;\n' >headers/types.h
+echo 'static const float part = 1;' >headers/parts/part.h
+cat >headers/vector.c <<'C'
+#include <float.h>
+#include "types.h"
+ # include "twice.h"
+/*
+#include "comment.h"
+*/
+#include "math.h"
+#ifdef WIDE
+#include "parts/part.h"
+#endif
+typedef real VECTOR __attribute__((vector_size(4 * VW)));
+typedef struct { float X; } PAIR;
+static float most(float A, float B) { const float C = A, D = B; return C > D ? C : D; }
+void vector(const float *x, float *y, int N)
+{
+    PAIR p = {.X = FLT_MIN};
+    for (int i = 0; i < N; i += VW * STEPS) {
+        for (int k = 0; k < VW * STEPS && i + k < N; k++) {
+            y[i + k] = most(twice(x[i + k]), p.X - FLT_MAX) + FIRST * sizeof(VECTOR);
+        }
+    }
+}
+C
+run autokernel new kernel vector --from headers/vector.c
+ls vector
+cat vector/types.h vector/twice.h
+sed -n 1,9p vector/vector.c
+tr -d ' \n' <vector/host.json | grep -oE '"(Include|CompilerOptions)":[^]]*.|"COMPILER".*"compiler"'
+sed -i 's/"TuningParameters": \[/&{"Name": "VW", "Type": "int", "Values": [4, 8], "Default": 4}, {"Name": "STEPS", "Type": "int", "Values": [1, 2], "Default": 2},/' vector/host.json
+autokernel check ./vector --size 1000 --configs 2 --quiet | grep -E '^[0-9] of'
 echo "-- what is not understood"
 echo 'int x;' >none.cu
 run autokernel new kernel bad --from none.cu

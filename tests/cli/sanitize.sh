@@ -19,6 +19,39 @@ for kernel in leak beyond undefined; do
     autokernel check ./$kernel --size 1000 --config COMPILER=gcc --quiet --sanitize 2>/dev/null
     echo "exit $?"
 done
+# None of these ways to be other code, or to be left out, hides the read beyond the argument.
+hidden() { # NAME LINE: the kernel reads beyond its argument behind LINE
+    cp -r part "$1"
+    { printf '%b' "$2"; sed "/^void ak_kernel/,\$s/^{/{\n$3/" part/host.c; } >"$1/host.c"
+    for compiler in gcc clang; do
+        if ! command -v $compiler >/dev/null || ! $compiler -fsanitize=address,undefined probe.c -o probe 2>/dev/null; then
+            echo "$compiler: AddressSanitizer: heap-buffer-overflow"
+            continue
+        fi
+        autokernel check "./$1" --size 1000 --config COMPILER=$compiler --quiet --sanitize 2>/dev/null |
+            sed -n "s/^rejected .*config 1  \(AddressSanitizer: [a-z-]*\) .*/$compiler: \1/p"
+    done
+}
+read='volatile float beyond = ((const float *)call->arg[0])[call->size[0]]; (void)beyond;'
+echo "--- hidden by macros of sanitizers"
+hidden macro '#ifndef __has_feature\n#define __has_feature(x) 0\n#endif\n' \
+    "#if !defined __SANITIZE_ADDRESS__ \&\& !__has_feature(address_sanitizer)\n$read\n#endif\n"
+echo "--- hidden by attributes"
+hidden attribute '#define HIDE(a, b) __attribute__((a##b))\nHIDE(no_, sanitize_address)\nHIDE(no_sani, tize("address"))\nvoid ak_kernel(const ak_host_call *call);\n' "$read\n"
+echo "--- hidden by an option"
+cp -r beyond option
+sed -i 's/"-march=native"/"-march=native", "--param=asan-instrument-reads=0"/' option/host.json
+autokernel check ./option --size 1000 --config COMPILER=gcc --quiet --sanitize 2>/dev/null | sed -n 's/^rejected .*config 1  \(AddressSanitizer: [a-z-]*\) .*/\1/p'
+echo "--- hidden by a comment"
+hidden comment '/* autokernel: Fortran begins here */\n' "$read\n"
+hidden comments '/* autokernel: Fortran begins here */\n/* autokernel: Fortran ends here */\n' "$read\n"
+autokernel check ./comments --size 1000 2>&1 | sed 's/.*: the source/the source/'
+echo "--- targets and C++ are built as they are"
+hidden target '#pragma GCC target("avx2")\n#include <immintrin.h>\n#ifndef __AVX2__\n#error no AVX2\n#endif\n' "$read\n" | sed -n '/^gcc/p'
+cp -r beyond plus
+sed -i 's/"Language": "C"/"Language": "C++"/; s/-std=gnu17/-std=gnu++17/' plus/host.json
+sed -i 's/= context;/= (const work *)context;/; s/work w = {.*/work w = {call->size[0], (const float *)call->arg[0], (const float *)call->arg[1], (float *)call->arg[2]};/; s/^void ak_kernel/extern "C" void ak_kernel/' plus/host.c
+autokernel check ./plus --size 1000 --config COMPILER=gcc --quiet --sanitize 2>/dev/null | sed -n 's/^[a-z]* .*config 1  \(AddressSanitizer: [a-z-]*\) .*/\1/p'
 echo "--- without it"
 autokernel check ./beyond --size 1000 --config COMPILER=gcc --quiet | sed -n 's/^\([a-z_]*\) .*UNROLL.*/\1/p'
 echo "--- a run"

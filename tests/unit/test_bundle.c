@@ -422,27 +422,35 @@ typedef struct fixture {
     size_t length;
 } fixture;
 
-static int make_code(void **state)
+/* Compiles a text with the machine's compiler; the code is to be freed with ak_free. */
+static void compile(char **code, size_t *length, const char *text)
 {
-    static fixture f = {.tar = AK_BUF(1u << 26)};
-    char folder[AK_PATH_MAX], from[AK_PATH_MAX], to[AK_PATH_MAX], cc[AK_PATH_MAX];
+    char folder[AK_PATH_MAX], from[AK_PATH_MAX], to[AK_PATH_MAX];
     ak_proc_result run = {0};
-    if (!ak_fs_which(cc, "cc") || ak_fs_temp(folder, NULL) != AK_OK) {
-        *state = NULL;
-        return 0;
-    }
+    assert_int_equal(ak_fs_temp(folder, NULL), AK_OK);
     assert_int_equal(ak_fs_join(from, folder, "k.c", NULL), AK_OK);
     assert_int_equal(ak_fs_join(to, folder, "k.so", NULL), AK_OK);
-    assert_int_equal(ak_fs_write(from, source, sizeof source - 1, NULL), AK_OK);
-    const char *const argv[] = {cc,   "-O1", "-fPIC",    "-shared",    "-nostartfiles",
+    assert_int_equal(ak_fs_write(from, text, strlen(text), NULL), AK_OK);
+    const char *const argv[] = {"cc", "-O1", "-fPIC",    "-shared",    "-nostartfiles",
                                 "-o", to,    "-include", AK_TEST_HOST, from,
                                 NULL};
     const ak_proc_spec spec = {.argv = argv, .output_max = 4096};
     assert_int_equal(ak_proc_run(&run, &spec, NULL), AK_OK);
     assert_int_equal(run.exit_code, 0);
     ak_proc_result_clear(&run);
-    assert_int_equal(ak_fs_read(&f.code, &f.length, to, 1u << 24, NULL), AK_OK);
+    assert_int_equal(ak_fs_read(code, length, to, 1u << 24, NULL), AK_OK);
     ak_fs_remove(folder);
+}
+
+static int make_code(void **state)
+{
+    static fixture f = {.tar = AK_BUF(1u << 26)};
+    char cc[AK_PATH_MAX];
+    if (!ak_fs_which(cc, "cc")) {
+        *state = NULL;
+        return 0;
+    }
+    compile(&f.code, &f.length, source);
     const parts p = {.workspace = NULL};
     build(&f.tar, &p, f.code, f.length);
     *state = &f;
@@ -714,6 +722,43 @@ static void test_other_machines_and_code(void **state)
     assert_int_equal(akr_open(&bundle, "/dev/null", 0, &err), AKR_FOREIGN);
 }
 
+/* A program that closes files it does not own lets two bundles have one path. dlopen then returns
+   the library of the first for the second, whose entry has the same name. */
+static void test_other_code_in_its_place(void **state)
+{
+    running r = start(state, 3);
+    const parts p = {.workspace = NULL};
+    ak_buf tar = AK_BUF(1u << 26), text = AK_BUF(1u << 16);
+    char *code = NULL;
+    size_t length = 0;
+    akr_bundle *first = r.bundle;
+    const char *times = strstr(source, "x[i");
+    ak_buf_print(&text, "%.*s2 * %s", (int)(times - source), source, times);
+    compile(&code, &length, text.data);
+    build(&tar, &p, code, length);
+    for (int fd = 3; fd < 1024; fd++) {
+        char path[64], target[256];
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = 0;
+        if (strstr(target, "memfd:autokernel") != NULL) {
+            (void)close(fd);
+        }
+    }
+    assert_int_equal(akr_open_memory(&r.bundle, tar.data, tar.length, 0, NULL), AKR_OK);
+    const int64_t size[] = {M, N};
+    assert_int_equal(akr_query(&r.plan, r.bundle, size, NULL), AKR_OK);
+    assert_int_equal(run(&r, NULL), AKR_OK);
+    for (int i = 0; i < M * N; i++) {
+        assert_true(r.b->y[i] == 6 * (float)i + (float)(3 * 3));
+    }
+    stop(&r);
+    akr_close(first);
+    ak_free(code);
+    ak_buf_free(&tar);
+    ak_buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -731,6 +776,7 @@ int main(void)
         cmocka_unit_test(test_a_call_that_is_not_right_is_refused),
         cmocka_unit_test(test_many_threads_share_a_bundle),
         cmocka_unit_test(test_other_machines_and_code),
+        cmocka_unit_test(test_other_code_in_its_place),
         cmocka_unit_test(test_which_code_is_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, make_code, drop_code);

@@ -3,6 +3,7 @@
 #define AK_BACKEND_HOST_HOST_H
 
 #include "backend/backend.h"
+#include "backend/sandbox.h"
 #include "base/hash.h"
 
 extern const ak_backend_ops ak_host_ops;
@@ -38,6 +39,11 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
 #define AK_OPTION_OPENMP "-fopenmp"
 bool ak_host_available(void *context, const char *compiler);
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err);
+/* Finds the Fortran in a source, between its marks; returns false if there is none. */
+bool ak_host_fortran_part(char **begin, char **end, char *source);
+/* Lets the compiler read what is installed, its own folder and the source, and write to `folder`
+   unless that is NULL (ak_sandbox_plan_close). */
+void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *folder);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);
@@ -59,6 +65,24 @@ ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
    the baseline or calls it, or a JSON file that says what own_worker.py runs. */
 ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
                               const ak_own_baseline *own, const char *folder, ak_error *err);
+
+/* host_targets.c */
+/* Gives the text that the compiler sees, with the preprocessor's marks, to be freed with ak_free;
+   NULL if it refuses the source, as `run` says, which the caller clears. Writes into `folder`. */
+ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compiler,
+                             const ak_options *options, const char *source, const char *folder,
+                             ak_error *err);
+/* What a source lets the compiler use beyond its options. */
+typedef struct ak_host_targets {
+    ak_options options; /* of its target attributes and pragmas: -mavx2, -march=haswell */
+    bool unknown;       /* it has more, such as assembly: any instruction of this machine */
+    bool tiles;         /* the tile registers of AMX are among it */
+} ak_host_targets;
+/* Looks into a source and what ak_host_preprocess made of it. The caller clears `out`, also on
+   failure. */
+ak_status ak_host_targets_of(ak_host_targets *out, const char *source, const char *preprocessed,
+                             ak_error *err);
+void ak_host_targets_clear(ak_host_targets *targets);
 
 /* host_requires.c */
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,

@@ -31,9 +31,7 @@
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-/* Lets the compiler read what is installed, its own folder and the source, and write to `folder`
-   unless that is NULL. */
-static void confine(ak_sandbox_plan *out, const char *compiler, const char *folder)
+void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *folder)
 {
     char home[AK_PATH_MAX];
     const char *readable[AK_COMPILE_READS + 2];
@@ -79,7 +77,7 @@ static void ask_version(char *out, size_t bytes, const char *compiler)
                          .timeout_ns = VERSION_TIMEOUT_NS,
                          .output_max = 4096};
     ak_proc_result result = {0};
-    confine(&plan, compiler, NULL);
+    ak_host_confine(&plan, compiler, NULL);
     if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
         if (result.exit_code == 0) {
             (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
@@ -195,16 +193,21 @@ static bool has_option(const ak_compile_job *job, const char *option)
     return AK_HAS_TEXT(job->argv, job->argc, option);
 }
 
+bool ak_host_fortran_part(char **begin, char **end, char *source)
+{
+    *begin = strstr(source, AK_FORTRAN_BEGIN "\n");
+    *end = *begin == NULL ? NULL : strstr(*begin, AK_FORTRAN_END "\n");
+    return *end != NULL;
+}
+
 /* Cuts Fortran out of the source and writes both parts to files of their own. */
 static ak_status split(parts *out, const ak_compile_job *job, ak_error *err)
 {
-    char *text = NULL;
+    char *text = NULL, *begin, *end;
     size_t length = 0;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
-    char *begin = strstr(text, AK_FORTRAN_BEGIN "\n");
-    char *end = begin == NULL ? NULL : strstr(begin, AK_FORTRAN_END "\n");
-    if (end == NULL) {
+    if (!ak_host_fortran_part(&begin, &end, text)) {
         goto out;
     }
     out->fortran = true;
@@ -295,7 +298,7 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     ak_sandbox_plan plan;
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     const char *const variables[] = {"LC_ALL=C", folder, NULL};
-    confine(&plan, argv[0], job->folder);
+    ak_host_confine(&plan, argv[0], job->folder);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .confine = ak_sandbox_plan_apply,

@@ -1,8 +1,9 @@
 /*
  * host_elf.c: hashes the code of an artifact, because configurations that compile to the same code
- * need not be measured twice. The hash covers the sections that decide what an artifact does:
- * instructions, constants, initial data and, through symbol names and relocations, what it calls.
- * It covers no section that holds paths, notes or times.
+ * need not be measured twice, and because a bundle must hold the code that was measured. The hash
+ * covers every section that is loaded, whatever its name is: instructions, constants, initial data
+ * and, through symbol names and relocations, what it calls. It leaves out notes, such as the
+ * build-id, and what is not loaded: names for debuggers, paths, versions of compilers.
  *
  * The file comes from a compiler that ran on somebody's source, so every offset is checked.
  */
@@ -17,22 +18,6 @@
 static bool inside(uint64_t offset, uint64_t size, size_t length)
 {
     return offset <= length && size <= length - offset;
-}
-
-/* Returns whether a section decides what the artifact does. A name matches exactly or with a dot
-   behind it: .text, .text.unlikely. */
-static bool is_telling(const char *name)
-{
-    static const char *const telling[] = {".text",  ".rodata",     ".data",   ".init_array",
-                                          ".rela",  ".dynsym",     ".dynstr", ".plt",
-                                          ".tdata", ".fini_array", NULL};
-    for (size_t i = 0; telling[i] != NULL; i++) {
-        size_t n = strlen(telling[i]);
-        if (strncmp(name, telling[i], n) == 0 && (name[n] == 0 || name[n] == '.')) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length)
@@ -63,14 +48,18 @@ bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length)
         memcpy(&section, file + head.e_shoff + i * sizeof section, sizeof section);
         good = section.sh_name < names.sh_size;
         const char *name = good ? (const char *)file + names.sh_offset + section.sh_name : "";
-        if (section.sh_type == SHT_NOBITS || !is_telling(name)) {
+        if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOTE) {
             continue;
         }
-        good = good && inside(section.sh_offset, section.sh_size, length);
+        const bool stored = section.sh_type != SHT_NOBITS;
+        const uint64_t facts[] = {section.sh_type, section.sh_flags, section.sh_addr,
+                                  section.sh_size};
+        good = good && (!stored || inside(section.sh_offset, section.sh_size, length));
         if (good) {
             found = found || strcmp(name, ".text") == 0;
             ak_hasher_add_text(hasher, name);
-            ak_hasher_add(hasher, file + section.sh_offset, section.sh_size);
+            ak_hasher_add(hasher, facts, sizeof facts);
+            ak_hasher_add(hasher, file + section.sh_offset, stored ? section.sh_size : 0);
         }
     }
     char text[AK_HASH_BYTES];

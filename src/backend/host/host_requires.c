@@ -1,10 +1,12 @@
 /*
  * host_requires.c: finds which processor features an artifact needs. The macros that a compiler
- * defines under the job's options say which instructions it may use; the features have the names
- * that Linux gives them (/proc/cpuinfo, "flags" or "Features").
+ * defines under the job's options, and under those of target attributes in the source, say which
+ * instructions it may use. With assembly in the source it may be any that this machine has. The
+ * features have the names that Linux gives them (/proc/cpuinfo, "flags" or "Features").
  */
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
@@ -71,18 +73,35 @@ static const struct {
              {"__ARM_FEATURE_SVE", "sve"},
              {"__ARM_FEATURE_SVE2", "sve2"}};
 
-static ak_status ask(ak_proc_result *out, const char *const *argv, const char *compiler,
-                     ak_error *err)
+/* What only intrinsics and assembly use; a compiler's own choice never does. */
+static const char *const more[] = {
+    "sse4a",          "rtm",      "clflushopt",  "clwb",           "fsgsbase",
+    "rdpid",          "waitpkg",  "movdiri",     "movdir64b",      "serialize",
+    "sha512",         "sm3",      "sm4",         "avx_ifma",       "avx_vnni_int8",
+    "avx_vnni_int16", "amx_fp16", "amx_complex", "avx_ne_convert", "cldemote",
+    "3dnowprefetch"};
+
+/* Asks the compiler for its macros under some options and one more, unless that is NULL. */
+static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options *options,
+                     const char *more_option, ak_error *err)
 {
-    char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 2];
-    static const char *const writable[] = {"/dev/null", NULL};
+    static const char *const tail[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
     static const char *const variables[] = {"LC_ALL=C", NULL};
+    const char **argv = ak_alloc(options->count + AK_COUNT(tail) + 2, sizeof *argv);
     ak_sandbox_plan plan;
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    readable[AK_COMPILE_READS] = ak_compile_home(home, compiler) ? home : NULL;
-    readable[AK_COMPILE_READS + 1] = NULL;
-    ak_sandbox_plan_open(&plan, readable, writable);
+    size_t n = 0;
+    if (argv == NULL) {
+        return ak_fail_memory(err);
+    }
+    argv[n++] = compiler;
+    for (size_t i = 0; i < options->count; i++) {
+        argv[n++] = options->argv[i];
+    }
+    if (more_option != NULL) {
+        argv[n++] = more_option;
+    }
+    memcpy(argv + n, tail, sizeof tail);
+    ak_host_confine(&plan, compiler, NULL);
     const ak_proc_spec spec = {.argv = argv,
                                .setenv = variables,
                                .confine = ak_sandbox_plan_apply,
@@ -91,10 +110,7 @@ static ak_status ask(ak_proc_result *out, const char *const *argv, const char *c
                                .output_max = MACROS_MAX};
     ak_status status = ak_proc_run(out, &spec, err);
     ak_sandbox_plan_close(&plan);
-    if (status == AK_OK && out->exit_code != 0) {
-        status = ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s", compiler,
-                         (int)strcspn(out->output, "\n"), out->output);
-    }
+    ak_free(argv);
     return status;
 }
 
@@ -134,22 +150,94 @@ static const char *flags_of(size_t *length, const char *cpuinfo)
     return NULL;
 }
 
-/* Lists the features that the compiler may use and this machine reports. A feature that the system
-   here does not report is left out, because another machine could not be asked for it either. */
-static ak_status list_features(json_t *out, const char *macros, ak_error *err)
+/* The line with the flags of this machine's first processor. */
+typedef struct machine {
+    char *cpuinfo;
+    const char *flags;
+    size_t length;
+} machine;
+
+/* Adds a feature that this machine reports. One that the system here does not report is left out,
+   because another machine could not be asked for it either. */
+static ak_status add(json_t *list, const machine *here, const char *feature, ak_error *err)
 {
-    char *cpuinfo = NULL;
-    size_t length = 0;
-    ak_status status = ak_fs_read(&cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err);
-    const char *flags = status == AK_OK ? flags_of(&length, cpuinfo) : NULL;
-    for (size_t i = 0; status == AK_OK && i < sizeof table / sizeof table[0]; i++) {
-        if (flags != NULL && defines(macros, table[i].macro) &&
-            tells(flags, length, table[i].feature) &&
-            json_array_append_new(out, json_string(table[i].feature)) != 0) {
-            status = ak_fail_memory(err);
+    bool known = here->flags == NULL || !tells(here->flags, here->length, feature);
+    for (size_t i = 0; i < json_array_size(list) && !known; i++) {
+        known = strcmp(json_string_value(json_array_get(list, i)), feature) == 0;
+    }
+    return known || json_array_append_new(list, json_string(feature)) == 0 ? AK_OK
+                                                                           : ak_fail_memory(err);
+}
+
+/* Adds the features of the macros; of all macros if these are NULL. */
+static ak_status add_features(json_t *list, const machine *here, const char *macros, ak_error *err)
+{
+    for (size_t i = 0; i < AK_COUNT(table); i++) {
+        if (macros == NULL || defines(macros, table[i].macro)) {
+            AK_DO(add(list, here, table[i].feature, err));
         }
     }
-    ak_free(cpuinfo);
+    return AK_OK;
+}
+
+/* Adds the feature that an option names, such as -mrtm, if it has Linux's name. */
+static ak_status add_named(json_t *list, const machine *here, const char *option, ak_error *err)
+{
+    char name[64];
+    if (strncmp(option, "-m", 2) != 0 || strlen(option) >= sizeof name) {
+        return AK_OK;
+    }
+    (void)snprintf(name, sizeof name, "%s", option + 2);
+    for (char *p = name; *p != 0; p++) {
+        *p = *p == '-' || *p == '.' ? '_' : *p;
+    }
+    return add(list, here, name, err);
+}
+
+/* Adds what the source lets the compiler use beyond the job's options. */
+static ak_status add_targets(json_t *list, const machine *here, ak_host_targets *targets,
+                             const char *compiler, const ak_options *options, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < targets->options.count && status == AK_OK; i++) {
+        ak_proc_result run = {0};
+        const char *option = targets->options.argv[i];
+        status = ask(&run, compiler, options, option, err);
+        targets->unknown = targets->unknown || run.exit_code != 0;
+        if (status == AK_OK && run.exit_code == 0) {
+            status = add_features(list, here, run.output, err);
+        }
+        status = status == AK_OK ? add_named(list, here, option, err) : status;
+        ak_proc_result_clear(&run);
+    }
+    for (size_t i = 0; i < AK_COUNT(more) && targets->unknown && status == AK_OK; i++) {
+        status = add(list, here, more[i], err);
+    }
+    return status == AK_OK && targets->unknown ? add_features(list, here, NULL, err) : status;
+}
+
+/* Looks for targets in the source of a job, without its Fortran, which has none. */
+static ak_status read_source(ak_host_targets *out, const char *compiler, const ak_options *options,
+                             const ak_compile_job *job, ak_error *err)
+{
+    char path[AK_PATH_MAX], *text = NULL, *seen = NULL, *begin, *end;
+    size_t length = 0;
+    ak_proc_result run = {0};
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
+    if (ak_host_fortran_part(&begin, &end, text)) {
+        memset(begin, ' ', (size_t)(end - begin));
+    }
+    AK_TRY(ak_fs_join(path, job->folder, "seen.c", err));
+    AK_TRY(ak_fs_write(path, text, length, err));
+    AK_TRY(ak_host_preprocess(&seen, &run, compiler, options, path, job->folder, err));
+    status = ak_host_targets_of(out, text, seen == NULL ? "" : seen, err);
+    out->unknown = out->unknown || seen == NULL;
+    (void)unlink(path);
+out:
+    ak_proc_result_clear(&run);
+    ak_free(text);
+    ak_free(seen);
     return status;
 }
 
@@ -166,43 +254,52 @@ static bool uses_tiles(const ak_compile_job *job)
     return false;
 }
 
+static ak_status refuse_openmp(const ak_compile_job *job, ak_error *err)
+{
+    return AK_HAS_TEXT(job->argv, job->argc, AK_OPTION_OPENMP)
+               ? ak_fail(err, AK_INVALID,
+                         "a bundle cannot hold a kernel with OpenMP, because its runtime has "
+                         "none; export best_config and compile the source with -fopenmp")
+               : AK_OK;
+}
+
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err)
 {
     const char *compiler = job->compiler;
-    static const char *const tail[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
-    enum { TAIL = sizeof tail / sizeof tail[0] };
+    const ak_options options = {.argv = (char **)job->argv, .count = job->argc}; /* borrowed */
     ak_proc_result run = {0};
-    struct utsname here;
+    ak_host_targets targets = {.unknown = false};
+    machine here = {.cpuinfo = NULL};
+    struct utsname system;
     json_t *needs = json_object(), *features = json_array();
-    const char **argv = ak_alloc(job->argc + TAIL + 1, sizeof *argv);
     ak_status status = AK_OK;
-    AK_TRY(needs == NULL || features == NULL || argv == NULL ? ak_fail_memory(err) : AK_OK);
-    for (size_t i = 0; i < job->argc; i++) {
-        if (strcmp(job->argv[i], AK_OPTION_OPENMP) == 0) {
-            AK_TRY(ak_fail(err, AK_INVALID,
-                           "a bundle cannot hold a kernel with OpenMP, because its runtime has "
-                           "none; export best_config and compile the source with -fopenmp"));
-        }
-    }
+    AK_TRY(needs == NULL || features == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(refuse_openmp(job, err));
     AK_TRY(compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK);
-    argv[0] = compiler;
+    AK_TRY(ask(&run, compiler, &options, NULL, err));
+    AK_TRY(run.exit_code == 0 ? AK_OK
+                              : ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
+                                        compiler, (int)strcspn(run.output, "\n"), run.output));
+    AK_TRY(ak_fs_read(&here.cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err));
+    here.flags = flags_of(&here.length, here.cpuinfo);
+    AK_TRY(add_features(features, &here, run.output, err));
     for (size_t i = 0; i < job->argc; i++) {
-        argv[1 + i] = job->argv[i];
+        AK_TRY(add_named(features, &here, job->argv[i], err));
     }
-    memcpy(argv + 1 + job->argc, tail, sizeof tail);
-    AK_TRY(ask(&run, argv, compiler, err));
-    AK_TRY(list_features(features, run.output, err));
+    AK_TRY(read_source(&targets, compiler, &options, job, err));
+    AK_TRY(add_targets(features, &here, &targets, compiler, &options, err));
     ak_host_compiler_version(version, bytes, compiler);
-    bool good = uname(&here) == 0 && ak_json_set_text(needs, "os", here.sysname) &&
-                ak_json_set_text(needs, "architecture", here.machine) &&
+    bool good = uname(&system) == 0 && ak_json_set_text(needs, "os", system.sysname) &&
+                ak_json_set_text(needs, "architecture", system.machine) &&
                 ak_json_set(needs, "cpu_features", json_incref(features)) &&
-                (!uses_tiles(job) || ak_json_set(needs, "tiles", json_true()));
+                (!(uses_tiles(job) || targets.tiles) || ak_json_set(needs, "tiles", json_true()));
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
     *out = json_incref(needs);
 out:
+    ak_host_targets_clear(&targets);
     ak_proc_result_clear(&run);
-    ak_free(argv);
+    ak_free(here.cpuinfo);
     json_decref(needs);
     json_decref(features);
     return status;

@@ -1,7 +1,9 @@
 /*
  * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer,
  * together with a small program that calls it at the edge-case shapes, and runs that program, as
- * confined as a compiler. Every argument is an allocation of its own, so that every access outside
+ * confined as a compiler. The preprocessor runs first, with the options of a trial alone, so that
+ * no macro tells the source of the sanitizers; attributes that turn them off are taken out of the
+ * text that it leaves. Every argument is an allocation of its own, so that every access outside
  * it is found; the red zones of the harness show only writes, not reads. Memory that a call
  * allocates and does not free is found by comparing what the sanitizer's allocator reports before
  * and after the call.
@@ -27,8 +29,9 @@
 /* Shapes with more work or memory are left out: a sanitizer makes a kernel several times slower. */
 #define SHAPE_FLOPS 1e8
 #define SHAPE_BYTES 16e6
-/* At most this many options are added to those of the configuration. */
+/* At most this many options are added to those of the configuration and of its targets. */
 #define MORE_OPTIONS 16
+#define TEXT_MAX     (64u << 20)
 
 static const char tool[] = "AddressSanitizer and UndefinedBehaviorSanitizer";
 
@@ -154,7 +157,11 @@ typedef struct build {
     ak_shape *shapes;
     size_t count;
     char folder[AK_PATH_MAX], source[AK_PATH_MAX], program[AK_PATH_MAX], inputs[AK_PATH_MAX];
+    char object[AK_PATH_MAX], main_file[AK_PATH_MAX];
     ak_buf table;
+    ak_options options; /* those of a trial */
+    ak_host_targets targets;
+    const char *compiler;
 } build;
 
 static ak_access access_of(const build *b, size_t argument)
@@ -220,8 +227,7 @@ static ak_status write_program(build *b, ak_error *err)
     enum { THREADS_MAX = 64 };
     const ak_task *task = b->task;
     const ak_problem *problem = task->problem;
-    char path[AK_PATH_MAX];
-    ak_status status = ak_fs_join(path, b->folder, "program.c", err);
+    ak_status status = ak_fs_join(b->main_file, b->folder, "program.c", err);
     b->table = (ak_buf)AK_BUF((size_t)4 << 20);
     status = status == AK_OK ? ak_host_source(&b->table, "", "program.c", err) : status;
     ak_buf_print(&b->table,
@@ -254,7 +260,8 @@ static ak_status write_program(build *b, ak_error *err)
     ak_buf_puts(&b->table, "};\n");
     ak_buf_puts(&b->table, driver);
     status = status == AK_OK ? ak_buf_status(&b->table, err) : status;
-    status = status == AK_OK ? ak_fs_write(path, b->table.data, b->table.length, err) : status;
+    status =
+        status == AK_OK ? ak_fs_write(b->main_file, b->table.data, b->table.length, err) : status;
     ak_buf_free(&b->table);
     return status;
 }
@@ -287,6 +294,7 @@ static ak_status write_files(build *b, ak_error *err)
     (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
     AK_TRY(ak_fs_join(b->source, b->folder, "source.c", err));
     AK_TRY(ak_fs_join(b->program, b->folder, "program", err));
+    AK_TRY(ak_fs_join(b->object, b->folder, "kernel.o", err));
     AK_TRY(ak_fs_join(b->inputs, b->folder, "inputs", err));
     AK_TRY(ak_host_source(&text, implementation->source, name, err));
     AK_TRY(ak_fs_write(b->source, text.data, text.length, err));
@@ -396,53 +404,130 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     }
 }
 
-static ak_status compile_program(ak_sanitized *out, const build *b, ak_error *err)
+static const char *const sanitizers[] = {"-O1",
+                                         "-g1",
+                                         "-fno-omit-frame-pointer",
+                                         "-fsanitize=address,undefined",
+                                         "-fno-sanitize-recover=all",
+                                         "-w"};
+
+/* Says why it cannot be built. */
+static void cannot(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
-    static const char *const added[] = {"-O1", "-g1", "-fno-omit-frame-pointer",
-                                        "-fsanitize=address,undefined",
-                                        "-fno-sanitize-recover=all"};
-    ak_options options = {0};
-    ak_proc_result run = {0};
-    const char **argv = NULL, *compiler = NULL;
-    char main_file[AK_PATH_MAX];
-    size_t n = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(main_file, b->folder, "program.c", err));
-    AK_TRY(ak_task_options(&options, b->task, b->config, err));
-    compiler = options.compiler;
-    AK_TRY(compiler != NULL ? AK_OK : ak_host_compiler(&compiler, err));
-    AK_TRY(AK_NEW(argv, options.count + MORE_OPTIONS, err));
-    argv[n++] = compiler;
-    for (size_t i = 0; i < options.count; i++) {
-        if (strcmp(options.argv[i], "-shared") != 0) {
-            argv[n++] = options.argv[i];
+    char line[160];
+    const char *error = run->output == NULL ? NULL : strstr(run->output, "error");
+    error = run->timed_out ? "it took too long" : error;
+    ak_plain_first_line(line, sizeof line, error == NULL ? "no message" : error);
+    (void)snprintf(out->found, sizeof out->found,
+                   "%.60s cannot build it with sanitizers (is libasan installed?): %.120s",
+                   b->compiler, line);
+}
+
+/* Replaces a letter of each attribute that turns a sanitizer off: no compiler knows the new name,
+   and a variable of that name gets it everywhere. */
+static void let_all_be_seen(char *text)
+{
+    static const char *const words[] = {"no_sanitize", "no_address_safety_analysis",
+                                        "disable_sanitizer_instrumentation"};
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
+        for (char *p = text; (p = strstr(p, words[i])) != NULL; p++) {
+            *p = 'x';
         }
     }
-    for (size_t i = 0; i < sizeof added / sizeof added[0]; i++) {
-        argv[n++] = added[i];
+}
+
+/* Puts what the compiler sees of the candidate in place of its source; *seen is false if the
+   compiler refuses it. Before version 14 gcc's preprocessor alone does not obey pragmas about
+   targets, so it gets them as options when it is asked again. */
+static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error *err)
+{
+    char *text = NULL, *source = NULL;
+    size_t length = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&source, &length, b->source, TEXT_MAX, err));
+    AK_TRY(ak_host_preprocess(&text, run, b->compiler, &b->options, b->source, b->folder, err));
+    AK_TRY(text == NULL ? AK_OK : ak_host_targets_of(&b->targets, source, text, err));
+    if (text != NULL && b->targets.options.count > 0 &&
+        strstr(text, "#pragma GCC target") != NULL) {
+        for (size_t i = 0; i < b->targets.options.count; i++) {
+            AK_TRY(ak_options_add(&b->options, b->targets.options.argv[i], err));
+        }
+        ak_free(text);
+        ak_proc_result_clear(run);
+        AK_TRY(ak_host_preprocess(&text, run, b->compiler, &b->options, b->source, b->folder, err));
     }
-    argv[n++] = "-o";
-    argv[n++] = b->program;
-    argv[n++] = b->source;
-    argv[n++] = main_file;
-    argv[n++] = "-lm";
-    argv[n++] = "-lpthread";
-    argv[n] = NULL;
-    AK_TRY(run_confined(&run, b, compiler, argv, COMPILE_NS, err));
-    out->ran = run.exit_code == 0;
+    *seen = text != NULL;
+    if (text != NULL) {
+        let_all_be_seen(text);
+        status = ak_fs_write(b->source, text, strlen(text), err);
+    }
+out:
+    ak_free(text);
+    ak_free(source);
+    return status;
+}
+
+/* Returns whether an option of a trial is left out: it says what is made, the language, or what a
+   sanitizer leaves out. */
+static bool is_left_out(const char *option)
+{
+    static const char *const left_out[] = {"-shared",       "-xc++",      "--param=asan",
+                                           "-fno-sanitize", "-fsanitize", NULL};
+    return ak_compile_listed(left_out, option);
+}
+
+/* Compiles the candidate to an object, or links it with the program. */
+static ak_status compile(ak_proc_result *run, const build *b, bool links, ak_error *err)
+{
+    static const char *const linking[] = {"-fopenmp", "-pthread", "-flto", "-m", NULL};
+    const char *language = b->task->implementation->language;
+    const bool cpp = language != NULL && strcmp(language, "c++") == 0;
+    const char *const tail[] = {"-o",
+                                links ? b->program : b->object,
+                                links ? b->main_file : "-c",
+                                links ? b->object : "-x",
+                                links ? "-lm" : (cpp ? "c++-cpp-output" : "cpp-output"),
+                                links ? "-lpthread" : b->source,
+                                NULL};
+    const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
+    size_t n = 0;
+    if (argv == NULL) {
+        return ak_fail_memory(err);
+    }
+    argv[n++] = b->compiler;
+    for (size_t i = 0; i < b->options.count; i++) {
+        const char *option = b->options.argv[i];
+        if (!is_left_out(option) && (!links || ak_compile_listed(linking, option))) {
+            argv[n++] = option;
+        }
+    }
+    for (size_t i = 0; i < AK_COUNT(sanitizers); i++) {
+        argv[n++] = sanitizers[i];
+    }
+    memcpy(argv + n, tail, sizeof tail);
+    ak_status status = run_confined(run, b, b->compiler, argv, COMPILE_NS, err);
+    ak_free(argv);
+    return status;
+}
+
+static ak_status compile_program(ak_sanitized *out, build *b, ak_error *err)
+{
+    ak_proc_result run = {0};
+    ak_status status = AK_OK;
+    AK_TRY(ak_task_options(&b->options, b->task, b->config, err));
+    b->compiler = b->options.compiler;
+    AK_TRY(b->compiler != NULL ? AK_OK : ak_host_compiler(&b->compiler, err));
+    AK_TRY(preprocess(&out->ran, &run, b, err));
+    for (int links = 0; links < 2 && out->ran; links++) {
+        ak_proc_result_clear(&run);
+        AK_TRY(compile(&run, b, links != 0, err));
+        out->ran = run.exit_code == 0 && !run.timed_out;
+    }
     if (!out->ran) {
-        char line[160];
-        const char *error = run.output == NULL ? NULL : strstr(run.output, "error");
-        error = run.timed_out ? "it took too long" : error;
-        ak_plain_first_line(line, sizeof line, error == NULL ? "no message" : error);
-        (void)snprintf(out->found, sizeof out->found,
-                       "%.60s cannot build it with sanitizers (is libasan installed?): %.120s",
-                       compiler, line);
+        cannot(out, b, &run);
     }
 out:
     ak_proc_result_clear(&run);
-    ak_options_clear(&options);
-    ak_free(argv);
     return status;
 }
 
@@ -456,7 +541,8 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     if (status != AK_OK) {
         return status;
     }
-    if (strstr(task->implementation->source, AK_FORTRAN_BEGIN) != NULL) {
+    const char *language = task->implementation->language;
+    if (language != NULL && strcmp(language, AK_LANGUAGE_FORTRAN) == 0) {
         (void)snprintf(out->found, sizeof out->found, "kernels in Fortran are not built with %s",
                        tool);
         goto out;
@@ -478,6 +564,8 @@ out:
         ak_fs_remove(b->folder);
     }
     ak_proc_result_clear(&run);
+    ak_options_clear(&b->options);
+    ak_host_targets_clear(&b->targets);
     ak_free(b->shapes);
     ak_free(b);
     return status;
