@@ -61,6 +61,8 @@ echo canary-bird >"$HOME/secret"
 sed "s#\"COMPILER\"#\"COMPILER\"#; s#\"gcc\", \"clang\"#\"$PWD/mycc\"#; s#\"Default\": \"gcc\"#\"Default\": \"$PWD/mycc\"#" \
     -i bird/host.json
 grep -c mycc bird/host.json
+autokernel list ./bird 2>&1 | grep -c 'must not have ".*mycc" run: name a compiler as PATH has it'
+export AUTOKERNEL_COMPILERS=icx:$PWD/mycc # the user may allow it
 autokernel tune ./bird --evals 2 --strategy random --quiet >tune.txt 2>&1
 echo "exit code $?"
 autokernel history bird --json 2>/dev/null | grep -o '"status": *"[a-z_]*"' | sort -u
