@@ -250,12 +250,13 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 /* Returns the command, which the caller frees, or NULL without memory. */
 static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
-    /* The compiler's start files are left out because they have a writable variable. Each message
-       of gfortran is one line without its caret. */
+    /* The compiler's start files are left out because they have a writable variable, and the
+       linker's id because it hashes names of files. Each message of gfortran is one line without
+       its caret. */
     const char *const tail[] = {"-fPIC",
                                 "-shared",
                                 "-nostartfiles",
-                                "-Wl,-z,relro,-z,now",
+                                "-Wl,-z,relro,-z,now,--build-id=none",
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",
                                 p->fortran ? NULL : "-MF",
