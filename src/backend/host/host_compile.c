@@ -31,15 +31,20 @@
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-/* Lets the compiler read what is installed, its own folder and the source, and write to `folder`
-   unless that is NULL. */
-static void confine(ak_sandbox_plan *out, const char *compiler, const char *folder)
+/* Lets the compiler read what is installed, its own folder and `source`, and write to `folder`,
+   unless these are NULL. */
+static void confine(ak_sandbox_plan *out, const char *compiler, const char *source,
+                    const char *folder)
 {
     char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 2];
+    const char *readable[AK_COMPILE_READS + 3];
+    size_t count = AK_COMPILE_READS;
     memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    readable[AK_COMPILE_READS] = ak_compile_home(home, compiler) ? home : NULL;
-    readable[AK_COMPILE_READS + 1] = NULL;
+    if (source != NULL) {
+        readable[count++] = source;
+    }
+    readable[count++] = ak_compile_home(home, compiler) ? home : NULL;
+    readable[count] = NULL;
     const char *const writable[] = {"/dev/null", folder, NULL};
     ak_sandbox_plan_open(out, readable, writable);
 }
@@ -79,7 +84,7 @@ static void ask_version(char *out, size_t bytes, const char *compiler)
                          .timeout_ns = VERSION_TIMEOUT_NS,
                          .output_max = 4096};
     ak_proc_result result = {0};
-    confine(&plan, compiler, NULL);
+    confine(&plan, compiler, NULL, NULL);
     if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
         if (result.exit_code == 0) {
             (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
@@ -173,8 +178,13 @@ static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, a
     char why[200], *file = NULL;
     size_t length = 0;
     ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
-    if (status == AK_OK &&
-        ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+    char hash[AK_HASH_BYTES];
+    ak_hash_text(hash, status == AK_OK ? file : "", length);
+    if (status == AK_OK && strcmp(hash, result->file_hash) != 0) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup("its artifact changed while it was looked at");
+    } else if (status == AK_OK &&
+               ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
         name_entry(why, sizeof why, job);
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
@@ -296,7 +306,7 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     ak_sandbox_plan plan;
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     const char *const variables[] = {"LC_ALL=C", folder, NULL};
-    confine(&plan, argv[0], job->folder);
+    confine(&plan, argv[0], job->source_path, job->folder);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .confine = ak_sandbox_plan_apply,
