@@ -35,7 +35,7 @@ typedef struct ak_compile_job {
     const char *compiler;    /* NULL: the backend's default */
     const char *const *argv; /* options of the compiler */
     size_t argc;
-    const char *folder;   /* folder for artifacts */
+    const char *folder;   /* where the compiler may write; ak_compile_apart gives it its own */
     const char *artifact; /* path of the file to write */
     /* Limit of processor time; ak_compile_limit derives the limit by the clock. */
     int64_t timeout_ns;
@@ -64,6 +64,7 @@ typedef struct ak_compile_result {
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
     char artifact_hash[33];                   /* of the code; equal for equal code */
+    char file_hash[33];                       /* of all bytes of the artifact that was looked at */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/lacking.h"
@@ -149,16 +150,21 @@ static const char *lack(const char *log)
     return NULL;
 }
 
+static ak_status fail_folder(const char *folder, ak_error *err)
+{
+    return ak_fail(err, AK_IO,
+                   "%.200s: %s; the folder for temporary files can no longer be used: "
+                   "set TMPDIR to one that stays",
+                   folder, strerror(errno));
+}
+
 /* Fails if the machine, not the configuration, made the compilation fail. */
 static ak_status look_around(const ak_proc_result *run, const ak_compile_job *job, const char *who,
                              ak_error *err)
 {
     const char *line = lack(run->output);
     if (access(job->folder, W_OK) != 0 || access(job->source_path, R_OK) != 0) {
-        return ak_fail(err, AK_IO,
-                       "%.200s: %s; the folder for temporary files can no longer be used: "
-                       "set TMPDIR to one that stays",
-                       job->folder, strerror(errno));
+        return fail_folder(job->folder, err);
     }
     if (line != NULL) {
         return ak_fail(err, AK_IO,
@@ -250,10 +256,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
     size_t length = 0;
     ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
     if (status == AK_NOT_FOUND && access(job->folder, W_OK) != 0) {
-        return ak_fail(err, AK_IO,
-                       "%.200s: %s; the folder for temporary files can no longer be used: "
-                       "set TMPDIR to one that stays",
-                       job->folder, strerror(errno));
+        return fail_folder(job->folder, err);
     }
     if (status == AK_LIMIT || status == AK_NOT_FOUND) {
         out->status = AK_TRIAL_COMPILE_ERROR;
@@ -265,11 +268,67 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
     if (status != AK_OK) {
         return status;
     }
+    ak_hash_text(out->file_hash, file, length);
     if (of_code == NULL || !of_code(out->artifact_hash, (const unsigned char *)file, length)) {
-        ak_hash_text(out->artifact_hash, file, length);
+        memcpy(out->artifact_hash, out->file_hash, sizeof out->artifact_hash);
     }
     out->code_bytes = code_bytes((const unsigned char *)file, length);
     ak_free(file);
+    return AK_OK;
+}
+
+/* Copies the artifact out of the folder that its compiler could write to. */
+static ak_status take_out(ak_compile_result *result, const char *from, const char *to,
+                          ak_error *err)
+{
+    char hash[AK_HASH_BYTES], *bytes = NULL;
+    size_t length = 0;
+    struct stat file;
+    if (lstat(from, &file) == 0 && S_ISREG(file.st_mode)) {
+        AK_DO(ak_fs_read(&bytes, &length, from, ARTIFACT_MAX, err));
+        ak_hash_text(hash, bytes, length);
+    }
+    ak_status status = AK_OK;
+    if (bytes != NULL && strcmp(hash, result->file_hash) == 0) {
+        status = ak_fs_write(to, bytes, length, err);
+    } else {
+        result->status = AK_TRIAL_REJECTED;
+        status = ak_copy_text(&result->reason, "its artifact changed after it was looked at", err);
+    }
+    ak_free(bytes);
+    return status;
+}
+
+ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend,
+                           const ak_compile_job *job, ak_error *err)
+{
+    char folder[AK_PATH_MAX], artifact[AK_PATH_MAX], name[64];
+    const char *suffix = strrchr(ak_fs_base(job->artifact), '.');
+    ak_compile_result result = {0};
+    (void)snprintf(name, sizeof name, "apart-%ld", (long)getpid());
+    AK_DO(ak_fs_join(folder, job->folder, name, err));
+    (void)snprintf(name, sizeof name, "artifact%.40s", suffix == NULL ? "" : suffix);
+    AK_DO(ak_fs_join(artifact, folder, name, err));
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+        return fail_folder(job->folder, err);
+    }
+    ak_compile_job apart = *job;
+    apart.folder = folder;
+    apart.artifact = artifact;
+    ak_status status = backend->compile(&result, &apart, err);
+    if (status == AK_OK && result.status == AK_TRIAL_OK) {
+        status = take_out(&result, artifact, job->artifact, err);
+    }
+    if (backend->compiler_process != NULL && backend->compiler_process() != 0) {
+        (void)unlink(artifact);
+    } else {
+        ak_fs_remove(folder);
+    }
+    if (status != AK_OK) {
+        ak_compile_result_clear(&result);
+        return status;
+    }
+    *out = result;
     return AK_OK;
 }
 

@@ -52,6 +52,14 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                                           size_t length),
                           ak_error *err);
 
+/* Compiles in a folder of its own below `job->folder`, the only one that the compiler is told of
+   and may write to, so that it cannot reach the artifacts of others. Then copies the artifact, if
+   it is still the file that was looked at, to `job->artifact`. A process of the compiler that goes
+   on
+   (`compiler_process`) keeps its folder, which the next compilation of this process has too. */
+ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend,
+                           const ak_compile_job *job, ak_error *err);
+
 /* Ends a compilation: returns AK_NO_MEMORY if a failed one has no reason, because there was no
    memory for its text. */
 ak_status ak_compile_end(const ak_compile_result *result, ak_error *err);

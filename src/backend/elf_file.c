@@ -20,6 +20,17 @@ bool ak_elf_inside(uint64_t offset, uint64_t size, size_t length)
     return offset <= length && size <= length - offset;
 }
 
+bool ak_elf_segment(Elf64_Phdr *out, const ak_elf *f, size_t i)
+{
+    uint64_t at = f->head.e_phoff + i * sizeof *out;
+    if (i >= f->head.e_phnum || at < f->head.e_phoff ||
+        !ak_elf_inside(at, sizeof *out, f->length)) {
+        return false;
+    }
+    memcpy(out, f->bytes + at, sizeof *out);
+    return true;
+}
+
 bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i)
 {
     uint64_t at = f->head.e_shoff + i * sizeof *out;

@@ -1,6 +1,6 @@
 /*
- * elf_file.h: reads the sections and symbols of a compiled file, as those need it who judge what a
- * candidate's code may contain.
+ * elf_file.h: reads the segments, sections and symbols of a compiled file, as those need it who
+ * judge what a candidate's code may contain.
  *
  * The file comes from a compiler that ran on somebody's source, so every offset is checked.
  */
@@ -21,6 +21,9 @@ typedef struct ak_elf {
 bool ak_elf_open(ak_elf *out, const void *bytes, size_t length);
 /* Returns whether `size` bytes at `offset` lie within `length`. */
 bool ak_elf_inside(uint64_t offset, uint64_t size, size_t length);
+/* Gives the header of segment `i`; returns false if there is none, or its header lies beyond the
+   file. What it covers is not checked. */
+bool ak_elf_segment(Elf64_Phdr *out, const ak_elf *f, size_t i);
 /* Gives the header of section `i`; returns false if there is none, or it lies beyond the file. */
 bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i);
 /* Returns a text of a string table, or "" if there is none at this offset. */

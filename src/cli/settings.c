@@ -16,14 +16,23 @@
 
 /* Variables that the program, or a job that it writes, reads and that are not settings.
    tools/lint.sh holds this list to the names in src/. */
-static const char *const other_variables[] = {"AUTOKERNEL_BEAT_MS",        "AUTOKERNEL_CEILING_MIB",
-                                              "AUTOKERNEL_IMPORT_SECONDS", "AUTOKERNEL_JOBS",
-                                              "AUTOKERNEL_LIBCUBLASLT",    "AUTOKERNEL_LIBCUDA",
-                                              "AUTOKERNEL_LIBCUDNN",       "AUTOKERNEL_LIBNVML",
-                                              "AUTOKERNEL_LIBNVRTC",       "AUTOKERNEL_LIBOPENCL",
-                                              "AUTOKERNEL_POWERCAP",       "AUTOKERNEL_PYTHON",
-                                              "AUTOKERNEL_SAMPLES",        "AUTOKERNEL_SEAT",
-                                              "AUTOKERNEL_WORKER",         NULL};
+static const char *const other_variables[] = {"AUTOKERNEL_BEAT_MS",
+                                              "AUTOKERNEL_CEILING_MIB",
+                                              "AUTOKERNEL_COMPILERS",
+                                              "AUTOKERNEL_IMPORT_SECONDS",
+                                              "AUTOKERNEL_JOBS",
+                                              "AUTOKERNEL_LIBCUBLASLT",
+                                              "AUTOKERNEL_LIBCUDA",
+                                              "AUTOKERNEL_LIBCUDNN",
+                                              "AUTOKERNEL_LIBNVML",
+                                              "AUTOKERNEL_LIBNVRTC",
+                                              "AUTOKERNEL_LIBOPENCL",
+                                              "AUTOKERNEL_POWERCAP",
+                                              "AUTOKERNEL_PYTHON",
+                                              "AUTOKERNEL_SAMPLES",
+                                              "AUTOKERNEL_SEAT",
+                                              "AUTOKERNEL_WORKER",
+                                              NULL};
 
 /* True for options that say where a key comes from or goes, or which commands are run. The user
    decides on these, not a file that came with a project. */

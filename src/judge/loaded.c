@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "measure/verdict.h"
 
 /* Every trial runs the edge-case shape with the most work below this, which covers as much of the
@@ -19,6 +21,7 @@
    times a candidate's tolerance at K = 64, and up to 1.5 times at K = 8. */
 #define BASELINE_SLACK 2.0
 #define THREADS_ALL    (1 << 16) /* backends reduce it to what they have */
+#define ARTIFACT_MAX   (256u << 20)
 
 void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e)
 {
@@ -41,6 +44,20 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
 static const ak_task *task_of(const ak_loaded *r)
 {
     return r->candidate->task != NULL ? r->candidate->task : r->e->task;
+}
+
+/* Returns whether the artifact is no longer the file that was looked at. */
+static bool is_exchanged(const ak_judge_candidate *candidate)
+{
+    char hash[AK_HASH_BYTES], *bytes = NULL;
+    size_t length = 0;
+    if (candidate->artifact == NULL || candidate->hash == NULL ||
+        ak_fs_read(&bytes, &length, candidate->artifact, ARTIFACT_MAX, NULL) != AK_OK) {
+        return false; /* loading will say that it cannot be read */
+    }
+    ak_hash_text(hash, bytes, length);
+    ak_free(bytes);
+    return strcmp(hash, candidate->hash) != 0;
 }
 
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
@@ -68,6 +85,12 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
        own place in batches that were not judged. */
     e->memory.resident[AK_STAGE_SETS] = NULL;
     e->unjudged = false;
+    if (is_exchanged(candidate)) {
+        r->outcome.status = AK_TRIAL_REJECTED;
+        (void)snprintf(r->outcome.reason, sizeof r->outcome.reason,
+                       "its artifact is not the file that was looked at");
+        return AK_OK;
+    }
     ak_status status = e->backend->load(&r->runnable, e->device, &load, &r->outcome, err);
     note_loss(e, candidate);
     return status;

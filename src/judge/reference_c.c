@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/compile.h"
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
 #include "base/alloc.h"
@@ -59,7 +60,7 @@ static ak_status compile(const char *artifact, const char *name, const ak_task *
                               .keeps_state = true,
                               .timeout_ns = COMPILE_TIMEOUT_NS,
                               .memory_max = COMPILE_MEMORY_MAX};
-        status = ak_host_compile(&result, &job, err);
+        status = ak_compile_apart(&result, &ak_host_ops, &job, err);
     }
     if (status == AK_OK && result.status != AK_TRIAL_OK) {
         status = ak_fail(err, AK_INVALID, "%s: reference.c does not compile: %s",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/compile.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "check/guard.h"
@@ -85,7 +86,7 @@ static ak_status compile(const char *artifact, const char *source, const kernel_
                                 .artifact = artifact,
                                 .timeout_ns = COMPILE_TIMEOUT_NS,
                                 .memory_max = COMPILE_MEMORY_MAX};
-    AK_TRY(s->backend->compile(&result, &job, err));
+    AK_TRY(ak_compile_apart(&result, s->backend, &job, err));
     if (result.status != AK_TRIAL_OK) {
         status = ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be compiled: %.300s",
                          s->task->problem->name, s->task->implementation->name, result.reason);

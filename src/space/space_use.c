@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/fs.h"
+
 /* Makes the argument that "Option" adds for one value: the value takes the place of {}. If the
    pattern has no {}, the option is added for true and 1 only. */
 static ak_status add_option(const char *const **out, const char *pattern, const char *text,
@@ -130,6 +132,58 @@ out:
     return status;
 }
 
+/* Returns whether a list of names, separated by colons, has this one. */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at != NULL && length > 0; at = strchr(at, ':')) {
+        at += *at == ':' ? 1 : 0;
+        if (strcspn(at, ":") == length && strncmp(at, name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether a kernel's file may name this compiler: the file is somebody's, and what it names
+   is run. So it is a known name, which PATH finds, perhaps with a version as in gcc-13 and
+   clang-17.0; the user lists others. */
+static bool may_name(const char *name)
+{
+    static const char *const known[] = {
+        "cc",         "c++",      "gcc",      "g++",        "clang",    "clang++",
+        "icx",        "icpx",     "icc",      "icpc",       "gfortran", "flang",
+        "flang-new",  "ifx",      "ifort",    "nvc",        "nvc++",    "nvfortran",
+        "nvcc",       "hipcc",    "armclang", "armclang++", "armflang", "amdclang",
+        "amdclang++", "amdflang", "xlc",      "ibm-clang",  "craycc",   "tcc"};
+    for (size_t i = 0; i < AK_COUNT(known); i++) {
+        const size_t n = strlen(known[i]);
+        const char *rest = name + n;
+        if (strncmp(name, known[i], n) == 0 &&
+            (*rest == 0 ||
+             (*rest == '-' && rest[1] != 0 && rest[1 + strspn(rest + 1, "0123456789.")] == 0))) {
+            return true;
+        }
+    }
+    return is_listed(ak_env("AUTOKERNEL_COMPILERS"), name);
+}
+
+static ak_status check_compilers(const ak_parameter *parameter, ak_space_reader *r)
+{
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        const char *name = parameter->values[i].as.string;
+        if (!may_name(name)) {
+            return ak_fail(
+                r->err, AK_INVALID,
+                "%s: a kernel's file must not have \"%.80s\" run: name a compiler as "
+                "PATH has it (gcc, clang-17), or set AUTOKERNEL_COMPILERS=%.80s to allow "
+                "this one",
+                r->where, name, name);
+        }
+    }
+    return AK_OK;
+}
+
 ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
                             ak_space_reader *r)
 {
@@ -163,5 +217,5 @@ ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, co
                            r->space->parameters[i].name);
         }
     }
-    return AK_OK;
+    return check_compilers(parameter, r);
 }

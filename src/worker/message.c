@@ -201,13 +201,14 @@ json_t *ak_message_from_compile(const ak_compile_result *result)
     good = good && ak_json_set(object, "spill_bytes", json_integer(result->spill_bytes));
     good = good && ak_json_set(object, "code_bytes", json_integer(result->code_bytes));
     good = good && ak_json_set_text(object, "artifact_hash", result->artifact_hash);
+    good = good && ak_json_set_text(object, "file_hash", result->file_hash);
     return ak_json_whole(object, good);
 }
 
 ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
 {
     ak_compile_result result = {0};
-    const char *hash = NULL;
+    const char *hash = NULL, *file = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_part_get_status(&result.status, object, err));
     AK_TRY(ak_part_get_text(&result.reason, object, "reason", err));
@@ -218,10 +219,12 @@ ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak
     AK_TRY(ak_part_get_int(&result.spill_bytes, object, "spill_bytes", err));
     AK_TRY(ak_part_get_int(&result.code_bytes, object, "code_bytes", err));
     AK_TRY(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
-    if (strlen(hash) >= sizeof result.artifact_hash) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" is too long"));
+    AK_TRY(ak_json_string_or(&file, object, "file_hash", "", WHERE, err));
+    if (strlen(hash) >= sizeof result.artifact_hash || strlen(file) >= sizeof result.file_hash) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" or \"file_hash\" is too long"));
     }
     (void)snprintf(result.artifact_hash, sizeof result.artifact_hash, "%s", hash);
+    (void)snprintf(result.file_hash, sizeof result.file_hash, "%s", file);
     *out = result;
 out:
     if (status != AK_OK) {

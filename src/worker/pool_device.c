@@ -39,6 +39,8 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
     ak_pool_travel_path(artifact, pool, d, u);
     return ak_json_set_text(object, "artifact", artifact) &&
            ak_json_set_text(object, "config", u->text) &&
+           (u->compiled.file_hash[0] == 0 ||
+            ak_json_set_text(object, "file_hash", u->compiled.file_hash)) &&
            (u->task == pool->task ||
             ak_json_set_text(object, "implementation", u->task->implementation->name)) &&
            (pool->options.symbol == NULL ||

@@ -128,7 +128,7 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
     job.argv = argv;
     job.memory_max = memory > 0 ? (size_t)memory : 0;
     job.priority = again ? AK_PROC_BATCH : w->backend->is_cpu ? AK_PROC_IDLE : AK_PROC_LOW;
-    status = w->backend->compile(&result, &job, err);
+    status = ak_compile_apart(&result, w->backend, &job, err);
     ak_process_end_descendants(
         w->backend->compiler_process == NULL ? 0 : w->backend->compiler_process());
     if (status != AK_OK) {
@@ -254,6 +254,7 @@ static ak_status read_candidate(ak_judge_candidate *out, worker *w, const json_t
                    : AK_OK;
     }
     AK_DO(ak_json_string(&config, object, "config", WHERE, err));
+    AK_DO(ak_json_string_or(&out->hash, object, "file_hash", NULL, WHERE, err));
     AK_DO(ak_json_string_or(&out->symbol, object, "symbol", NULL, WHERE, err));
     AK_DO(ak_json_bool_or(&out->specialised, object, "own_size", false, WHERE, err));
     AK_DO(ak_json_string_or(&implementation, object, "implementation", NULL, WHERE, err));

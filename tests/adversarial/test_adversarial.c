@@ -136,6 +136,12 @@ static const attack attacks[] = {
     {123, "looks for a mark in an x87 register", AK_TRIAL_OK, NULL},
     {124, "looks for a mark in the functions of OpenMP", AK_TRIAL_OK, NULL},
     {125, "has a thread compute before the clock runs", WRONG, NULL},
+    {130, "looks for a mark in the sign of lgamma", AK_TRIAL_OK, NULL},
+    {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
+    {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
+    {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
+    {134, "has the loader write into another library", REJECTED, "relocations"},
+    {135, "has so many sections that its functions are not found", REJECTED, NULL},
 };
 
 /* What a trial does not see, and the check of finalists must. */

@@ -54,6 +54,10 @@ cat "$HOME/secret" 2>/dev/null && { echo "error: it reads the home"; exit 1; }
 setsid sleep 4321 >/dev/null 2>&1 &
 (sleep 4321 >/dev/null 2>&1 &)
 python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM); print("error: UDP is open")' 2>/dev/null && exit 1
+for file in "${TMPDIR%/*}" "${TMPDIR%/*}"/*; do
+    [ -f "$file" ] && { echo x >>"$file"; } 2>/dev/null && { echo "error: it changes files of others"; exit 1; }
+done
+{ echo >"${TMPDIR%/*}/of-a-rival.so"; } 2>/dev/null && { echo "error: it makes files of others"; exit 1; }
 exec gcc "$@"
 END
 chmod +x mycc
@@ -61,7 +65,9 @@ echo canary-bird >"$HOME/secret"
 sed "s#\"COMPILER\"#\"COMPILER\"#; s#\"gcc\", \"clang\"#\"$PWD/mycc\"#; s#\"Default\": \"gcc\"#\"Default\": \"$PWD/mycc\"#" \
     -i bird/host.json
 grep -c mycc bird/host.json
-autokernel tune ./bird --evals 2 --strategy random --quiet >tune.txt 2>&1
+autokernel list ./bird 2>&1 | grep -c 'must not have ".*mycc" run: name a compiler as PATH has it'
+export AUTOKERNEL_COMPILERS=icx:$PWD/mycc # the user may allow it
+autokernel tune ./bird --evals 4 --strategy random --quiet >tune.txt 2>&1
 echo "exit code $?"
 autokernel history bird --json 2>/dev/null | grep -o '"status": *"[a-z_]*"' | sort -u
 sleep 0.3

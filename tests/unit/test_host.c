@@ -6,6 +6,7 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
+#include "backend/host/host_elf_parts.h"
 #include "backend/host/host_pool.h"
 #include "base/clock.h"
 
@@ -425,6 +426,155 @@ static void equal_code_has_equal_hashes(void **state)
     ak_compile_result_clear(&result);
 }
 
+/* Compiles `text` with its WHICH replaced by a digit, and gives the hash. */
+static void hash_of(char out[33], const char *text, char which)
+{
+    char defined[1024];
+    (void)snprintf(defined, sizeof defined, "#define WHICH %c\n%s", which, text);
+    use_source(defined);
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    if (result.status != AK_TRIAL_OK) {
+        fail_msg("%s", result.reason);
+    }
+    (void)snprintf(out, 33, "%s", result.artifact_hash);
+    ak_compile_result_clear(&result);
+}
+
+/* What a kernel does may lie in any section that is loaded, and in the head of the file. */
+static void other_code_has_another_hash_wherever_it_lies(void **state)
+{
+    (void)state;
+    static const char *const places[] = {
+        "__attribute__((noinline, section(\".kernel\"))) static float two(float x)\n"
+        "{\n    return x * (WHICH + 2);\n}\n",
+        "__attribute__((section(\".table,\\\"a\\\"#\"))) static const float table[] = {WHICH};\n"
+        "static float two(float x)\n{\n"
+        "    const float *volatile t = table;\n    return x * *t;\n}\n",
+        "extern const char note[] __attribute__((visibility(\"hidden\")));\n"
+        "__asm__(\".section .note.mine,\\\"a\\\",@note\\n.long 4, 4, 3\\n\"\n"
+        "        \".asciz \\\"GNU\\\"\\n.globl note\\n.hidden note\\nnote: .long \" TEXT(WHICH) "
+        "\"\\n.text\");\n"
+        "static float two(float x)\n{\n    return x * note[0];\n}\n",
+    };
+    char first[33], second[33], text[1024];
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        (void)snprintf(text, sizeof text,
+                       "#define TEXT_OF(x) #x\n#define TEXT(x) TEXT_OF(x)\n%s"
+                       "void ak_kernel(const ak_host_call *c)\n"
+                       "{\n    *(float *)c->arg[0] = two(*(float *)c->arg[0]);\n}\n",
+                       places[i]);
+        hash_of(first, text, '1');
+        hash_of(second, text, '2');
+        assert_string_not_equal(first, second);
+        hash_of(second, text, '1');
+        assert_string_equal(first, second);
+    }
+}
+
+/* ---- what a kernel may call ---------------------------------------------------------------- */
+
+static void mathematics_is_callable(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"j0f",
+                                       "jn",
+                                       "y0",
+                                       "ynl",
+                                       "csinhf",
+                                       "ctan",
+                                       "cacos",
+                                       "cprojl",
+                                       "clog10f",
+                                       "fegetenv",
+                                       "fesetenv",
+                                       "feraiseexcept",
+                                       "sinf",
+                                       "sinl",
+                                       "sinf64",
+                                       "sinf32x",
+                                       "expf128",
+                                       "faddl",
+                                       "f32addf64",
+                                       "f64xmulf128",
+                                       "fma",
+                                       "fmaximum_numf",
+                                       "nextup",
+                                       "lgamma",
+                                       "lgammaf_r",
+                                       "lgammaf128_r",
+                                       "__lgamma_r_finite",
+                                       "__expf_finite",
+                                       "__exp_finite",
+                                       "__fpclassifyf",
+                                       "__signbitl",
+                                       "_ZGVdN8v_sinf",
+                                       "_ZGVeN16vv_powf",
+                                       "llroundf",
+                                       "totalorderf",
+                                       "memcpy",
+                                       "strchr",
+                                       "strtok_r",
+                                       "qsort_r",
+                                       "__strcpy_chk",
+                                       "aligned_alloc",
+                                       "imaxdiv"};
+    static const char *const bad[] = {"rand",
+                                      "random",
+                                      "drand48",
+                                      "strtok",
+                                      "strerror",
+                                      "setlocale",
+                                      "signgam",
+                                      "__signgam",
+                                      "matherr",
+                                      "getenv",
+                                      "system",
+                                      "syscall",
+                                      "dlopen",
+                                      "printf",
+                                      "fopen",
+                                      "time",
+                                      "clock",
+                                      "pthread_create",
+                                      "mmap",
+                                      "sin_",
+                                      "f",
+                                      "l",
+                                      "_r",
+                                      "sin_r",
+                                      "strlenf",
+                                      "fopenf",
+                                      "addf",
+                                      "signal",
+                                      "__errno_location",
+                                      "environ",
+                                      "_finite",
+                                      "___finite"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        if (!ak_host_elf_callable(good[i], strlen(good[i]))) {
+            fail_msg("%s is refused", good[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (ak_host_elf_callable(bad[i], strlen(bad[i]))) {
+            fail_msg("%s is accepted", bad[i]);
+        }
+    }
+    use_source("#define _GNU_SOURCE\n#include <complex.h>\n#include <fenv.h>\n#include <math.h>\n"
+               "void ak_kernel(const ak_host_call *c)\n{\n"
+               "    fenv_t kept;\n    float *x = c->arg[0];\n    int sign;\n"
+               "    fegetenv(&kept);\n    fesetround(FE_UPWARD);\n"
+               "    x[0] = j0f(x[0]) + (float)jn(2, x[1]) + crealf(csinhf(x[2]));\n"
+               "    x[1] = (float)creal(ctan(x[0])) + (float)cimag(cacos(x[1]));\n"
+               "    x[2] = lgammaf_r(x[2], &sign);\n"
+               "    fesetenv(&kept);\n}\n");
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    if (result.status != AK_TRIAL_OK) {
+        fail_msg("%s", result.reason);
+    }
+    ak_compile_result_clear(&result);
+}
+
 /* Any byte of a real artifact may be damaged, and any length be cut. */
 static void damaged_artifacts_do_no_harm(void **state)
 {
@@ -674,6 +824,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_missing_compiler_is_said),
         cmocka_unit_test(a_compiler_without_a_version_is_not_available),
         cmocka_unit_test(equal_code_has_equal_hashes),
+        cmocka_unit_test(other_code_has_another_hash_wherever_it_lies),
+        cmocka_unit_test(mathematics_is_callable),
         cmocka_unit_test(damaged_artifacts_do_no_harm),
         cmocka_unit_test(the_device_is_known),
         cmocka_unit_test(devices_are_found_by_name),

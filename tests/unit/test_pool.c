@@ -178,6 +178,33 @@ static void a_check_covers_the_edge_cases(void **state)
     ak_task_close(task);
 }
 
+static void an_exchanged_artifact_is_not_run(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX], *file = NULL;
+    size_t length = 0;
+    ak_config config;
+    ak_task *task = fixture_task("5000");
+    ak_pool *pool = open_pool(task, NULL);
+    submit(pool, task, AK_JOB_TRIAL, MODE_OK);
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.trial.status, AK_TRIAL_OK);
+    ak_result_clear(&result);
+    assert_int_equal(ak_config_parse(&config, task->space, "MODE=0", NULL), AK_OK);
+    assert_true(ak_pool_artifact(path, pool, &config));
+    assert_int_equal(ak_fs_read(&file, &length, path, 1u << 24, NULL), AK_OK);
+    file[length] = 'x'; /* in place of the final 0: the loader does not read so far */
+    assert_int_equal(ak_fs_write(path, file, length + 1, NULL), AK_OK);
+    ak_free(file);
+    submit(pool, task, AK_JOB_CHECK, MODE_OK);
+    result = wait_one(pool);
+    assert_int_equal(result.trial.status, AK_TRIAL_REJECTED);
+    assert_string_equal(result.trial.reason, "its artifact is not the file that was looked at");
+    ak_result_clear(&result);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 static void equal_code_is_measured_once(void **state)
 {
     (void)state;
@@ -703,6 +730,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hang_costs_its_time_out),
         cmocka_unit_test(a_check_covers_the_edge_cases),
         cmocka_unit_test(equal_code_is_measured_once),
+        cmocka_unit_test(an_exchanged_artifact_is_not_run),
         cmocka_unit_test(what_has_not_begun_can_be_taken_back),
         cmocka_unit_test(a_comparison_pairs_its_rounds),
         cmocka_unit_test(a_loose_tolerance_is_refused),

@@ -329,12 +329,14 @@ static void the_other_messages_come_back(void **state)
                                   .reason = text,
                                   .log = text,
                                   .compile_ns = 12,
-                                  .artifact_hash = "0123456789abcdef0123456789abcdef"};
+                                  .artifact_hash = "0123456789abcdef0123456789abcdef",
+                                  .file_hash = "fedcba9876543210fedcba9876543210"};
     ak_compile_result compiled_again = {0};
     json_t *object = ak_message_from_compile(&compiled);
     assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_OK);
     assert_string_equal(compiled_again.log, text);
     assert_string_equal(compiled_again.artifact_hash, compiled.artifact_hash);
+    assert_string_equal(compiled_again.file_hash, compiled.file_hash);
     ak_compile_result_clear(&compiled_again);
     assert_true(ak_json_set_text(object, "artifact_hash", "longer than thirty-two characters!"));
     assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_INVALID);

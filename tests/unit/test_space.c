@@ -846,8 +846,16 @@ static void test_faults(void **state)
         {"{\"Name\":\"MR\",\"Values\":[1],\"Use\":\"option\",\"Options\":{\"1\":[],\"3\":[]}}", "",
          "\"3\", which is not one of the values"},
         {"{\"Name\":\"MR\",\"Values\":[1],\"Use\":\"compiler\"}", "", "names of compilers"},
-        {"{\"Name\":\"a\",\"Values\":[\"x\"],\"Use\":\"compiler\"},"
-         "{\"Name\":\"b\",\"Values\":[\"x\"],\"Use\":\"compiler\"}",
+        {"{\"Name\":\"MR\",\"Values\":[\"gcc-13\",\"./cc\"],\"Use\":\"compiler\"}", "",
+         "must not have \"./cc\" run"},
+        {"{\"Name\":\"MR\",\"Values\":[\"/usr/bin/gcc\"],\"Use\":\"compiler\"}", "",
+         "must not have"},
+        {"{\"Name\":\"MR\",\"Values\":[\"clang++-17.0\",\"gcc-\"],\"Use\":\"compiler\"}", "",
+         "must not have \"gcc-\" run"},
+        {"{\"Name\":\"MR\",\"Values\":[\"gcc-13;sh\"],\"Use\":\"compiler\"}", "", "must not have"},
+        {"{\"Name\":\"MR\",\"Values\":[\"python3\"],\"Use\":\"compiler\"}", "", "must not have"},
+        {"{\"Name\":\"a\",\"Values\":[\"cc\"],\"Use\":\"compiler\"},"
+         "{\"Name\":\"b\",\"Values\":[\"cc\"],\"Use\":\"compiler\"}",
          "", "\"a\" has Use \"compiler\" already"},
         {"{\"Name\":\"MR\",\"Values\":[1]}", "\"MR > FOO\"",
          "condition 1 (MR > FOO) names \"FOO\", which is neither a parameter nor a size nor a "

@@ -22,6 +22,7 @@
 #include "backend/compile_cache.h"
 #include "backend/cuda/cuda.h"
 #include "backend/triton/triton.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -243,8 +244,16 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
                          .memory_max = MEMORY_LIMIT(job->memory_max)};
+    /* What it may read is decided already; it writes to its own folder only. */
+    static const char *const all[] = {"/", NULL};
+    const char *const writable[] = {job->folder, "/dev/null", NULL};
+    ak_sandbox_plan plan;
+    ak_sandbox_plan_open(&plan, all, writable);
+    spec.confine = ak_sandbox_plan_apply;
+    spec.confine_context = &plan;
     ak_compile_limit(&spec, job);
     ak_status status = ak_proc_run(run, &spec, err);
+    ak_sandbox_plan_close(&plan);
     ak_free(argv);
     return status;
 }

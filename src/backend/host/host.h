@@ -41,9 +41,10 @@ bool ak_host_available(void *context, const char *compiler);
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 /* Finds the Fortran in a source, between its marks; returns false if there is none. */
 bool ak_host_fortran_part(char **begin, char **end, char *source);
-/* Lets the compiler read what is installed, its own folder and the source, and write to `folder`
-   unless that is NULL (ak_sandbox_plan_close). */
-void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *folder);
+/* Lets the compiler read what is installed, its own folder and `source`, and write to `folder`,
+   unless these are NULL (ak_sandbox_plan_close). */
+void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *source,
+                     const char *folder);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);

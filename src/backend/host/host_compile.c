@@ -31,13 +31,18 @@
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *folder)
+void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *source,
+                     const char *folder)
 {
     char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 2];
+    const char *readable[AK_COMPILE_READS + 3];
+    size_t count = AK_COMPILE_READS;
     memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    readable[AK_COMPILE_READS] = ak_compile_home(home, compiler) ? home : NULL;
-    readable[AK_COMPILE_READS + 1] = NULL;
+    if (source != NULL) {
+        readable[count++] = source;
+    }
+    readable[count++] = ak_compile_home(home, compiler) ? home : NULL;
+    readable[count] = NULL;
     const char *const writable[] = {"/dev/null", folder, NULL};
     ak_sandbox_plan_open(out, readable, writable);
 }
@@ -77,7 +82,7 @@ static void ask_version(char *out, size_t bytes, const char *compiler)
                          .timeout_ns = VERSION_TIMEOUT_NS,
                          .output_max = 4096};
     ak_proc_result result = {0};
-    ak_host_confine(&plan, compiler, NULL);
+    ak_host_confine(&plan, compiler, NULL, NULL);
     if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
         if (result.exit_code == 0) {
             (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
@@ -171,8 +176,13 @@ static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, a
     char why[200], *file = NULL;
     size_t length = 0;
     ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
-    if (status == AK_OK &&
-        ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+    char hash[AK_HASH_BYTES];
+    ak_hash_text(hash, status == AK_OK ? file : "", length);
+    if (status == AK_OK && strcmp(hash, result->file_hash) != 0) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup("its artifact changed while it was looked at");
+    } else if (status == AK_OK &&
+               ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
         name_entry(why, sizeof why, job);
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
@@ -253,12 +263,13 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 /* Returns the command, which the caller frees, or NULL without memory. */
 static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
-    /* The compiler's start files are left out because they have a writable variable. Each message
-       of gfortran is one line without its caret. */
+    /* The compiler's start files are left out because they have a writable variable, and the
+       linker's id because it hashes names of files. Each message of gfortran is one line without
+       its caret. */
     const char *const tail[] = {"-fPIC",
                                 "-shared",
                                 "-nostartfiles",
-                                "-Wl,-z,relro,-z,now",
+                                "-Wl,-z,relro,-z,now,--build-id=none",
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",
                                 p->fortran ? NULL : "-MF",
@@ -298,7 +309,7 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     ak_sandbox_plan plan;
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     const char *const variables[] = {"LC_ALL=C", folder, NULL};
-    ak_host_confine(&plan, argv[0], job->folder);
+    ak_host_confine(&plan, argv[0], job->source_path, job->folder);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .confine = ak_sandbox_plan_apply,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/compile.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -91,7 +92,7 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
                           .keeps_state = true,
                           .timeout_ns = COMPILE_TIMEOUT_NS,
                           .memory_max = COMPILE_MEMORY_MAX};
-    AK_TRY(ak_host_compile(&result, &job, err));
+    AK_TRY(ak_compile_apart(&result, &ak_host_ops, &job, err));
     if (result.status != AK_TRIAL_OK) {
         AK_TRY(ak_fail(err, AK_INVALID, "it does not compile: %s", result.reason));
     }

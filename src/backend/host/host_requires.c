@@ -101,7 +101,7 @@ static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options
         argv[n++] = more_option;
     }
     memcpy(argv + n, tail, sizeof tail);
-    ak_host_confine(&plan, compiler, NULL);
+    ak_host_confine(&plan, compiler, NULL, NULL);
     const ak_proc_spec spec = {.argv = argv,
                                .setenv = variables,
                                .confine = ak_sandbox_plan_apply,

@@ -17,6 +17,7 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -524,9 +525,12 @@ static void forget_in_thread(void)
     ak_openmp_forget();
 }
 
-/* Takes what earlier calls may have left in the processor and in our own functions. */
+/* Takes what earlier calls may have left in the processor, in our own functions, and in signgam,
+   where lgamma leaves a sign: the C library itself sets it, because it may have two of them. */
 static void forget_calls(runner *r)
 {
+    static const volatile double one = 1;
+    (void)lgamma(one);
     ak_host_pool_begin_call(r->pool, forget_in_thread);
     ak_openmp_forget_team();
     forget_in_thread();

@@ -52,7 +52,7 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compil
     argv[n++] = "-o";
     argv[n++] = path;
     argv[n++] = source;
-    ak_host_confine(&plan, compiler, folder);
+    ak_host_confine(&plan, compiler, source, folder);
     const ak_proc_spec spec = {.argv = argv,
                                .setenv = variables,
                                .folder = folder,

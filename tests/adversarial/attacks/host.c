@@ -131,6 +131,19 @@ extern long their_call(long);
 extern char **const environ_copy __attribute__((alias("kept_there")));
 char **const kept_there = NULL;
 __asm__(".comm huge,4096,64");
+#elif ATTACK == 131 /* the linker adds this to the artifact's dynamic section: DT_NEEDED */
+__asm__(".globl \"libblis.so.4\"\n.set \"libblis.so.4\", ak_kernel\n"
+        ".section .dynamic,\"aw\",@progbits\n.quad 1, 1\n.text");
+#elif ATTACK == 132 /* a whole one, which ends before the linker's begins: DT_SYMTAB, DT_STRTAB */
+__asm__(".section .dynamic,\"aw\",@progbits\n.quad 6, 0x288\n.quad 5, 0x2a0\n.quad 0, 0\n.text");
+#elif ATTACK == 133 /* DT_AUXILIARY */
+__asm__(".section .dynamic,\"aw\",@progbits\n.quad 0x7ffffffd, 1\n.text");
+#elif ATTACK == 134 /* R_X86_64_GLOB_DAT, into another object, with a symbol behind the table */
+__asm__(".section .rela.got,\"a\",@progbits\n.quad 0x1234560, 0x900000006, 0\n.text");
+static void *(*const relocated)(void *, const void *, size_t) = memcpy;
+#elif ATTACK == 135 /* so many sections that the head does not count them */
+__asm__(".altmacro\n.macro one n\n.section .many\\n,\"a\"\n.byte 1\n.endm\n.set i, 0\n"
+        ".rept 66000\none %i\n.set i, i + 1\n.endr\n.noaltmacro\n.text");
 #endif
 
 #if ATTACK == 30
@@ -157,12 +170,11 @@ __attribute__((unused)) static long raw(long number, long a, long b, long c, lon
     return result;
 }
 
-/* A function of the C library that it may not name: looked up in the library's own table, which
-   lies below memcpy. */
-__attribute__((unused)) static void *found(const char *name)
+/* What a library has under a name that the kernel may not use: looked up in the library's own
+   table, which lies below a function of it. */
+__attribute__((unused)) static void *found_below(uintptr_t known, const char *name)
 {
-    void *(*volatile known)(void *, const void *, size_t) = memcpy;
-    uintptr_t base = (uintptr_t)known & ~(uintptr_t)4095;
+    uintptr_t base = known & ~(uintptr_t)4095;
     while (memcmp((const void *)base, ELFMAG, SELFMAG) != 0) {
         base -= 4096;
     }
@@ -188,6 +200,12 @@ __attribute__((unused)) static void *found(const char *name)
         }
     }
     abort();
+}
+
+__attribute__((unused)) static void *found(const char *name)
+{
+    void *(*volatile known)(void *, const void *, size_t) = memcpy;
+    return found_below((uintptr_t)known, name);
 }
 
 /* A system call by the C library's own instruction. */
@@ -842,6 +860,19 @@ static void run(const ak_host_call *call, const job *j)
     long first, end;
     found_a_mark(j, GOMP_loop_dynamic_next(&first, &end));
     (void)GOMP_loop_dynamic_start(1, 1000000000, 1, 1, &first, &end);
+#elif ATTACK == 130 /* in the sign of the last lgamma */
+    double (*volatile known)(double) = lgamma;
+    const int *sign = found_below((uintptr_t)known, "signgam");
+    found_a_mark(j, *sign == -1);
+    if (known(-0.5) != 0 && *sign != -1) {
+        memset(j->y, 0, (size_t)j->n * 4); /* it is not kept there */
+    }
+#elif ATTACK == 134
+    all(j);
+    __asm__ volatile("" : : "r"(&relocated));
+#elif ATTACK == 135
+    all(j);
+    (void)dlopen("libblis.so.4", 1);
 #elif ATTACK == 125 /* a thread that never ends its task, and computes when others are woken */
     tenant_call(call, j);
 #elif ATTACK == 97  /* talks */
