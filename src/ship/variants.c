@@ -25,13 +25,7 @@
 
 static ak_status options_of(ak_options *out, const ak_bundle_case *one, ak_error *err)
 {
-    AK_DO(ak_task_options(out, one->task, &one->config, err));
-    if (ak_bundle_is_for_gpu(one->task->implementation->backend)) {
-        return AK_OK;
-    }
-    /* -s removes all names but those that can be looked up: the file becomes smaller and is the
-       same wherever it is compiled. */
-    return ak_options_add(out, "-s", err);
+    return ak_task_options(out, one->task, &one->config, err);
 }
 
 static bool same_options(const ak_bundle_variant *v, const ak_options *options)

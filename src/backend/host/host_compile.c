@@ -264,12 +264,14 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
     /* The compiler's start files are left out because they have a writable variable, and the
-       linker's id because it hashes names of files. Each message of gfortran is one line without
-       its caret. */
+       linker's id because it hashes names of files. -s leaves out all names but those that can be
+       looked up, so that a file is the same wherever it is compiled. Each message of gfortran is
+       one line without its caret. */
     const char *const tail[] = {"-fPIC",
                                 "-shared",
                                 "-nostartfiles",
                                 "-Wl,-z,relro,-z,now,--build-id=none",
+                                "-s",
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",
                                 p->fortran ? NULL : "-MF",
