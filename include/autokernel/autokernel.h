@@ -421,8 +421,17 @@ typedef struct ak_archive_filter {
     size_t limit;
 } ak_archive_filter;
 
-/* Fails with AK_NOT_FOUND if the archive has no run of this id, which a filter would not report. */
-AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
+/* Gives the id of the run that `text` names: its whole id, or at least 4 of its first digits if no
+   other run begins with them. AK_NOT_FOUND if the archive has no such run, which a filter would not
+   report; AK_INVALID if several begin so. Free with ak_text_free. */
+AK_API ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *text,
+                                     ak_error *err);
+/* Returns the array of runs that `autokernel history --runs --json` prints (docs/formats.md),
+   newest first. Of the filter only kernel, implementation, device, size, dtype, choices, run (a
+   whole id) and limit count; runs on recordings match unless the device says otherwise. *matched
+   counts all that match. Free with ak_text_free. */
+AK_API ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *archive,
+                                      const ak_archive_filter *filter, ak_error *err);
 
 /* Receives each trial, which is borrowed for the call. Returning false stops. */
 typedef bool (*ak_trial_visitor)(void *context, const ak_trial *trial);

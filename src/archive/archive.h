@@ -46,6 +46,10 @@ ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *en
    device or on a recording, or, if there is none, the latest imported run. The clock of a recording
    begins in 1970, so it is the order of the records that counts. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
+/* Finds out whether two environments, named by their hashes, differ only in the source that was
+   measured. */
+ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
+                                     const char *other, ak_error *err);
 /* Reads the latest run that was made here, has ended, and has the same kernel, implementation,
    size, dtype, options and environment as `like`. Clears *found if there is none. */
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,

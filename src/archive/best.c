@@ -352,11 +352,10 @@ static bool faster(const ak_trial *a, const ak_trial *b)
     return x > 0 && (y <= 0 || x < y);
 }
 
-/* Finds out whether two environments differ only in the source that was measured. The source of the
-   implementation is part of its environment, so each implementation has a latest environment of its
-   own. */
-static ak_status same_but_source(bool *out, ak_archive *archive, const char *one, const char *other,
-                                 ak_error *err)
+/* The source of the implementation is part of its environment, so each implementation has a latest
+   environment of its own. */
+ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
+                                     const char *other, ak_error *err)
 {
     json_t *documents[2] = {NULL};
     const char *const hashes[2] = {one, other};
@@ -406,8 +405,8 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         /* A trial that was measured with another driver may be out of date. */
         bool comparable = false;
         if (status == AK_OK) {
-            status =
-                same_but_source(&comparable, archive, newest.environment, trial.environment, err);
+            status = ak_archive_same_but_source(&comparable, archive, newest.environment,
+                                                trial.environment, err);
         }
         if (status == AK_OK && comparable && (!found || faster(&trial, &best))) {
             ak_trial_clear(&best);

@@ -20,6 +20,8 @@ typedef struct ak_overview_run {
     double best_ms, tflops, efficiency, seconds;
     int64_t evaluations; /* number that the run was asked for */
 } ak_overview_run;
+/* Returns what is known of a run but for its trials as an object; NULL: no memory. */
+json_t *ak_overview_json(const ak_overview_run *run);
 typedef bool (*ak_overview_visitor)(void *context, const ak_overview_run *run);
 
 /* Visits the runs that were begun after the run with this number (0: all runs), oldest first. */

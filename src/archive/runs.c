@@ -179,8 +179,8 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
         run != NULL ? ak_fail(err, AK_NOT_FOUND, "%s has no run %s; trial #%s is of run %s",
                               archive->path, id, id, run)
                     : ak_fail(err, AK_NOT_FOUND,
-                              "%s has no run %.60s; 'autokernel history --json' shows the run of "
-                              "each trial, and 'autokernel report' the latest run",
+                              "%s has no run %.60s; 'autokernel history --runs' lists them, and "
+                              "'autokernel report' shows the latest",
                               archive->path, id);
     ak_free(run);
     return status;
@@ -280,11 +280,37 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_v
     return status;
 }
 
-ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err)
+#define PREFIX_MIN 4 /* digits of an id that may name a run */
+
+ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *text, ak_error *err)
 {
-    ak_run found = {0};
-    ak_status status = ak_archive_get_run(&found, archive, run, err);
-    ak_run_clear(&found);
+    sqlite3_stmt *rows;
+    char *id[2] = {NULL};
+    size_t count = 0, length = strlen(text);
+    const bool prefix = length >= PREFIX_MIN && strspn(text, "0123456789abcdef") == length;
+    ak_status status = AK_OK;
+    AK_DO(ak_store_query(&rows, archive,
+                         prefix ? "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 "
+                                  "ORDER BY id <> ?1, number DESC LIMIT 2"
+                                : "SELECT id FROM runs WHERE id = ?1",
+                         &text, 1, err));
+    while (count < 2 && ak_store_next(&status, archive, rows, err)) {
+        status = ak_store_text(&id[count], rows, 0, err);
+        count += status == AK_OK && id[count] != NULL;
+    }
+    (void)sqlite3_finalize(rows);
+    if (status == AK_OK && count == 0) {
+        status = no_such_run(archive, text, err);
+    } else if (status == AK_OK && count == 2 && strcmp(id[0], text) != 0) {
+        status = ak_fail(err, AK_INVALID,
+                         "several runs of %s begin with %.60s, such as %s and %s; give more digits",
+                         archive->path, text, id[0], id[1]);
+    } else if (status == AK_OK) {
+        *out_id = id[0];
+        id[0] = NULL;
+    }
+    ak_free(id[0]);
+    ak_free(id[1]);
     return status;
 }
 

@@ -35,9 +35,14 @@ int64_t ak_clock_utc_seconds(void)
 
 void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES])
 {
+    ak_clock_utc_before(out, 0);
+}
+
+void ak_clock_utc_before(char out[AK_CLOCK_UTC_BYTES], int64_t ns)
+{
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    ak_clock_utc_at(out, (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec);
+    ak_clock_utc_at(out, (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec - ns);
 }
 
 void ak_clock_utc_at(char out[AK_CLOCK_UTC_BYTES], int64_t ns)

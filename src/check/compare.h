@@ -17,7 +17,7 @@ typedef struct ak_compare_result {
     double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite if not finite */
     size_t count;     /* elements compared */
     size_t bad;       /* elements that fail */
-    size_t unwritten; /* elements that still hold the poison */
+    size_t unwritten; /* elements that still hold the poison, or the NaN of host_runner.c */
     /* elements between rows that were overwritten, if the caller has checked them */
     size_t strays;
     size_t first;     /* index of the first bad element; `count` if there is none */

@@ -91,6 +91,7 @@ typedef struct checking {
     json_t *rows;
     size_t count, named, done, wrong, rejected;
     bool json, itself; /* itself: the default configuration gives a wrong result */
+    bool ran_wrong;    /* one gave a wrong result or crashed, which sanitizers may explain */
     char sanitizers[640];
 } checking;
 
@@ -106,14 +107,29 @@ static ak_status show_json(const checking *c, ak_error *err)
     return good ? AK_OK : ak_fail_memory(err);
 }
 
+/* Suggests the sanitizers if they may explain a failure: on the host and on CUDA, for code that is
+   compiled from a source for them. */
+static void suggest_sanitizers(const checking *c)
+{
+    const char *device = ak_task_device(c->task);
+    const bool built = strncmp(device, "host", 4) == 0 || strncmp(device, "cuda", 4) == 0;
+    if (c->ran_wrong && built && strncmp(ak_task_implementation(c->task), "triton", 6) != 0 &&
+        !ak_args_has(c->args, AK_OPTION_SANITIZE)) {
+        ak_next_on_task("check --sanitize", "finds reads and writes out of bounds", c->args,
+                        c->task, false);
+    }
+}
+
 static void show_text(const checking *c)
 {
-    char also[64] = "";
+    char also[96] = "";
     const size_t count = c->done;
     const bool edges = ak_task_edge_cases(c->task) > 0;
     if (c->rejected > 0) {
-        (void)snprintf(also, sizeof also, "; %zu %s rejected before running", c->rejected,
-                       c->rejected == 1 ? "was" : "were");
+        char failed[32] = "";
+        (void)snprintf(failed, sizeof failed, "%zu failed and ", c->wrong);
+        (void)snprintf(also, sizeof also, "; %s%zu %s rejected before running",
+                       c->wrong > 0 ? failed : "", c->rejected, c->rejected == 1 ? "was" : "were");
     }
     ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", count - c->wrong - c->rejected, count,
            ak_plural(count), count == 1 ? "is" : "are", edges ? "over edge-case sizes and" : "at",
@@ -124,8 +140,8 @@ static void show_text(const checking *c)
     }
     if (c->wrong == 0) {
         ak_next_on_task("tune", "find the fastest", c->args, c->task, false);
-    } else if (c->wrong < count) {
-        ak_next_on_task("list", "what the parameters mean", c->args, c->task, false);
+    } else {
+        suggest_sanitizers(c);
     }
 }
 
@@ -188,6 +204,8 @@ static ak_status check_next(checking *c, ak_error *err)
         bool never_ran = trial.status == AK_TRIAL_REJECTED && !named && trial.check_ns == 0;
         c->rejected += never_ran;
         c->wrong += trial.status != AK_TRIAL_OK && !never_ran;
+        c->ran_wrong = c->ran_wrong || trial.status == AK_TRIAL_WRONG_RESULT ||
+                       trial.status == AK_TRIAL_CRASHED;
         c->itself = c->itself || (trial.status == AK_TRIAL_WRONG_RESULT && named &&
                                   strcmp(candidate->name, "default") == 0);
         status = show_one(c->rows, candidate, &trial, ak_task_space(c->task), c->json, err);

@@ -1,6 +1,7 @@
 /* cmd_compare.c: compares the libraries, the default and the best archived configuration,
    interleaved. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -84,7 +85,12 @@ static ak_status print(const ak_comparison *comparison, const compared *c, ak_er
         ak_next_on_task("tune", "find the best", args, task, true);
         return AK_OK;
     }
-    if (!best->found) {
+    if (!best->found && best->trial.config != NULL) {
+        ak_out(
+            "trial #%lld, the best that is archived, is of an earlier version of the kernel, whose "
+            "configurations this one does not have\n",
+            (long long)best->trial.id);
+    } else if (!best->found) {
         ak_out("nothing is archived for this kernel, size and type on this device\n");
     }
     ak_next_on_task(best->found ? "export" : "tune",
@@ -362,7 +368,7 @@ static int run_one(const ak_args *args)
     AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
     AK_TRY(open_compared(c, args, archive, NULL, &err));
     for (size_t i = 0; i < c->several.count && !ak_args_has(args, AK_OPTION_JSON); i++) {
-        if (c->best[i].trial.config != NULL) {
+        if (c->best[i].found) {
             AK_TRY(ak_say_environment(archive, &c->best[i].trial, &err));
         }
     }
@@ -397,16 +403,29 @@ static int run_versus(const ak_args *args)
     return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL);
 }
 
-/* True for the id of a run: 16 hexadecimal digits, and no file of that name. */
-static bool names_run(const char *operand)
+/* True for the id of a run: 16 hexadecimal digits, or fewer with which a run of the archive begins,
+   and no file or folder of that name. */
+static bool names_run(const ak_args *args)
 {
-    return strlen(operand) == 16 && strspn(operand, "0123456789abcdef") == 16 &&
-           !ak_fs_is_file(operand);
+    const char *operand = args->operand[0];
+    const size_t length = strlen(operand);
+    ak_archive *archive = NULL;
+    char *id = NULL;
+    if (strspn(operand, "0123456789abcdef") != length || access(operand, F_OK) == 0) {
+        return false;
+    }
+    ak_status status = length == 16 ? AK_OK : ak_args_archive(&archive, args, NULL);
+    if (status == AK_OK && length < 16) {
+        status = ak_archive_find_run(&id, archive, operand, NULL);
+    }
+    ak_text_free(id);
+    ak_archive_close(archive);
+    return status == AK_OK || (status == AK_INVALID && length < 16); /* AK_INVALID: several */
 }
 
 static int run(const ak_args *args)
 {
-    if (args->operand_count == 2 || names_run(args->operand[0])) {
+    if (args->operand_count == 2 || names_run(args)) {
         return run_versus(args);
     }
     ak_error err = AK_ERROR_INIT;
@@ -427,25 +446,28 @@ const ak_command ak_cmd_compare = {
     .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(LIBRARIES) |
                AK_O(PROTOCOL) | AK_O(TIME) | AK_O(REPEATS) | AK_O(ARCHIVE) | AK_O(JSON) |
                AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(HELP),
-    .about = "Measures the installed libraries, the default configuration and the best archived "
-             "one for this kernel, size, type and device in turns, so that a slow phase of the "
-             "machine affects all of them alike. With --config, the given configurations take the "
-             "place of the last two.\n\n"
-             "--impl may name several implementations for the same device: triton,cuda_sm90. "
-             "A configuration names its implementation before a colon, 'cuda_sm90:default'; one "
-             "that names none belongs to the first. An implementation without a configuration "
-             "takes part with its default and its best archived one.\n\n"
-             "Speeds are relative to the fastest library or, without one, to the first "
-             "configuration. The last configuration is measured twice, as a control: a difference "
-             "that is no larger than the control's, or below 1 %, is a tie. A ratio whose interval "
-             "is wider than 20 % is not decided.\n\n"
-             "--sizes prints one line for each size, about the last configuration; with several "
-             "implementations, a line for each configuration. --time is the whole time of one size "
-             "(default 5s). --repeats repeats the comparison, each time with new processes.\n\n"
-             "With two runs nothing is measured: it prints side by side what each found, and what "
-             "differs in their configurations and environments, in a format of 'report'. With one "
-             "run it lists the versions of the kernel in all runs of its task: what each version "
-             "reached, how fast the run's best was in it, and which lines changed.",
+    .about =
+        "Measures the installed libraries, the default configuration and the best archived "
+        "one for this kernel, size, type and device in turns, so that a slow phase of the "
+        "machine affects all of them alike. With --config, the given configurations take the "
+        "place of the last two.\n\n"
+        "--impl may name several implementations for the same device: triton,cuda_sm90. "
+        "A configuration names its implementation before a colon, 'cuda_sm90:default'; one "
+        "that names none belongs to the first. An implementation without a configuration "
+        "takes part with its default and its best archived one.\n\n"
+        "Speeds are relative to the fastest library or, without one, to the first "
+        "configuration. The last configuration is measured twice, as a control: a difference "
+        "that is no larger than the control's, or below 1 %, is a tie. A ratio whose interval "
+        "is wider than 20 % is not decided.\n\n"
+        "--sizes prints one line for each size, about the last configuration; with several "
+        "implementations, a line for each configuration. --time is the whole time of one size "
+        "(default 5s). --repeats repeats the comparison, each time with new processes.\n\n"
+        "A run is named by its id, or by its first digits, at least 4 ('autokernel history --runs' "
+        "lists them). With two runs nothing is measured: it prints side by side what each found, "
+        "and what "
+        "differs in their configurations and environments, in a format of 'report'. With one "
+        "run it lists the versions of the kernel in all runs of its task: what each version "
+        "reached, how fast the run's best was in it, and which lines changed.",
     .examples = "  autokernel compare matmul --size 64\n"
                 "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
                 "  autokernel compare matmul --size 256 --config default --config KC=128\n"

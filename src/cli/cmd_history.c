@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "cli/outdated.h"
 #include "cli/options.h"
+#include "cli/run_table.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
@@ -188,7 +189,8 @@ static int show_source(const ak_args *args)
                  .list = json ? json_array() : NULL,
                  .status = AK_OK,
                  .err = &err};
-    const ak_option_set filters = (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT);
+    const ak_option_set filters =
+        (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) | AK_O(RUNS);
     if (ak_args_refuse(args, filters, "does not go with --source, which names one trial", &err) !=
         AK_OK) {
         json_decref(s.list);
@@ -218,6 +220,9 @@ static int run(const ak_args *args)
     if (ak_args_has(args, AK_OPTION_SOURCE)) {
         return show_source(args);
     }
+    if (ak_args_has(args, AK_OPTION_RUNS)) {
+        return ak_run_table_show(args, SHOWN_DEFAULT);
+    }
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};
     bool json = ak_args_has(args, AK_OPTION_JSON);
@@ -244,17 +249,20 @@ out:
 
 const ak_command ak_cmd_history = {
     .name = "history",
-    .summary = "list the trials of the archive",
+    .summary = "list the trials or the runs of the archive",
     .operands = "[KERNEL]",
     .most = 1,
-    .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(SOURCE) | AK_O(OUTPUT) | AK_O(JSON) |
-               AK_O(HELP),
+    .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT) |
+               AK_O(JSON) | AK_O(HELP),
     .about = "Lists the latest 20 trials, failures included, or as many as --limit says. --json "
              "prints all that match as an array. Trials on "
-             "recordings are shown only with --device sim (or sim:FILE). --source '#5' prints the "
+             "recordings are shown only with --device sim (or sim:FILE). --runs lists the latest "
+             "runs instead, those on recordings too, with the ids that 'report', 'compare', 'llm "
+             "show' and --run take. --source '#5' prints the "
              "kernel of a trial as it was then, or writes it to the folder that --output names.",
     .examples = "  autokernel history\n"
                 "  autokernel history matmul --status compile_error --limit 5\n"
-                "  autokernel history matmul --json\n",
+                "  autokernel history matmul --json\n"
+                "  autokernel history --runs\n",
     .run = run,
 };

@@ -23,7 +23,8 @@ const ak_command ak_cmd_report = {
     .most = 1,
     .options = AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(RUN) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about =
-        "RUN is the id that 'autokernel tune' prints; without it the run that was recorded "
+        "RUN is the id that 'autokernel tune' prints, or its first digits, at least 4; 'autokernel "
+        "history --runs' lists the ids. Without it the run that was recorded "
         "last is reported, be it of a device or of a recording. Formats: text (the default), "
         "md, csv, json, and html: one file with charts that opens in a browser without a "
         "network. Text has the width of the terminal; in a pipe or a file it is folded only if "

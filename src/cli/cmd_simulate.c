@@ -24,6 +24,7 @@ typedef struct board {
     ak_like_files like;
     entry entries[STRATEGIES_MAX];
     size_t entry_count;
+    double control[AK_OPERANDS_MAX]; /* the score of random search; 0 if it was not simulated */
 } board;
 
 /* True if this part of a comma list continues the strategy before it: it has '=' and no ':' before
@@ -79,6 +80,38 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
             at->scored = at->scored && result->scored;
             at->score += result->score / (double)b->recording_count;
             at->ms_per_proposal += result->ms_per_proposal / (double)b->recording_count;
+        }
+    }
+    return AK_OK;
+}
+
+/* Random search would score 0 on every recording if ranks were not whole numbers. With few
+   configurations they are coarse, and 0 is not its score: so it is simulated, as often as makes
+   chance small, and the result is said if it is far from 0. */
+#define FEW_CONFIGURATIONS 1000
+#define CONTROL_REPEATS    100
+#define CONTROL_FAR        0.1
+
+static bool is_far(double score)
+{
+    return score > CONTROL_FAR || score < -CONTROL_FAR;
+}
+
+static ak_status control(board *b, const ak_args *args, ak_error *err)
+{
+    const ak_simulate_options options = {
+        .strategy = "random",
+        .repeats = CONTROL_REPEATS,
+        .seed = (uint64_t)args->number[AK_OPTION_SEED],
+        .jobs = (int)args->number[AK_OPTION_JOBS],
+        .cancel = &ak_interrupted,
+    };
+    for (size_t i = 0; i < b->recording_count; i++) {
+        ak_simulation result = {0};
+        if (ak_recording_describe(b->recordings[i])->ok < FEW_CONFIGURATIONS) {
+            AK_DO(ak_simulate(&result, b->recordings[i], &options, err));
+            b->control[i] = result.scored ? result.score : 0;
+            ak_simulation_clear(&result);
         }
     }
     return AK_OK;
@@ -146,7 +179,8 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
                 ak_json_set_real(object, "ms_per_proposal", result->ms_per_proposal);
     if (good && ak_args_has(args, AK_OPTION_SCORE)) {
         good =
-            ak_json_set(object, "score", result->scored ? json_real(result->score) : json_null());
+            ak_json_set(object, "score", result->scored ? json_real(result->score) : json_null()) &&
+            (!is_far(b->control[i]) || ak_json_set_real(object, "random_scores", b->control[i]));
     }
     return ak_json_whole(object, good);
 }
@@ -262,6 +296,7 @@ static void print_text(const board *b, const ak_args *args)
         return;
     }
     ak_table table;
+    char count[AK_NUMBER_BYTES];
     ak_out("\n");
     ak_table_begin(&table, "strategy", ">score", ">ms a proposal", NULL);
     for (size_t e = 0; e < b->entry_count; e++) {
@@ -271,6 +306,15 @@ static void print_text(const board *b, const ak_args *args)
     }
     ak_table_print(&table);
     ak_out("1 is the optimum at once, 0 as good as random search, below 0 worse than that\n");
+    for (size_t i = 0; i < b->recording_count; i++) {
+        const ak_recording_facts *f = ak_recording_describe(b->recordings[i]);
+        if (is_far(b->control[i])) {
+            ak_out(
+                "%s: random search itself scores %.2f there, not 0, as %s configurations are too "
+                "few for this score: compare strategies with that\n",
+                args->operand[i], b->control[i], ak_show_count(count, (double)f->ok));
+        }
+    }
 }
 
 static int run(const ak_args *args)
@@ -296,6 +340,7 @@ static int run(const ak_args *args)
     }
     AK_TRY(ak_like_files_open(&b->like, args, &err));
     AK_TRY(simulate(b, args, &err));
+    AK_TRY(ak_args_has(args, AK_OPTION_SCORE) ? control(b, args, &err) : AK_OK);
     all = board_json(b, args);
     AK_TRY(all == NULL || (json && !print_json(all)) ? ak_fail_memory(&err) : AK_OK);
     if (!json && !page) {

@@ -10,6 +10,7 @@
 #include "cli/task_args.h"
 
 #define LINE_MAX_BYTES 4000
+#define TOKENS_BYTES   96
 
 static void print_text(const char *title, const char *text)
 {
@@ -73,17 +74,30 @@ static void print_proposals(const json_t *call)
     ak_table_print(&table);
 }
 
+/* Writes "12.3k tokens in, 400 out"; if calls were answered without a count, as by file:, that it
+   is not known. */
+static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tokens, bool answered)
+{
+    char in[AK_NUMBER_BYTES], back[AK_NUMBER_BYTES];
+    if (answered && in_tokens + out_tokens <= 0) {
+        (void)snprintf(out, TOKENS_BYTES, "number of tokens not known");
+    } else {
+        (void)snprintf(out, TOKENS_BYTES, "%s tokens in, %s out", ak_show_count(in, in_tokens),
+                       ak_show_count(back, out_tokens));
+    }
+}
+
 static void print_call(const json_t *call, bool first)
 {
-    char seconds[AK_NUMBER_BYTES], in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES];
+    char seconds[AK_NUMBER_BYTES], tokens[TOKENS_BYTES];
     const char *error = ak_json_text_at(call, "error");
-    ak_out("\n%sgeneration %.0f%s: %s, %s%s, %s tokens in, %s out",
-           ak_style_on(stdout, AK_STYLE_BOLD), ak_json_number_at(call, "generation"),
-           ak_style_on(stdout, AK_STYLE_PLAIN), ak_json_text_at(call, "model"),
+    show_tokens(tokens, ak_json_number_at(call, "input_tokens"),
+                ak_json_number_at(call, "output_tokens"), error[0] == 0);
+    ak_out("\n%sgeneration %.0f%s: %s, %s%s, %s", ak_style_on(stdout, AK_STYLE_BOLD),
+           ak_json_number_at(call, "generation"), ak_style_on(stdout, AK_STYLE_PLAIN),
+           ak_json_text_at(call, "model"),
            ak_show_seconds(seconds, ak_json_number_at(call, "seconds")),
-           json_is_true(json_object_get(call, "replayed")) ? " (replayed)" : "",
-           ak_show_count(in, ak_json_number_at(call, "input_tokens")),
-           ak_show_count(out, ak_json_number_at(call, "output_tokens")));
+           json_is_true(json_object_get(call, "replayed")) ? " (replayed)" : "", tokens);
     if (json_is_number(json_object_get(call, "cost_usd"))) {
         ak_out(", $%.4f", ak_json_number_at(call, "cost_usd"));
     }
@@ -120,12 +134,14 @@ int ak_llm_show_run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_archive *archive = NULL;
-    char *text = NULL;
+    char *text = NULL, *id = NULL;
     json_t *conversation = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", &err));
     AK_TRY(ak_args_archive(&archive, args, &err));
-    AK_TRY(ak_llm_conversation(&text, archive, args->operand[1], &err));
+    AK_TRY(args->operand[1] == NULL ? AK_OK
+                                    : ak_archive_find_run(&id, archive, args->operand[1], &err));
+    AK_TRY(ak_llm_conversation(&text, archive, id, &err));
     AK_TRY(ak_json_parse(&conversation, text, strlen(text), "conversation", &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_conversation(conversation);
@@ -135,6 +151,7 @@ int ak_llm_show_run(const ak_args *args)
 out:
     json_decref(conversation);
     ak_text_free(text);
+    ak_text_free(id);
     ak_archive_close(archive);
     if (status == AK_OK) {
         return AK_EXIT_DONE;
@@ -244,10 +261,9 @@ static void print_calibration(const json_t *calibration)
 void ak_llm_use_print(const char *model, size_t calls, size_t failed, int64_t input_tokens,
                       int64_t output_tokens, const double *cost_usd)
 {
-    char in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES];
-    ak_out("%s: %zu question%s, %zu failed; %s tokens in, %s out", model, calls, ak_plural(calls),
-           failed, ak_show_count(in, (double)input_tokens),
-           ak_show_count(out, (double)output_tokens));
+    char tokens[TOKENS_BYTES];
+    show_tokens(tokens, (double)input_tokens, (double)output_tokens, calls > failed);
+    ak_out("%s: %zu question%s, %zu failed; %s", model, calls, ak_plural(calls), failed, tokens);
     if (cost_usd != NULL) {
         ak_out("; $%.4f", *cost_usd);
     }
@@ -257,16 +273,17 @@ void ak_llm_use_print(const char *model, size_t calls, size_t failed, int64_t in
 void ak_llm_worth_print(const json_t *worth)
 {
     const json_t *calls = json_object_get(worth, "calls");
-    char in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES], each[AK_NUMBER_BYTES];
+    char tokens[TOKENS_BYTES], each[AK_NUMBER_BYTES];
+    show_tokens(tokens, ak_json_number_at(calls, "input_tokens"),
+                ak_json_number_at(calls, "output_tokens"),
+                ak_json_number_at(calls, "calls") > ak_json_number_at(calls, "failed"));
     ak_out("\nruns that asked a language model (speed relative to the default)\n");
     print_proposers(json_object_get(worth, "proposers"));
     print_generations(json_object_get(worth, "generations"));
     print_calibration(json_object_get(worth, "calibration"));
-    ak_out("\n%.0f question%s, %.0f failed; %s tokens in, %s out",
-           ak_json_number_at(calls, "calls"), ak_plural((size_t)ak_json_number_at(calls, "calls")),
-           ak_json_number_at(calls, "failed"),
-           ak_show_count(in, ak_json_number_at(calls, "input_tokens")),
-           ak_show_count(out, ak_json_number_at(calls, "output_tokens")));
+    ak_out("\n%.0f question%s, %.0f failed; %s", ak_json_number_at(calls, "calls"),
+           ak_plural((size_t)ak_json_number_at(calls, "calls")), ak_json_number_at(calls, "failed"),
+           tokens);
     if (json_is_number(json_object_get(calls, "cost_usd"))) {
         ak_out("; $%.4f", ak_json_number_at(calls, "cost_usd"));
     }

@@ -68,6 +68,23 @@ static int unknown_command(const char *word)
     return ak_complain_error(&err);
 }
 
+/* Warns of variables that are most likely misspelled. `doctor` lists all that mean nothing. */
+static void warn_of_misspelled(const ak_command *command)
+{
+    json_t *unknown = ak_settings_unknown(), *name;
+    size_t i;
+    json_array_foreach(unknown, i, name)
+    {
+        char meant[120];
+        if (ak_settings_meant(meant, sizeof meant, json_string_value(name)) &&
+            strcmp(command->name, "doctor") != 0) {
+            ak_warn("the variable %s means nothing; did you mean %s?", json_string_value(name),
+                    meant);
+        }
+    }
+    json_decref(unknown);
+}
+
 static int run_command(const ak_command *command, int argc, char **argv)
 {
     ak_error err = AK_ERROR_INIT;
@@ -84,6 +101,7 @@ static int run_command(const ak_command *command, int argc, char **argv)
         return ak_complain_error(&err);
     }
     ak_out_settings(&args);
+    warn_of_misspelled(command);
     int code = ak_settings_apply(&args, command, &settings, &err) == AK_OK &&
                        ak_args_check_needs(&args, command, &err) == AK_OK &&
                        ak_args_check_files(&args, &err) == AK_OK

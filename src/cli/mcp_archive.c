@@ -143,10 +143,11 @@ out:
 
 ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
 {
-    char *text = NULL;
-    const char *format = ak_mcp_text(call, "format", "md");
+    char *text = NULL, *id = NULL;
+    const char *format = ak_mcp_text(call, "format", "md"), *run = ak_mcp_text(call, "run", NULL);
     ak_status status = AK_OK;
-    AK_TRY(ak_report(&text, call->mcp->archive, ak_mcp_text(call, "run", NULL), format, err));
+    AK_TRY(run == NULL ? AK_OK : ak_archive_find_run(&id, call->mcp->archive, run, err));
+    AK_TRY(ak_report(&text, call->mcp->archive, id, format, err));
     ak_buf_puts(&call->text, text);
     AK_TRY(ak_json_set_text(call->result, "format", format) &&
                    ak_json_set(call->result, "report", ak_rpc_text(text))
@@ -154,6 +155,7 @@ ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
                : ak_fail_memory(err));
 out:
     ak_text_free(text);
+    ak_text_free(id);
     return status;
 }
 

@@ -82,16 +82,19 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                      bool with_size)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
-    ak_option_set takes = ak_command_find(verb)->options;
+    char command_name[32]; /* the first word of `verb` */
+    (void)snprintf(command_name, sizeof command_name, "%.*s", (int)strcspn(verb, " "), verb);
+    ak_option_set takes = ak_command_find(command_name)->options;
     bool from_file = false;
     for (size_t i = 0; i < args->config_count; i++) {
         from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
     }
-    ak_buf_print(&command, "%s ", verb);
+    ak_buf_print(&command, "%s ", command_name);
     /* Other commands take no recording as KERNEL; its trials have the name of the recorded
        kernel. */
     bool recorded = ak_device_is_recorded(ak_task_device(task));
     ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
+    ak_buf_puts(&command, verb + strlen(command_name));
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;

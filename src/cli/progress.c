@@ -224,6 +224,24 @@ static void draw_bar(ak_progress *p)
     draw(p, line);
 }
 
+/* Says which trials of the same task --resume does not count, because they were measured on
+   something else. */
+static void say_not_counted(ak_progress *p, const json_t *event)
+{
+    static const char *const whose[] = {
+        "of an earlier version of the kernel",
+        "from another environment (compilers, machine, settings)",
+    };
+    const double counts[] = {ak_json_number_at(event, "outdated"),
+                             ak_json_number_at(event, "elsewhere")};
+    for (size_t i = 0; i < 2; i++) {
+        if (counts[i] > 0) {
+            say(p, "%.0f trial%s %s %s not counted", counts[i], counts[i] == 1 ? "" : "s", whose[i],
+                counts[i] == 1 ? "is" : "are");
+        }
+    }
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static void on_start(ak_progress *p, const json_t *event)
@@ -240,6 +258,10 @@ static void on_start(ak_progress *p, const json_t *event)
     const char *unit = ak_json_text_at(event, "unit");
     (void)snprintf(p->unit, sizeof p->unit, "%.60s", unit[0] != 0 ? unit : objective);
     p->total = (size_t)ak_json_number_at(event, "evaluations");
+    const double valid_left = ak_json_number_at(event, "valid") - (double)p->before;
+    if ((double)p->total > valid_left) { /* each configuration is tried once */
+        p->total = valid_left > 0 ? (size_t)valid_left : 0;
+    }
     p->seconds_budget = ak_json_number_at(event, "seconds");
     p->bytes = ak_json_number_at(event, "bytes");
     p->memory_bound = strcmp(ak_json_text_at(event, "bound"), "memory") == 0;
@@ -274,6 +296,7 @@ static void on_start(ak_progress *p, const json_t *event)
             ak_json_number_at(event, "resumed"),
             ak_show_real(best, timed ? p->best_ms : p->best_value), timed ? "ms" : p->unit);
     }
+    say_not_counted(p, event);
     if (ak_json_number_at(event, "peak_tflops") > 0) {
         char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
         say(p, "this device: %s TFLOP/s at most, %s GB/s copying",

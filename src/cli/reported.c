@@ -36,7 +36,7 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
 {
     ak_error err = AK_ERROR_INIT;
     ak_archive *archive = NULL;
-    char *text = NULL, with_width[32];
+    char *text = NULL, *ids[2] = {NULL}, with_width[32];
     const char *format = "text", *path = args->text[AK_OPTION_OUTPUT];
     const bool to_file = path != NULL && strcmp(path, "-") != 0;
     ak_status status = AK_OK;
@@ -49,9 +49,11 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         (void)snprintf(with_width, sizeof with_width, "text:%zu", width);
         format = with_width;
     }
-    AK_TRY(versions    ? ak_report_versions(&text, archive, a, format, &err)
-           : b == NULL ? ak_report(&text, archive, a, format, &err)
-                       : ak_report_versus(&text, archive, a, b, format, &err));
+    AK_TRY(a == NULL ? AK_OK : ak_archive_find_run(&ids[0], archive, a, &err));
+    AK_TRY(b == NULL ? AK_OK : ak_archive_find_run(&ids[1], archive, b, &err));
+    AK_TRY(versions    ? ak_report_versions(&text, archive, ids[0], format, &err)
+           : b == NULL ? ak_report(&text, archive, ids[0], format, &err)
+                       : ak_report_versus(&text, archive, ids[0], ids[1], format, &err));
     if (to_file) {
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         ak_out("wrote %s\n", path);
@@ -62,6 +64,8 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
     }
 out:
+    ak_text_free(ids[0]);
+    ak_text_free(ids[1]);
     ak_text_free(text);
     ak_archive_close(archive);
     if (status == AK_OK) {

@@ -89,7 +89,9 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     }
     ak_status status = ak_archive_open_existing(out, path, err);
     if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
-        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
+        char *id = NULL;
+        status = ak_archive_find_run(&id, *out, args->text[AK_OPTION_RUN], err);
+        ak_text_free(id);
         if (status != AK_OK) {
             ak_archive_close(*out);
             *out = NULL;
@@ -168,9 +170,12 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
                             .device = device != NULL && strcmp(device, "auto") == 0 ? NULL : device,
                             .size = args->text[AK_OPTION_SIZE],
                             .dtype = args->text[AK_OPTION_DTYPE],
-                            .choices = args->text[AK_OPTION_SET],
-                            .run = args->text[AK_OPTION_RUN]};
+                            .choices = args->text[AK_OPTION_SET]};
     ak_status status = ak_args_archive(&out->archive, args, err);
+    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
+        status = ak_archive_find_run(&out->run, out->archive, args->text[AK_OPTION_RUN], err);
+        out->filter.run = out->run;
+    }
     if (status == AK_OK && args->operand_count > 0) {
         status = kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err);
         out->filter.kernel = out->kernel;
@@ -229,5 +234,6 @@ void ak_selection_close(ak_selection *selection)
     ak_archive_close(selection->archive);
     ak_free(selection->kernel);
     ak_free(selection->named);
+    ak_text_free(selection->run);
     *selection = (ak_selection){0};
 }

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/ascii.h"
+#include "base/number.h"
 #include "cli/options.h"
 
 #define NAME_MAX_BYTES 64
@@ -83,7 +84,7 @@ static ak_status offer(ak_settings *settings, ak_option_id id, const char *text,
 static ak_status offer_member(ak_settings *settings, ak_option_id id, const json_t *value,
                               const char *path, ak_error *err)
 {
-    char key[NAME_MAX_BYTES], number[32], origin[ORIGIN_MAX];
+    char key[NAME_MAX_BYTES], number[AK_REAL_BYTES], origin[ORIGIN_MAX];
     key_of(key, id);
     (void)snprintf(origin, sizeof origin, "%s: \"%s\"", path, key);
     const char *text = number;
@@ -92,7 +93,7 @@ static ak_status offer_member(ak_settings *settings, ak_option_id id, const json
     } else if (json_is_integer(value)) {
         (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
-        (void)snprintf(number, sizeof number, "%.17g", json_real_value(value));
+        ak_number_shortest(number, json_real_value(value));
     } else if (json_is_boolean(value)) {
         text = json_is_true(value) ? "true" : "false";
     } else {
@@ -224,6 +225,21 @@ json_t *ak_settings_json(const ak_settings *settings)
         }
     }
     return list;
+}
+
+bool ak_settings_meant(char *out, size_t bytes, const char *name)
+{
+    char names[AK_OPTION_COUNT][NAME_MAX_BYTES];
+    const char *known[AK_OPTION_COUNT + 1] = {NULL};
+    for (size_t i = 0, count = 0; i < AK_OPTION_COUNT; i++) {
+        if (ak_options_all[i].setting) {
+            variable_of(names[i], (ak_option_id)i);
+            known[count++] = names[i] + strlen(PREFIX); /* all begin so: it makes none alike */
+        }
+    }
+    const char *nearest = ak_text_meant(name + strlen(PREFIX), known);
+    (void)snprintf(out, bytes, PREFIX "%s", nearest == NULL ? "" : nearest);
+    return nearest != NULL;
 }
 
 json_t *ak_settings_unknown(void)

@@ -34,4 +34,8 @@ json_t *ak_settings_json(const ak_settings *settings);
 /* Returns the names of AUTOKERNEL_ variables that mean nothing: they are most likely misspelled. */
 json_t *ak_settings_unknown(void);
 
+/* Writes the variable that such a name is most likely meant to be. Returns false if it is like
+   none, so that it may be the user's own. */
+bool ak_settings_meant(char *out, size_t bytes, const char *name);
+
 #endif

@@ -61,9 +61,9 @@ bool ak_task_json(json_t *object, const ak_task *task);
    KERNEL --json` (cmd_list.c). NULL: no memory. */
 json_t *ak_space_json(const ak_task *task);
 
-/* Suggests the command `verb` on the same kernel and task. It repeats the kernel as it was given
-   and the options that the other command takes too. The size is repeated if an option or a
-   best_config.json gave it, and always if `with_size`. */
+/* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same kernel and
+   task. It repeats the kernel as it was given and the options that the other command takes too. The
+   size is repeated if an option or a best_config.json gave it, and always if `with_size`. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
                      bool with_size);
 /* Suggests this command line again with --resume. */
@@ -88,6 +88,7 @@ typedef struct ak_selection {
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
     char *named;              /* how a command names it, in quotes where it needs them */
+    char *run;                /* the whole id of --run; NULL: all runs */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
     ak_task *recorded;        /* NULL unless the device is a recording's file */
 } ak_selection;

@@ -436,6 +436,9 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
         status = read_entry(&trial, &task, order, entry, where, err);
         if (status == AK_OK) {
+            status = ak_kernel_tuner_agrees(file, key, entry, where, err);
+        }
+        if (status == AK_OK) {
             status = ak_import_add(import, &trial, where, err);
         }
         ak_trial_clear(&trial);

@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/proc.h"
+#include "base/text.h"
 
 /* ---- Python's JSON --------------------------------------------------------------------------- */
 
@@ -87,8 +89,30 @@ out:
     return status;
 }
 
+/* Returns the length of the text up to the end of its last whole entry: of the last brace that
+   closes an object within an object of the file. */
+static size_t whole_entries(const char *text, size_t length)
+{
+    size_t depth = 0, end = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < length; i++) {
+        if (in_string && text[i] == '\\') {
+            i++;
+        } else if (text[i] == '"') {
+            in_string = !in_string;
+        } else if (!in_string && text[i] == '{') {
+            depth++;
+        } else if (!in_string && text[i] == '}' && depth > 0) {
+            depth--;
+            end = depth == 2 ? i + 1 : end;
+        }
+    }
+    return end;
+}
+
 /* Parses the text as it is. If that fails, tries again with closing braces added, and then without
-   the last line and with closing braces. The error is about the text as it is. */
+   what follows the last whole entry and with closing braces. The error is about the text as it is.
+ */
 ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
                                 ak_error *err)
 {
@@ -96,14 +120,69 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, c
     if (status != AK_INVALID) {
         return status;
     }
-    size_t whole_lines = length;
-    while (whole_lines > 0 && text[whole_lines - 1] != '\n') {
-        whole_lines--;
-    }
+    const size_t whole = whole_entries(text, length);
     bool closed = parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
                   parse_closed(out, text, length, "}}", path, NULL) == AK_OK ||
-                  parse_closed(out, text, whole_lines, "}}", path, NULL) == AK_OK;
+                  parse_closed(out, text, whole, "}}", path, NULL) == AK_OK;
     return closed ? AK_OK : status;
+}
+
+/* Gives the number that a value of a parameter is, for Python also true and false. */
+static bool number_of(double *out, const json_t *value)
+{
+    *out = json_is_boolean(value) ? (double)json_is_true(value) : json_number_value(value);
+    return json_is_boolean(value) || json_is_number(value);
+}
+
+/* Returns whether a part of a key, as Python prints it, can be the value. A part that is not of the
+   value's kind, such as "np.int64(3)", says nothing. */
+static bool part_fits(const char *part, const json_t *value)
+{
+    double number, its = 0;
+    if (number_of(&number, value)) {
+        bool word = strcmp(part, "True") == 0 || strcmp(part, "False") == 0;
+        its = word ? (double)(part[0] == 'T') : 0;
+        return !(word || ak_text_real(&its, part)) || number == its;
+    }
+    return !json_is_string(value) || strchr(part, '\'') != NULL ||
+           strcmp(part, json_string_value(value)) == 0;
+}
+
+/* Copies the next part of a key and moves *key behind it. */
+static void next_part(char *out, size_t bytes, const char **key)
+{
+    size_t length = strcspn(*key, ",");
+    (void)snprintf(out, bytes, "%.*s", (int)length, *key);
+    *key += length + ((*key)[length] == ',' ? 1 : 0);
+}
+
+ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json_t *entry,
+                                 const char *where, ak_error *err)
+{
+    const json_t *order = json_object_get(file, "tune_params_keys"), *name;
+    size_t i, commas = 0;
+    for (const char *at = key; *at != 0; at++) {
+        commas += *at == ',';
+    }
+    if (commas + 1 != json_array_size(order)) {
+        return AK_OK; /* a value may have a comma of its own */
+    }
+    json_array_foreach(order, i, name)
+    {
+        char part[128], *text = NULL;
+        const char *word = json_string_value(name);
+        const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
+        next_part(part, sizeof part, &key);
+        if (value == NULL || part_fits(part, value)) {
+            continue; /* the reader says what is missing */
+        }
+        AK_DO(ak_json_text(&text, value, err));
+        (void)ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.60s", where,
+                      word, text, part);
+        ak_free(text);
+        return AK_INVALID;
+    }
+    return AK_OK;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -167,6 +167,9 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         status = json_is_object(entry) ? take_result(&record, draft, entry, where, err)
                                        : ak_fail(err, AK_INVALID, "%s must be an object", where);
         if (status == AK_OK) {
+            status = ak_kernel_tuner_agrees(file, key, entry, where, err);
+        }
+        if (status == AK_OK) {
             status = ak_draft_add(draft, entry, &record, where, err);
         }
         if (status != AK_OK) {

@@ -96,6 +96,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
         }
         status = ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, base, err);
         stage->habit = (ak_fill_habit)e->hidden_count++;
+        stage->drawn = true;
         if (status == AK_OK) {
             end = base + stage->arrays.total > end ? base + stage->arrays.total : end;
         }

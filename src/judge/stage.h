@@ -56,6 +56,7 @@ typedef struct ak_stage {
     ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
     bool launched;       /* a launch has happened since the red zones were last checked */
     ak_fill_habit habit; /* how its inputs lie in their range */
+    bool drawn;          /* the shape was drawn at random; nobody wrote it */
     bool ready;          /* the fields below have been computed */
     /* Bytes of each argument that is read, gaps included; NULL for outputs. */
     void *inputs[AK_ARGUMENTS_MAX];

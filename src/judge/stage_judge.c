@@ -15,10 +15,12 @@ void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage)
 
 void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text)
 {
-    char where[64], reason[sizeof out->reason];
-    ak_stage_size_text(where, sizeof where, stage);
-    const int room = (int)(sizeof reason - sizeof "at : " - strlen(where));
-    (void)snprintf(reason, sizeof reason, "at %s: %.*s", where, room, text);
+    char size[64], where[128], reason[sizeof out->reason];
+    ak_stage_size_text(size, sizeof size, stage);
+    (void)snprintf(where, sizeof where, "at %s%s: ", size,
+                   stage->drawn ? " (a size drawn at random)" : "");
+    const int room = (int)(sizeof reason - 1 - strlen(where));
+    (void)snprintf(reason, sizeof reason, "%s%.*s", where, room, text);
     memcpy(out->reason, reason, sizeof reason);
 }
 
@@ -133,7 +135,7 @@ static bool untouched(ak_outcome *out, ak_stage *stage)
 bool ak_stage_take_compared(ak_outcome *out, double *max_error, const ak_stage *stage,
                             size_t argument, const ak_compare_result *result)
 {
-    char text[200];
+    char text[240];
     *max_error = result->max_error > *max_error ? result->max_error : *max_error;
     if (!result->ok) {
         ak_compare_text(text, sizeof text, result, stage->task->problem->arguments[argument].name);

@@ -165,6 +165,36 @@ static ak_status refuse_source(const char *name, ak_error *err)
     return is_foreign(name) ? refuse_file(name, err) : AK_OK;
 }
 
+/* Refuses the space file of a kernel folder, which is no kernel by itself: its expressions name the
+   sizes of the problem.json beside it. */
+static ak_status refuse_space(const char *name, ak_error *err)
+{
+    char folder[AK_PATH_MAX], beside[AK_PATH_MAX], stem[AK_KERNEL_NAME_MAX + 1];
+    const char *base = ak_fs_base(name);
+    const ak_implementation_spec *found = NULL;
+    ak_problem *problem = NULL;
+    if (!ak_fs_has_suffix(name, ".json") || strlen(base) >= sizeof stem + strlen(".json")) {
+        return AK_OK;
+    }
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)(strlen(base) - strlen(".json")), base);
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(base - name), name);
+    while (strlen(folder) > 1 && folder[strlen(folder) - 1] == '/') {
+        folder[strlen(folder) - 1] = 0;
+    }
+    const char *place = folder[0] == 0 ? "." : folder;
+    if (ak_fs_join(beside, place, AK_PROBLEM_FILE, NULL) != AK_OK || !ak_fs_is_file(beside) ||
+        ak_problem_open(&problem, place, NULL) != AK_OK) {
+        return AK_OK;
+    }
+    bool is_space = ak_problem_find(&found, problem, stem, NULL) == AK_OK;
+    ak_problem_close(problem);
+    return is_space ? ak_fail(err, AK_INVALID,
+                              "%.200s: this is a space of the kernel folder %.200s: name the "
+                              "folder, as in 'autokernel tune %.200s --impl %s'",
+                              name, place, place, stem)
+                    : AK_OK;
+}
+
 static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak_error *err)
 {
     ak_kernel_files *files;
@@ -209,6 +239,7 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
         status = ak_kernel_open(problem, files, err);
     } else {
         status = refuse_source(name, err);
+        status = status == AK_OK ? refuse_space(name, err) : status;
         status = status == AK_OK ? ak_t1_open(problem, name, err) : status;
     }
     ak_free(files);

@@ -17,6 +17,22 @@ static const char *const tolerance_keys[] = {"relative", "rms", NULL};
 /* names that expressions may use besides those of the problem */
 static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
 
+/* Refuses what people call the edge-case sizes after the words of our messages. */
+static ak_status refuse_edge_key(const ak_problem_reader *r)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)r->json, key, value)
+    {
+        if (strncmp(key, "edge", 4) == 0) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: unknown key \"%.60s\"; the list of edge-case sizes is \"awkward\"",
+                           r->path, key);
+        }
+    }
+    return AK_OK;
+}
+
 void ak_problem_at(ak_problem_reader *r, const char *what, size_t number)
 {
     (void)snprintf(r->where, sizeof r->where, "%s: %s %zu", r->path, what, number);
@@ -315,6 +331,7 @@ static ak_status read_head(ak_problem_reader *r)
     int64_t schema;
     ak_problem *problem = r->problem;
     ak_status status = AK_OK;
+    AK_TRY(refuse_edge_key(r));
     AK_TRY(ak_json_only(r->json, problem_keys, r->path, r->err));
     AK_TRY(ak_json_int(&schema, r->json, "schema", r->path, r->err));
     if (schema != 1) {

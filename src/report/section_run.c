@@ -93,9 +93,13 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
     ak_section_pairf(b, "questions", "%lld, of which %lld without an answer",
                      (long long)json_integer_value(json_object_get(llm, "calls")),
                      (long long)json_integer_value(json_object_get(llm, "failed")));
-    ak_section_pairf(b, "tokens", "%lld in, %lld out",
-                     (long long)json_integer_value(json_object_get(llm, "input_tokens")),
-                     (long long)json_integer_value(json_object_get(llm, "output_tokens")));
+    const long long in = (long long)json_integer_value(json_object_get(llm, "input_tokens"));
+    const long long out = (long long)json_integer_value(json_object_get(llm, "output_tokens"));
+    if (in + out == 0 && ak_json_number_at(llm, "calls") > ak_json_number_at(llm, "failed")) {
+        ak_section_pair(b, "tokens", "not known"); /* a model behind file: counts none */
+    } else {
+        ak_section_pairf(b, "tokens", "%lld in, %lld out", in, out);
+    }
     if (json_is_number(cost)) {
         ak_section_pairf(b, "cost", "$%.4f", json_number_value(cost));
     } else {
@@ -138,7 +142,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     if (!best->found) {
         ak_section_pair(b, "configuration",
                         model->ok_count == 0 ? "none: no trial was successful"
-                                                : "none: all that were timed failed a later check");
+                                             : "none: all that were timed failed a later check");
         return;
     }
     ak_section_pair(b, "configuration", best->config);

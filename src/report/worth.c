@@ -413,7 +413,7 @@ static json_t *calls_json(const worth *w)
         ak_json_set(object, "cost_usd", w->priced ? ak_json_real(w->cost_usd) : json_null()) &&
         ak_json_set_real(object, "gained_pct", w->gain_pct) &&
         ak_json_set(object, "tokens_per_pct",
-                    gained ? ak_json_real(tokens / w->gain_pct) : json_null()) &&
+                    gained && tokens > 0 ? ak_json_real(tokens / w->gain_pct) : json_null()) &&
         ak_json_set(object, "usd_per_pct",
                     gained && w->priced ? ak_json_real(w->cost_usd / w->gain_pct) : json_null());
     return ak_json_whole(object, good);

@@ -162,6 +162,27 @@ static bool lex_string(ak_parser *p, ak_token *t)
     return true;
 }
 
+/* Returns what to say of a character that begins no token: what other languages mean by it. */
+static const char *what_is_meant(const char *s)
+{
+    static const struct {
+        const char *begin, *text;
+    } meant[] = {
+        {"=<", "\"=<\" is no comparison; write \"<=\""},
+        {"=>", "\"=>\" is no comparison; write \">=\""},
+        {"=", "\"=\" does not compare; write \"==\""},
+        {"&&", "\"&&\" means nothing here; write \"and\""},
+        {"||", "\"||\" means nothing here; write \"or\""},
+        {"!", "\"!\" means nothing here; write \"not\""},
+    };
+    for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++) {
+        if (strncmp(s, meant[i].begin, strlen(meant[i].begin)) == 0) {
+            return meant[i].text;
+        }
+    }
+    return "this character means nothing here";
+}
+
 bool ak_lex_advance(ak_parser *p)
 {
     if (p->status != AK_OK) {
@@ -191,9 +212,7 @@ bool ak_lex_advance(ak_parser *p)
             }
         }
         if (t.length == 1 && strchr("+-*/%<>()[],", *s) == NULL) {
-            ak_lex_fault(p, s,
-                         *s == '=' ? "\"=\" does not compare; write \"==\""
-                                   : "this character means nothing here");
+            ak_lex_fault(p, s, what_is_meant(s));
             ok = false;
         }
     }

@@ -194,17 +194,18 @@ ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, co
         parameter->use = AK_USE_OPTION;
         return read_option(parameter, body, json, r);
     }
-    if (json_object_get(json, "Option") != NULL || json_object_get(json, "Options") != NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s: Option and Options need Use \"option\"", r->where);
-    }
-    if (strcmp(use, "define") == 0) {
-        parameter->use = AK_USE_DEFINE;
-        return AK_OK;
-    }
-    if (strcmp(use, "compiler") != 0) {
+    const bool define = strcmp(use, "define") == 0;
+    if (!define && strcmp(use, "compiler") != 0) {
         return ak_fail(r->err, AK_INVALID,
                        "%s: Use \"%.40s\" is unknown; it must be define, option or compiler",
                        r->where, use);
+    }
+    if (json_object_get(json, "Option") != NULL || json_object_get(json, "Options") != NULL) {
+        return ak_fail(r->err, AK_INVALID, "%s: Option and Options need Use \"option\"", r->where);
+    }
+    if (define) {
+        parameter->use = AK_USE_DEFINE;
+        return AK_OK;
     }
     parameter->use = AK_USE_COMPILER;
     if (parameter->values[0].type != AK_VALUE_STRING) {

@@ -63,6 +63,8 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
            ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
            ak_json_set(fields, "resumed", json_integer((json_int_t)r->result->resumed)) &&
+           ak_json_set(fields, "outdated", json_integer((json_int_t)r->outdated)) &&
+           ak_json_set(fields, "elsewhere", json_integer((json_int_t)r->elsewhere)) &&
            ak_json_set_real(fields, "best_ms", r->best_ms) &&
            ak_json_set_real(fields, "best_tflops", best_tflops(r)) &&
            ak_json_set(fields, "seed", json_integer((json_int_t)task->seed)) &&

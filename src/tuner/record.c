@@ -183,7 +183,8 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
 {
     ak_status status = AK_OK;
     char started[AK_CLOCK_UTC_BYTES], *options = NULL;
-    ak_session_utc(started, &r->session);
+    /* The run began when `seconds` began to count: before its task and its device were prepared. */
+    ak_session_utc_of(started, &r->session, r->begin_ns);
     AK_TRY(describe_options(&options, r, err));
     AK_TRY(ak_session_run_id(r->id, &r->session, options, r->archive, err));
     AK_TRY(ak_copy_text(&r->result->run, r->id, err));

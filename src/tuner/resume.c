@@ -1,5 +1,9 @@
 /* resume.c: reads what the archive already has of the task that a run is about to tune. */
+#include <string.h>
+
 #include "archive/archive.h"
+#include "archive/field.h"
+#include "base/alloc.h"
 #include "tuner/run.h"
 
 typedef struct resume {
@@ -63,10 +67,50 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
     return status;
 }
 
+/* Counts the trials of the task in other environments than this one. */
+typedef struct others {
+    ak_tuning *r;
+    const char *environment;
+    char *last;       /* the environment that was looked at last, and whether only the source of */
+    bool only_source; /* the kernel is another one there */
+    ak_status status;
+    ak_error *err;
+} others;
+
+static bool count_other(void *context, const ak_trial *trial)
+{
+    others *o = context;
+    if (trial->environment == NULL || strcmp(trial->environment, o->environment) == 0) {
+        return true;
+    }
+    if (o->last == NULL || strcmp(o->last, trial->environment) != 0) {
+        o->status = ak_archive_same_but_source(&o->only_source, o->r->archive, trial->environment,
+                                               o->environment, o->err);
+        o->status =
+            o->status == AK_OK ? ak_trial_set(&o->last, trial->environment, o->err) : o->status;
+    }
+    o->r->outdated += o->only_source ? 1 : 0;
+    o->r->elsewhere += o->only_source ? 0 : 1;
+    return o->status == AK_OK;
+}
+
+static ak_status count_others(ak_tuning *r, ak_error *err)
+{
+    ak_archive_filter filter = ak_session_filter(&r->session);
+    others o = {.r = r, .environment = filter.environment, .status = AK_OK, .err = err};
+    if (!r->options->resume || r->archive == NULL || filter.environment == NULL) {
+        return AK_OK;
+    }
+    filter.environment = NULL;
+    ak_status status = ak_archive_each(r->archive, &filter, count_other, &o, err);
+    ak_free(o.last);
+    return status == AK_OK ? o.status : status;
+}
+
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err)
 {
     resume state = {.r = r, .known = r->submitted};
-    ak_status status = visit_known(&state, err);
+    AK_DO(visit_known(&state, err));
     r->result->resumed = state.count;
-    return status;
+    return count_others(r, err);
 }

@@ -72,6 +72,10 @@ typedef struct ak_tuning {
     ak_flight *flights; /* slots, more when the pool takes more jobs at a time */
     size_t flight_count, flight_capacity;
 
+    /* Set by resume.c: trials of the task that do not count, of an earlier version of the kernel
+       and of environments that differ in more. */
+    size_t outdated, elsewhere;
+
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
     char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */

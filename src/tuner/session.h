@@ -84,6 +84,8 @@ void ak_session_close(ak_session *session);
    the clock starts in 1970. */
 int64_t ak_session_now_ns(const ak_session *session);
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
+/* Does so for a moment of the clock of ak_session_now_ns. */
+void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, int64_t ns);
 
 /* Creates the id of a new run: 16 hexadecimal digits. */
 #define AK_RUN_ID_BYTES 17

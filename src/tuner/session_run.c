@@ -23,10 +23,15 @@ int64_t ak_session_now_ns(const ak_session *session)
 
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session)
 {
+    ak_session_utc_of(out, session, ak_session_now_ns(session));
+}
+
+void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, int64_t ns)
+{
     if (ak_pool_recalls(session->pool)) {
-        ak_clock_utc_at(out, ak_session_now_ns(session));
+        ak_clock_utc_at(out, ns);
     } else {
-        ak_clock_utc(out);
+        ak_clock_utc_before(out, ak_session_now_ns(session) - ns);
     }
 }
 

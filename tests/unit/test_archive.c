@@ -66,6 +66,51 @@ static void test_environment_words(void **state)
     assert_null(words);
 }
 
+static void test_runs_are_named_by_their_first_digits(void **state)
+{
+    fixture *f = fixture_of(state);
+    static const char *const ids[] = {"abcd000000000001", "abcd000000000002", "abce", "r1"};
+    for (size_t i = 0; i < AK_COUNT(ids); i++) {
+        ak_run run = literal_run(ids[i]);
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+    }
+    static const char *const named[][2] = {{"abcd000000000001", "abcd000000000001"},
+                                           {"abcd000000000002", "abcd000000000002"},
+                                           {"abce", "abce"},
+                                           {"r1", "r1"}};
+    for (size_t i = 0; i < AK_COUNT(named); i++) {
+        char *id = NULL;
+        assert_ok(ak_archive_find_run(&id, f->archive, named[i][0], err));
+        assert_string_equal(id, named[i][1]);
+        ak_text_free(id);
+    }
+    char *id = NULL;
+    assert_refused(ak_archive_find_run(&id, f->archive, "abcd", err), AK_INVALID, "several runs");
+    assert_refused(ak_archive_find_run(&id, f->archive, "abc", err), AK_NOT_FOUND, "--runs");
+    assert_refused(ak_archive_find_run(&id, f->archive, "r", err), AK_NOT_FOUND, "no run r");
+    assert_refused(ak_archive_find_run(&id, f->archive, "abcf", err), AK_NOT_FOUND, "abcf");
+    ak_run run = literal_run("00ff000000000001");
+    run.kernel = (char *)"other";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_find_run(&id, f->archive, "00ff", err));
+    assert_string_equal(id, run.id);
+    ak_text_free(id);
+
+    /* The list: newest first, with a limit, and what the filter selects. */
+    char *text = NULL;
+    size_t matched = 0;
+    const ak_archive_filter two = {.limit = 2}, one = {.kernel = "other"};
+    assert_ok(ak_archive_runs_json(&text, &matched, f->archive, &two, err));
+    assert_int_equal(matched, 5);
+    const char *newest = strstr(text, run.id), *next = strstr(text, "\"r1\"");
+    assert_true(newest != NULL && next != NULL && newest < next);
+    assert_null(strstr(text, "abce"));
+    ak_text_free(text);
+    assert_ok(ak_archive_runs_json(&text, &matched, f->archive, &one, err));
+    assert_int_equal(matched, 1);
+    ak_text_free(text);
+}
+
 static void test_runs(void **state)
 {
     fixture *f = fixture_of(state);
@@ -1228,6 +1273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(test_round_trip),
         WITH_ARCHIVE(test_environment_words),
+        WITH_ARCHIVE(test_runs_are_named_by_their_first_digits),
         WITH_ARCHIVE(test_runs),
         WITH_ARCHIVE(test_filter),
         WITH_ARCHIVE(test_visitor),

@@ -122,9 +122,34 @@ static void test_unwritten(void **state)
         assert_true(isinf(r.max_error));
         char text[256];
         ak_compare_text(text, sizeof text, &r, "C");
+        assert_non_null(strstr(text, "C[3000]: was not written, expected "));
         assert_non_null(strstr(text, "(7 never written)"));
         assert_null(strstr(text, "inf times"));
     }
+}
+
+/* A NaN that was computed is no unwritten element, and its sign means nothing. An error just over
+   the tolerance is told from a wrong result, and is never printed as 1 times the tolerance. */
+static void test_text(void **state)
+{
+    (void)state;
+    const ak_compare_result computed = {
+        .max_error = INFINITY, .count = 9, .bad = 2, .unwritten = 1, .got = -(double)NAN};
+    ak_compare_result blank;
+    memset(output, 0xff, sizeof(float));
+    fill_reference(1);
+    ak_compare_output(&blank, output, &(ak_compare_with){AK_DTYPE_F32, reference, 1, 0.1, 0.1});
+    assert_int_equal(blank.unwritten, 1);
+    const ak_compare_result near = {.max_error = 1.0000001, .count = 9, .bad = 1, .got = 2};
+    const ak_compare_result far = {.max_error = 3, .count = 9, .bad = 1, .got = 2};
+    char text[256];
+    ak_compare_text(text, sizeof text, &computed, "C");
+    assert_string_equal(text, "C[0]: got NaN, expected 0; 2 of 9 elements wrong (1 never written)");
+    ak_compare_text(text, sizeof text, &near, "C");
+    assert_string_equal(text, "C[0]: got 2, expected 0; 1 of 9 elements wrong, worst 1.00001 times "
+                              "the tolerance, which looks like rounding");
+    ak_compare_text(text, sizeof text, &far, "C");
+    assert_null(strstr(text, "rounding"));
 }
 
 /* Poison is a NaN, but not the NaN that was asked for. */
@@ -388,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_error_is_relative_to_the_limit),
         cmocka_unit_test(test_first_and_bad_are_counted),
         cmocka_unit_test(test_unwritten),
+        cmocka_unit_test(test_text),
         cmocka_unit_test(test_unwritten_where_nan_is_right),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_infinity_does_not_widen_the_rest),

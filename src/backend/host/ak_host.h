@@ -20,8 +20,8 @@
  * an array may be further apart than they are long (the problem's "pitch"); a kernel must neither
  * read nor write the gaps between them. A reference's rows adjoin.
  *
- * The harness owns every buffer, thread and clock: a kernel allocates nothing, starts no thread and
- * keeps no state between calls.
+ * The harness owns every thread and clock: a kernel starts no thread and keeps no state between
+ * calls. Its scratch memory is the workspace; what it allocates itself it frees before it returns.
  */
 #ifndef AK_HOST_H
 #define AK_HOST_H

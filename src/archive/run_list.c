@@ -1,0 +1,84 @@
+/* run_list.c: lists the runs of an archive as JSON, newest first. */
+#include <string.h>
+
+#include "archive/overview.h"
+#include "base/device_name.h"
+
+typedef struct listing {
+    const ak_archive_filter *filter;
+    json_t *runs; /* those that match, oldest first */
+    bool lost;    /* memory is out */
+} listing;
+
+static bool same(const char *wanted, const char *text)
+{
+    return wanted == NULL || (text != NULL && strcmp(wanted, text) == 0);
+}
+
+static bool matches(const ak_archive_filter *filter, const ak_overview_run *run)
+{
+    bool sim = filter->device != NULL && strcmp(filter->device, "sim") == 0;
+    return same(filter->kernel, run->kernel) && same(filter->implementation, run->implementation) &&
+           (sim ? ak_device_is_recorded(run->device) : same(filter->device, run->device)) &&
+           same(filter->size, run->size) && same(filter->dtype, run->dtype) &&
+           same(filter->choices, run->choices) && same(filter->run, run->id);
+}
+
+static bool set_trials(json_t *object, int64_t trials, int64_t ok, double best_ms)
+{
+    return ak_json_set(object, "trials", json_integer(trials)) &&
+           ak_json_set(object, "ok", json_integer(ok)) &&
+           ak_json_set(object, "best_ms", ak_json_known(best_ms));
+}
+
+static bool add_run(void *context, const ak_overview_run *run)
+{
+    listing *l = context;
+    if (!matches(l->filter, run)) {
+        return true;
+    }
+    json_t *object = ak_overview_json(run);
+    int64_t evaluated = run->has_result ? run->evaluated : 0;
+    bool good =
+        set_trials(object, evaluated, run->has_result ? evaluated - run->failed : 0, run->best_ms);
+    l->lost = !good || json_array_append(l->runs, object) != 0;
+    json_decref(object);
+    return !l->lost;
+}
+
+static bool note_trials(void *context, const ak_overview_trials *trials)
+{
+    return set_trials(context, trials->count, trials->ok, trials->best_ms);
+}
+
+/* Counts the trials of a run without a result: it goes on, was killed or was imported. */
+static ak_status count_trials(json_t *run, ak_archive *archive, ak_error *err)
+{
+    const char *id = ak_json_text_at(run, "id");
+    return ak_json_number_at(run, "trials") > 0
+               ? AK_OK
+               : ak_archive_count_trials(archive, id, note_trials, run, err);
+}
+
+ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *archive,
+                               const ak_archive_filter *filter, ak_error *err)
+{
+    listing l = {.filter = filter, .runs = json_array()};
+    json_t *newest = json_array();
+    ak_status status = ak_made(newest, err);
+    AK_TRY(status);
+    AK_TRY(ak_archive_runs_since(archive, 0, add_run, &l, err));
+    AK_TRY(l.lost ? ak_fail_memory(err) : AK_OK);
+    *matched = json_array_size(l.runs);
+    size_t count = filter->limit > 0 && filter->limit < *matched ? filter->limit : *matched;
+    for (size_t i = 0; i < count; i++) {
+        json_t *run = json_array_get(l.runs, *matched - 1 - i);
+        AK_TRY(count_trials(run, archive, err));
+        AK_TRY(json_array_append(newest, run) == 0 ? AK_OK : ak_fail_memory(err));
+    }
+    AK_TRY(ak_json_text(out_text, newest, err));
+out:
+    json_decref(newest);
+    json_decref(l.runs);
+    return status;
+}
