@@ -35,12 +35,45 @@ static const char *const other_variables[] = {"AUTOKERNEL_BEAT_MS",
                                               "AUTOKERNEL_WORKER",
                                               NULL};
 
-/* True for options that say where a key comes from or goes, or which commands are run. The user
-   decides on these, not a file that came with a project. */
-static bool is_private(ak_option_id id)
+/* Says what an option decides that the user decides, not a file that came with a project; NULL for
+   the others. */
+static const char *private_matter(ak_option_id id)
 {
-    return id == AK_OPTION_LLM_URL || id == AK_OPTION_LLM_KEY_FILE || id == AK_OPTION_LAUNCHER ||
-           id == AK_OPTION_WORKERS;
+    static const struct {
+        ak_option_id id;
+        const char *matter;
+    } matters[] = {{AK_OPTION_LAUNCHER, "which commands are run"},
+                   {AK_OPTION_WORKERS, "which commands are run"},
+                   {AK_OPTION_LLM_URL, "where a key comes from or goes"},
+                   {AK_OPTION_LLM_KEY_FILE, "where a key comes from or goes"},
+                   {AK_OPTION_LLM, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_SHARE, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_EFFORT, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_BUDGET, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_TOKENS, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_CALLS, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_OUTPUT, "what is sent to whom, and paid for"},
+                   {AK_OPTION_LLM_PRICES, "what is sent to whom, and paid for"}};
+    for (size_t i = 0; i < AK_COUNT(matters); i++) {
+        if (matters[i].id == id) {
+            return matters[i].matter;
+        }
+    }
+    return NULL;
+}
+
+/* Says whether a project's setting names a file that is not in the project's folder. */
+static bool leads_out(ak_option_id id, const json_t *value)
+{
+    const char *path = json_string_value(value);
+    const bool names_file =
+        id == AK_OPTION_ARCHIVE || id == AK_OPTION_LLM_RECORD || id == AK_OPTION_LLM_REPLAY;
+    bool out = names_file && path != NULL && path[0] == '/';
+    for (const char *p = path; names_file && p != NULL && !out; p = strchr(p, '/')) {
+        p += *p == '/' ? 1 : 0;
+        out = strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == 0);
+    }
+    return out;
 }
 
 /* Writes an option's name as a key ("target_speedup") or as a variable
@@ -123,16 +156,21 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
     AK_DO(ak_json_only(settings->documents[slot], keys, path, err));
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
-        if (value != NULL && slot == PROJECT && is_private((ak_option_id)i)) {
+        const char *matter = slot == PROJECT ? private_matter((ak_option_id)i) : NULL;
+        if (value != NULL && matter != NULL) {
             return ak_fail(err, AK_INVALID,
                            "%s: a project's settings must not have \"%s\", which says %s: set it "
                            "in %s, in the environment or on the command line",
-                           path, names[i],
-                           i == AK_OPTION_LAUNCHER || i == AK_OPTION_WORKERS
-                               ? "which commands are run"
-                               : "where a key comes from or goes",
+                           path, names[i], matter,
                            settings->user[0] != 0 ? settings->user : "~/.config");
-        } else if (value != NULL) {
+        }
+        if (value != NULL && slot == PROJECT && leads_out((ak_option_id)i, value)) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: \"%s\" of a project's settings must be in the project's folder: "
+                           "name it without \"..\" and without a \"/\" in front",
+                           path, names[i]);
+        }
+        if (value != NULL) {
             AK_DO(offer_member(settings, (ak_option_id)i, value, path, err));
         }
     }

@@ -22,12 +22,16 @@
 #include "base/asset.h"
 #include "base/clock.h"
 
-#define LOG_MAX            (64u << 10)
+#define LOG_MAX (64u << 10)
+#define STRIP              "-s"
 #define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
 /* The longest first line of --version that is kept, and of how many compilers. */
 #define VERSION_BYTES 256
 #define ANSWERS       4
+
+/* Leaves out all names but those that can be looked up. */
+#define STRIP "-s"
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
@@ -271,7 +275,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
                                 "-shared",
                                 "-nostartfiles",
                                 "-Wl,-z,relro,-z,now,--build-id=none",
-                                "-s",
+                                STRIP,
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",
                                 p->fortran ? NULL : "-MF",
@@ -389,6 +393,28 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
     return AK_OK;
 }
 
+/* Compiles a rejected candidate again, with names, so that the reason has that of the variable. */
+static ak_status name_variable(ak_compile_result *result, const char **argv,
+                               const ak_compile_job *job, ak_error *err)
+{
+    char why[200], *file = NULL;
+    size_t length = 0;
+    ak_compile_result again = {0};
+    for (const char **argument = argv; *argument != NULL; argument++) {
+        *argument = strcmp(*argument, STRIP) == 0 ? "-g0" : *argument;
+    }
+    ak_status status = run_compiler(&again, argv, job, err);
+    if (status == AK_OK && again.status == AK_TRIAL_OK &&
+        ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, NULL) == AK_OK &&
+        ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+        ak_free(result->reason);
+        result->reason = ak_strdup(why);
+    }
+    ak_free(file);
+    ak_compile_result_clear(&again);
+    return status;
+}
+
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const char *compiler = job->compiler;
@@ -424,6 +450,10 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     }
     if (result.status == AK_TRIAL_OK && !job->keeps_state) {
         AK_TRY(look_at(&result, job, err));
+    }
+    if (result.status == AK_TRIAL_REJECTED && result.reason != NULL &&
+        strstr(result.reason, "stay writable") != NULL) {
+        AK_TRY(name_variable(&result, argv, job, err));
     }
 out:
     (void)unlink(p.rule);
