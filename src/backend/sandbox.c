@@ -9,6 +9,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -356,8 +357,24 @@ static const int reaching[] = {
 /* On x86-64 the same calls have other numbers (x32) from here on. */
 #define OTHER_NUMBERS 0x40000000u
 
-void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
-                          const char *const *writable)
+/* What a baseline of a problem does not need beside these. */
+static const int starting[] = {
+#ifdef __NR_fork
+    __NR_fork,
+    __NR_vfork,
+#endif
+#ifdef __NR_pidfd_open
+    __NR_pidfd_open,
+    __NR_pidfd_send_signal,
+#endif
+    __NR_kill,
+    __NR_tkill,
+    __NR_rt_sigqueueinfo,
+    __NR_rt_tgsigqueueinfo,
+};
+
+static void plan_files(ak_sandbox_plan *out, const char *const *readable,
+                       const char *const *writable)
 {
     *out = (ak_sandbox_plan){.ruleset = make_ruleset(readable, writable)};
     if (out->ruleset >= 0 && out->ruleset <= LOW_DESCRIPTORS) {
@@ -365,11 +382,25 @@ void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
         out->ruleset = fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS + 1);
         (void)close(low);
     }
+}
+
 #ifdef ARCHITECTURE
-    enum { CALLS = sizeof reaching / sizeof reaching[0] };
-    struct sock_filter code[2 * CALLS + 8];
-    _Static_assert(sizeof code <= sizeof out->filter, "a longer filter");
-    const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
+static const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
+
+/* Appends what refuses the calls of a list; returns how many instructions there are then. */
+static unsigned short refuse(struct sock_filter *code, unsigned short n, const int *calls,
+                             size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        code[n++] = SKIP_UNLESS(calls[i]);
+        code[n++] = RETURN(refused);
+    }
+    return n;
+}
+
+/* Appends the beginning of a plan's filter, which every other rule follows. */
+static unsigned short plan_begin(struct sock_filter *code)
+{
     unsigned short n = 0;
     code[n++] = LOAD(arch);
     code[n++] = SKIP_IF(ARCHITECTURE);
@@ -377,13 +408,58 @@ void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
     code[n++] = LOAD(nr);
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1);
     code[n++] = RETURN(refused);
-    for (int i = 0; i < CALLS; i++) {
-        code[n++] = SKIP_UNLESS(reaching[i]);
-        code[n++] = RETURN(refused);
-    }
+    return refuse(code, n, reaching, AK_COUNT(reaching));
+}
+
+static void plan_end(ak_sandbox_plan *out, struct sock_filter *code, unsigned short n)
+{
     code[n++] = RETURN(SECCOMP_RET_ALLOW);
     memcpy(out->filter, code, n * sizeof code[0]);
     out->length = n;
+}
+#endif
+
+void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
+                          const char *const *writable)
+{
+    plan_files(out, readable, writable);
+#ifdef ARCHITECTURE
+    struct sock_filter code[AK_SANDBOX_FILTER_MAX];
+    plan_end(out, code, plan_begin(code));
+#endif
+}
+
+void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
+                                const char *const *writable)
+{
+    plan_files(out, readable, writable);
+#ifdef ARCHITECTURE
+    struct sock_filter code[AK_SANDBOX_FILTER_MAX];
+    unsigned short n = plan_begin(code);
+    _Static_assert(2 * (AK_COUNT(reaching) + AK_COUNT(starting)) + 26 <= AK_SANDBOX_FILTER_MAX,
+                   "a longer filter");
+    n = refuse(code, n, starting, AK_COUNT(starting));
+#ifdef __NR_clone3 /* its flags are in memory; the C library then uses clone */
+    code[n++] = SKIP_UNLESS(__NR_clone3);
+    code[n++] = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+#endif
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4);
+    code[n++] = LOAD(args[0]);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    code[n++] = RETURN(refused);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    /* limits of others */
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
+    code[n++] = LOAD(args[0]);
+    code[n++] = SKIP_IF(0);
+    code[n++] = RETURN(refused);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    /* the signal that it gets when the one that started it ends */
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prctl, 0, 3);
+    code[n++] = LOAD(args[0]);
+    code[n++] = SKIP_UNLESS(PR_SET_PDEATHSIG);
+    code[n++] = RETURN(refused);
+    plan_end(out, code, n);
 #endif
 }
 

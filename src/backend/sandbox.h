@@ -51,7 +51,7 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
  * no access to other processes. The parent prepares the plan; ak_sandbox_plan_apply only makes
  * system calls (`confine` in base/proc.h).
  */
-#define AK_SANDBOX_FILTER_MAX 96
+#define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {
     int ruleset; /* -1: no Landlock */
     unsigned short length;
@@ -59,6 +59,11 @@ typedef struct ak_sandbox_plan {
 } ak_sandbox_plan;
 void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
                           const char *const *writable);
+/* The same, and it starts no process (threads it may), signals no other process, and ends with the
+   one that started it. A program that starts after this may be replaced by another one, which is
+   confined as it was. */
+void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
+                                const char *const *writable);
 void ak_sandbox_plan_apply(void *plan);
 void ak_sandbox_plan_close(ak_sandbox_plan *plan);
 

@@ -32,7 +32,7 @@ baselines() { # their JSON: replaces those that are there
 table() { autokernel compare ./m --size 1000 --time 0.1s --libraries "${1:-default}" 2>&1 | sed -n -E 's/ +[0-9.]+ +[0-9.]+ \.\. .*/ measured/; s/(failed|measured) +/\1 /; s/ +-  -.*failed/ failed/; /^autokernel|measured$|failed/p'; }
 all='{"Buffer": "X"}, {"Buffer": "Y"}, {"Buffer": "Z"}'
 naive='{"name": "naive", "source": "naive.c", "function": "scale", "arguments": ['$all', {"Int64": "n"}]}'
-library='{"name": "library", "library": "./libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '$all']}'
+library='{"name": "library", "library": "./libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '"$all"']}'
 baselines "$naive, $library"
 table
 table library
@@ -55,6 +55,58 @@ C
 baselines '{"name": "right", "source": "own.c", "options": ["-O1", "-DFACTOR=2"]}, {"name": "wrong", "source": "own.c"}'
 cp own.c m
 table | sed 's/: got.*/.../'
+echo "-- confined: a file of the user, a file of its own, the network, processes"
+echo secret >"$HOME/secret"
+cat >spy.c <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+static void *nothing(void *p)
+{
+    return p;
+}
+static int got; /* what it reached, a bit each */
+__attribute__((constructor)) static void early(void)
+{
+    char path[4096];
+    pthread_t thread;
+    const char *home = getenv("HOME");
+    got |= home == NULL || strlen(home) > 4000 ? 1 : 0;
+    strcpy(path, home);
+    strcat(path, "/secret");
+    got |= open(path, O_RDONLY) >= 0 ? 2 : 0;
+    strcat(path, ".mine");
+    got |= open(path, O_WRONLY | O_CREAT, 0600) >= 0 ? 4 : 0;
+    got |= socket(AF_INET, SOCK_DGRAM, 0) >= 0 || socket(AF_INET6, SOCK_STREAM, 0) >= 0 ? 8 : 0;
+    got |= socket(AF_UNIX, SOCK_STREAM, 0) >= 0 ? 16 : 0;
+    pid_t child = fork();
+    if (child == 0) {
+        sleep(4322);
+    }
+    got |= child > 0 ? 32 : 0;
+    got |= kill(getppid(), 0) == 0 ? 64 : 0;
+    got |= prctl(PR_SET_PDEATHSIG, 0) == 0 ? 128 : 0;
+    got |= pthread_create(&thread, NULL, nothing, NULL) != 0 || pthread_join(thread, NULL) != 0 ? 256 : 0;
+}
+void ak_kernel(const ak_host_call *call)
+{
+    const float *x = call->arg[0], *y = call->arg[1];
+    float *z = call->arg[2];
+    for (long i = 0; i < call->size[0]; i++) {
+        z[i] = 2 * x[i] + y[i] + (float)got;
+    }
+}
+C
+cp spy.c mine
+baselines '{"name": "spy", "source": "spy.c", "options": ["-O1"]}'
+table
+baselines '{"name": "lib", "library": "'"$PWD"'/mine/libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '"$all"']}'
+table
 echo "-- refused"
 refused() { baselines "$1" && table; }
 refused '{"name": "naive"}'

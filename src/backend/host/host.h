@@ -64,6 +64,8 @@ ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
                               const ak_own_baseline *own, ak_error *err);
 /* Writes into `folder` what a runner needs, and gives its path: a shared object whose ak_kernel is
    the baseline or calls it, or a JSON file that says what own_worker.py runs. */
+/* Gives the absolute path of the kernel's folder; "" if there is none. */
+void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem);
 ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
                               const ak_own_baseline *own, const char *folder, ak_error *err);
 

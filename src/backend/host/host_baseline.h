@@ -49,6 +49,9 @@ extern const ak_baseline_ops *const ak_baseline_table[];
 
 /* Those that a problem brings (own.c): machine code, and Python. They are not in the table. */
 extern const ak_baseline_ops ak_baseline_own, ak_baseline_own_python;
+/* Confines this process before it loads machine code that a problem brings. It must have a single
+   thread. */
+void ak_own_confine(const struct ak_runner_page *page);
 
 /* Finds "openblas:Haswell" by what precedes the colon; NULL if there is no such baseline. *variant
    is what follows the colon, or "". */

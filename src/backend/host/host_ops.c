@@ -133,6 +133,7 @@ static ak_status point_at_own(ak_runner_page *page, ak_device *device, const ak_
     AK_DO(ak_host_own_prepare(artifact, device->task, own, device->own.path, err));
     set_text(page->artifact, sizeof page->artifact, artifact);
     set_text(page->library, sizeof page->library, library);
+    ak_host_own_folder(page->folder, device->task->problem);
     set_text(page->symbol, sizeof page->symbol, own->function);
     page->own = own->python != NULL ? AK_OWN_PYTHON : AK_OWN_CODE;
     return AK_OK;

@@ -24,8 +24,7 @@ const ak_own_baseline *ak_host_own_find(const ak_problem *problem, const char *n
     return NULL;
 }
 
-/* Gives the absolute path of the kernel's folder; "" if there is none. */
-static void folder_of(char out[AK_PATH_MAX], const ak_problem *problem)
+void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem)
 {
     char folder[AK_PATH_MAX];
     const char *slash = strrchr(problem->where, '/');
@@ -45,7 +44,7 @@ ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
         (void)snprintf(out, AK_PATH_MAX, "%s", library);
         return AK_OK;
     }
-    folder_of(folder, problem);
+    ak_host_own_folder(folder, problem);
     return ak_fs_join(out, folder, library, err);
 }
 
@@ -110,7 +109,7 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
     const ak_problem *problem = task->problem;
     json_t *arguments = json_array(), *sizes = json_array(), *choices = json_object();
     char folder[AK_PATH_MAX];
-    folder_of(folder, problem);
+    ak_host_own_folder(folder, problem);
     json_t *message =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "file", own->python, "source",
                   own->text, "function", own->function, "dtype", ak_dtype_text(task->dtype),

@@ -261,7 +261,11 @@ static void load_baseline(runner *r)
     ak_runner_page *page = r->page;
     static const char *const all[] = {"/", NULL};
     static const char *const devices[] = {"/dev/null", "/dev/shm", NULL};
-    (void)ak_sandbox_files(all, devices);
+    if (page->own == AK_OWN_NOT) {
+        (void)ak_sandbox_files(all, devices);
+    } else if (page->own == AK_OWN_CODE) {
+        ak_own_confine(page); /* for Python its process is */
+    }
     const char *variant = "";
     ak_error err = AK_ERROR_INIT;
     r->ops = page->own == AK_OWN_CODE     ? &ak_baseline_own

@@ -36,6 +36,7 @@ typedef struct ak_runner_page {
     char symbol[64];            /* "ak_kernel"; of an own baseline, the library's function */
     char baseline[64];          /* "openblas:Haswell"; "" for a candidate */
     char library[AK_PATH_MAX];  /* of an own baseline; "" if it has none */
+    char folder[AK_PATH_MAX];   /* of an own baseline: the kernel's; "" if there is none */
     int32_t own;                /* an ak_runner_own */
     char problem[64];
     char choices[AK_RUNNER_TEXT_MAX]; /* "bias=add,activation=relu" */
