@@ -66,6 +66,9 @@ static const char *show_bytes(char out[32], double bytes)
     return out;
 }
 
+/* A time that needs so many times the measured ceiling is not believed without a word. */
+#define BEYOND 1.25
+
 /* Writes, for example, "88.4 % of what this device can do, bound by compute". */
 static void describe_efficiency(char out[LINE_BYTES], const ak_placement *p)
 {
@@ -73,6 +76,11 @@ static void describe_efficiency(char out[LINE_BYTES], const ak_placement *p)
     if (p->efficiency > 1 && p->memory_bound) {
         (void)ak_number_print(out, LINE_BYTES,
                               "%.1f %% of the memory's bandwidth, as the data stay in a cache",
+                              percent);
+    } else if (p->efficiency > BEYOND) {
+        (void)ak_number_print(out, LINE_BYTES,
+                              "%.1f %% of what this device was measured to do: it was busy then, "
+                              "or this time is wrong",
                               percent);
     } else {
         (void)ak_number_print(out, LINE_BYTES, "%.1f %% of what this device can do, bound by %s",

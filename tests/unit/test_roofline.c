@@ -216,6 +216,11 @@ static void test_placement_of_trial(void **state)
     ak_placement_describe(&p, collect, text);
     assert_non_null(strstr(text, "75.0 % of what this device can do, bound by compute"));
     assert_null(strstr(text, "limits"));
+    /* More than a device can do is not believed without a word. */
+    p.efficiency = 3.9;
+    text[0] = 0;
+    ak_placement_describe(&p, collect, text);
+    assert_non_null(strstr(text, "390.0 % of what this device was measured to do: it was busy "));
 }
 
 int main(void)
