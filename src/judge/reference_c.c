@@ -220,12 +220,13 @@ static ak_status look_at(const block *b, double *const *arrays, ak_error *err)
         for (size_t k = 0; k < count; k++) {
             const bool input = problem->arguments[i].access == AK_ACCESS_IN;
             const uint64_t payload = word[k] & PAYLOAD;
-            const char *what =
-                input ? memcmp(&word[k], &arrays[i][k], sizeof *word) != 0 ? "changes its input"
-                                                                           : NULL
-                : payload == (OUTSIDE & PAYLOAD)   ? "reads outside of its arrays, for"
-                : payload == (UNWRITTEN & PAYLOAD) ? "does not write, or reads before it writes,"
-                                                   : NULL;
+            uint64_t given;
+            memcpy(&given, &arrays[i][k], sizeof given);
+            const char *what = input ? word[k] != given ? "changes its input" : NULL
+                               : payload == (OUTSIDE & PAYLOAD) ? "reads outside of its arrays, for"
+                               : payload == (UNWRITTEN & PAYLOAD)
+                                   ? "does not write, or reads before it writes,"
+                                   : NULL;
             if (what != NULL) {
                 return blame(b, err, what, i, (int64_t)k);
             }

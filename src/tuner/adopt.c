@@ -216,9 +216,10 @@ static ak_status take_includes(includes *all, char *text, ak_error *err)
             (void)snprintf(name, sizeof name, "%.*s", (int)length, quoted);
             status = take_include(&taken, all, name, err);
             if (taken) {
+                static const char mark[] = {'/', '/', ' ', 'a', 'b', 'o', 'v', 'e'};
                 char *begin = strchr(line, '#');
                 memset(begin, ' ', (size_t)(quoted - begin) - 1);
-                memcpy(begin, "// above", 8); /* as long as #include */
+                memcpy(begin, mark, sizeof mark); /* as long as #include */
             }
         }
         line += bytes + (line[bytes] == '\n' ? 1 : 0);
