@@ -13,6 +13,9 @@
 
 #include <cmocka.h>
 
+#include <elf.h>
+
+#include "backend/cuda/cuda.h"
 #include "backend/cuda/cuda_api.h"
 #include "base/alloc.h"
 
@@ -262,12 +265,70 @@ static void test_missing(void **state)
     assert_int_equal(ak_cuda_driver_open(&cuda, &err), AK_OK);
 }
 
+/* ---- hashes of cubins -------------------------------------------------------------------------
+ */
+
+/* A file with a section for debuggers, and one that is code; its name has "debug" in it, too. */
+typedef struct cubin {
+    Elf64_Ehdr head;
+    Elf64_Shdr sections[4];
+    char names[48];
+    unsigned char line[8], code[8];
+} cubin;
+
+static void make_cubin(cubin *c)
+{
+    static const char names[] = "\0.shstrtab\0.debug_line\0.text.debug";
+    *c = (cubin){.head = {.e_shoff = offsetof(cubin, sections),
+                          .e_shentsize = sizeof(Elf64_Shdr),
+                          .e_shnum = 4,
+                          .e_shstrndx = 1}};
+    memcpy(c->head.e_ident, ELFMAG, SELFMAG);
+    memcpy(c->names, names, sizeof names);
+    c->sections[1] = (Elf64_Shdr){.sh_name = 1,
+                                  .sh_type = SHT_STRTAB,
+                                  .sh_offset = offsetof(cubin, names),
+                                  .sh_size = sizeof names};
+    c->sections[2] = (Elf64_Shdr){.sh_name = 11,
+                                  .sh_type = SHT_PROGBITS,
+                                  .sh_offset = offsetof(cubin, line),
+                                  .sh_size = sizeof c->line};
+    c->sections[3] = (Elf64_Shdr){.sh_name = 23,
+                                  .sh_type = SHT_PROGBITS,
+                                  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                  .sh_offset = offsetof(cubin, code),
+                                  .sh_size = sizeof c->code};
+}
+
+/* With -lineinfo NVRTC writes the time into a section for debuggers. */
+static void test_hashes_of_cubins(void **state)
+{
+    cubin c;
+    char first[AK_HASH_BYTES], second[AK_HASH_BYTES];
+    const unsigned char *bytes = (const unsigned char *)&c;
+    (void)state;
+    make_cubin(&c);
+    assert_true(ak_cuda_code_hash(first, bytes, sizeof c));
+    c.line[3] = 1;
+    assert_true(ak_cuda_code_hash(second, bytes, sizeof c));
+    assert_string_equal(first, second);
+    c.code[3] = 1;
+    assert_true(ak_cuda_code_hash(second, bytes, sizeof c));
+    assert_string_not_equal(first, second);
+    c.sections[3].sh_size = sizeof c; /* beyond the file */
+    assert_false(ak_cuda_code_hash(second, bytes, sizeof c));
+    c.head.e_shstrndx = 9;
+    assert_false(ak_cuda_code_hash(second, bytes, sizeof c));
+    assert_false(ak_cuda_code_hash(second, bytes, 10));
+    assert_false(ak_cuda_code_hash(second, (const unsigned char *)"// no cubin", 11));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_declarations),    cmocka_unit_test(test_constants),
         cmocka_unit_test(test_cudnn_constants), cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_missing),         cmocka_unit_test(test_hashes_of_cubins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/cuda_api.h"
 #include "backend/launch/launch.h"
+#include "base/hash.h"
 
 extern const ak_backend_ops ak_cuda_ops;
 
@@ -70,6 +71,8 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
    driver of the same major version of CUDA, from its first on. */
 ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
+/* cuda_elf.c: hashes the code of a cubin; returns false if it is none. */
+bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* Runs the child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
 int ak_cuda_nvrtc_main(int argc, char **argv);
 /* cuda_sanitize.c: as `sanitize` of backend.h; and the child that the tool runs. */
