@@ -188,7 +188,10 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         (void)snprintf(python.folder, sizeof python.folder, "%s", job->folder);
     }
     if (!python.started) {
-        AK_TRY(start(&python.script, job->folder, NULL, err));
+        char beside[AK_PATH_MAX]; /* where the sources are that it compiles */
+        const size_t length = (size_t)(ak_fs_base(job->source_path) - job->source_path);
+        (void)snprintf(beside, sizeof beside, "%.*s", (int)length, job->source_path);
+        AK_TRY(start(&python.script, job->folder, length == 0 ? NULL : beside, err));
         AK_TRY(import(python.version, sizeof python.version, &python.script, err));
         python.started = true;
     }

@@ -12,7 +12,7 @@ static void all(const float *x, float *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         float v = x[i];
-        for (int k = 0; k < 10; k++) {
+        for (int k = 0; k < 60; k++) {
             v = v / (1 + v * v) + x[i] / 4;
         }
         y[i] = v;
