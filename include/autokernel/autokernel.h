@@ -214,8 +214,10 @@ typedef struct ak_task_spec {
        and takes the others when they come. NULL: from one to as many as the launcher has places
        for. */
     const char *workers;
-    int threads;   /* CPU threads for host kernels and libraries; 0: all */
-    uint64_t seed; /* seed of inputs and searches; every run records it */
+    int threads; /* CPU threads for host kernels and libraries; 0: all */
+    /* Seed of searches, and of the inputs at edge-case sizes; every run records it. Inputs that are
+       timed are drawn by the system, so that no kernel can hold their answers. */
+    uint64_t seed;
 } ak_task_spec;
 
 typedef struct ak_task ak_task;

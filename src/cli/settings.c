@@ -39,27 +39,25 @@ static const char *const other_variables[] = {"AUTOKERNEL_BEAT_MS",
    the others. */
 static const char *private_matter(ak_option_id id)
 {
-    static const struct {
-        ak_option_id id;
-        const char *matter;
-    } matters[] = {{AK_OPTION_LAUNCHER, "which commands are run"},
-                   {AK_OPTION_WORKERS, "which commands are run"},
-                   {AK_OPTION_LLM_URL, "where a key comes from or goes"},
-                   {AK_OPTION_LLM_KEY_FILE, "where a key comes from or goes"},
-                   {AK_OPTION_LLM, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_SHARE, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_EFFORT, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_BUDGET, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_TOKENS, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_CALLS, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_OUTPUT, "what is sent to whom, and paid for"},
-                   {AK_OPTION_LLM_PRICES, "what is sent to whom, and paid for"}};
-    for (size_t i = 0; i < AK_COUNT(matters); i++) {
-        if (matters[i].id == id) {
-            return matters[i].matter;
-        }
+    switch (id) {
+    case AK_OPTION_LAUNCHER:
+    case AK_OPTION_WORKERS:
+        return "which commands are run";
+    case AK_OPTION_LLM_URL:
+    case AK_OPTION_LLM_KEY_FILE:
+        return "where a key comes from or goes";
+    case AK_OPTION_LLM:
+    case AK_OPTION_LLM_SHARE:
+    case AK_OPTION_LLM_EFFORT:
+    case AK_OPTION_LLM_BUDGET:
+    case AK_OPTION_LLM_TOKENS:
+    case AK_OPTION_LLM_CALLS:
+    case AK_OPTION_LLM_OUTPUT:
+    case AK_OPTION_LLM_PRICES:
+        return "what is sent to whom, and paid for";
+    default:
+        return NULL;
     }
-    return NULL;
 }
 
 /* Says whether a project's setting names a file that is not in the project's folder. */
