@@ -51,9 +51,12 @@ static bool is_exchanged(const ak_judge_candidate *candidate)
 {
     char hash[AK_HASH_BYTES], *bytes = NULL;
     size_t length = 0;
-    if (candidate->artifact == NULL || candidate->hash == NULL ||
-        ak_fs_read(&bytes, &length, candidate->artifact, ARTIFACT_MAX, NULL) != AK_OK) {
-        return false; /* loading will say that it cannot be read */
+    if (candidate->artifact == NULL || candidate->hash == NULL) {
+        return false;
+    }
+    ak_status status = ak_fs_read(&bytes, &length, candidate->artifact, ARTIFACT_MAX, NULL);
+    if (status != AK_OK) { /* loading will say that it cannot be read */
+        return status == AK_LIMIT;
     }
     ak_hash_text(hash, bytes, length);
     ak_free(bytes);
