@@ -221,7 +221,7 @@ typedef struct {
     char why[160];
     void *module, *function, *pad;
     int shared, clusters;
-    int size[3]; /* compiled in if not 0 */
+    int size[3];  /* compiled in if not 0 */
     char *shapes; /* " MxNxK MxNxK ", for which it is; NULL: for all */
 } variant;
 static variant variants[VARIANTS_MAX];
@@ -242,9 +242,15 @@ static int stage_bytes(const int *v)
 }
 
 /* Columns of an accumulator that a block finishes: OWN_N of cuda_gemm_sm90.cu. */
+/* Returns how many consumers divide the columns of a tile: 2 if they cannot divide its rows. */
+static int beside(const int *v)
+{
+    return v[SW] && v[NC] == 2 && !v[PP] && v[BN] % 128 ? 2 : 1;
+}
+
 static int own_columns(const int *v)
 {
-    int columns = v[SW] ? v[BM] : v[BN];
+    int columns = v[SW] ? v[BM] / beside(v) : v[BN];
     return v[CK] > 1 && columns % (v[CK] * (v[SW] ? 16 : v[EC])) == 0 ? columns / v[CK] : columns;
 }
 
@@ -259,13 +265,16 @@ static int shared_bytes(const int *v)
 
 static const char *illegal(const int *v)
 {
-    int groups = v[PP] ? 1 : v[NC];
-    int rows = v[SW] ? v[BN] : v[BM], columns = v[SW] ? v[BM] : v[BN];
+    int groups = v[PP] ? 1 : v[NC] / beside(v);
+    int rows = v[SW] ? v[BN] : v[BM], columns = v[SW] ? v[BM] / beside(v) : v[BN];
     int acc = rows / groups / 64 * columns / 2;
     if (rows % (64 * groups) || columns % (v[SW] ? 8 : 16) || columns > 256) {
         return "tile";
     }
-    if (v[PP] && (v[NC] != 2 || v[CK] > 1)) {
+    if (beside(v) > 1 && (a_t || columns < 104 || columns > 120)) {
+        return "beside";
+    }
+    if (v[PP] && (v[NC] != 2 || v[CK] > 1 || v[EB] == 0)) {
         return "ping-pong";
     }
     if (!v[SW] && columns % v[EC]) {
@@ -280,8 +289,7 @@ static const char *illegal(const int *v)
     if (v[NC] == 1 ? acc > 192 : v[NC] == 2 ? acc > 208 : acc > 96) {
         return "registers";
     }
-    if (v[BM] % 8 || (v[BM] % (8 * v[CN]) && (a_t || v[BM] < 16 * v[CN])) || v[BN] % (8 * v[CM]) ||
-        (v[FL] && v[ST] < 3) ||
+    if (v[BM] % 8 || (v[BM] % (8 * v[CN]) && a_t) || v[BN] % (8 * v[CM]) || (v[FL] && v[ST] < 3) ||
         (a_t && (v[BM] + 63) / 64 % v[CN] && v[BK] % (8 * v[CN])) ||
         (b_t && (v[BN] + 63) / 64 % v[CM] && v[BK] % (8 * v[CM]))) {
         return "slices";
@@ -540,7 +548,7 @@ static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int si
         pitch = pitch_of(pitch);
     }
     if (!t) {
-        encode(map, p, K, size, pitch, 64, (block / 8 + sharers - 1) / sharers * 8, promotion);
+        encode(map, p, K, size, pitch, 64, (block + sharers - 1) / sharers, promotion);
     } else {
         int blocks = (block + 63) / 64;
         encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers,
@@ -567,7 +575,7 @@ static const char *unfit(const int *v)
          (area > 1 << 22 && M > 128 && v[BM] * v[BN] < 128 * 96))) {
         return "not sensible";
     }
-    if (v[SPW] && items_of(v) * v[CM] * v[CN] * v[CK] > 132 * v[BPS]) {
+    if ((v[SPW] || v[EB] == 0) && items_of(v) * v[CM] * v[CN] * v[CK] > 132 * v[BPS]) {
         return "waits for blocks that have no place";
     }
     int slots = (K + v[BK] - 1) / v[BK];
@@ -630,7 +638,7 @@ static void launch_ours(variant *x, int set)
     }
     int cluster = v[CM] * v[CN] * v[CK], clusters = items_of(v);
     int limit = v[GRID] ? v[GRID] / cluster : x->clusters;
-    if (v[CK] == 1 && !v[SPW] && clusters > limit) {
+    if (v[CK] == 1 && !v[SPW] && v[EB] && clusters > limit) {
         clusters = limit;
     }
     if (padded) {
@@ -905,7 +913,8 @@ static void run_shape(int m, int n, int k)
         for (int i = 0; i < (check_only && lt_count[e] > 1 ? 1 : lt_count[e]); i++) {
             contender *c = &libs[libs_count];
             *c = (contender){.algo = &found[e][i], .epilogue = e};
-            /* numbers of cublasLtMatmulTile_t, parts of K, cublasLtMatmulStages_t, cublasLtClusterShape_t */
+            /* numbers of cublasLtMatmulTile_t, parts of K, cublasLtMatmulStages_t,
+             * cublasLtClusterShape_t */
             int attributes[4] = {0};
             static const int wanted_attributes[4] = {1, 2, 6, 8};
             for (int j = 0; j < 4; j++) {
@@ -913,9 +922,9 @@ static void run_shape(int m, int n, int k)
                 cublasLtMatmulAlgoConfigGetAttribute(c->algo, wanted_attributes[j], &attributes[j],
                                                      j == 3 ? 2 : 4, &written);
             }
-            snprintf(c->name, sizeof c->name, "cublasLt%s #%d tile=%d split=%d stages=%d cluster=%d",
-                     e ? "+epilogue" : "", i, attributes[0], attributes[1], attributes[2],
-                     attributes[3]);
+            snprintf(c->name, sizeof c->name,
+                     "cublasLt%s #%d tile=%d split=%d stages=%d cluster=%d", e ? "+epilogue" : "",
+                     i, attributes[0], attributes[1], attributes[2], attributes[3]);
             if (found[e][i].state != 0 || !time_quickly(c, guess)) {
                 continue;
             }

@@ -43,7 +43,8 @@
  *   PRODUCER_REGISTERS,
  *   CONSUMER_REGISTERS     for setmaxnreg; 0: leave the registers as launched
  *   EPILOGUE_COLUMNS       columns of C stored at a time: 64, 32, 16
- *   EPILOGUE_BUFFERS       staging buffers of each consumer
+ *   EPILOGUE_BUFFERS       staging buffers of each consumer; 0: a block has one tile, and all of it
+ *                          is staged where the ring was
  *   BLOCKS_PER_SM          promised to the compiler
  *   EVICT_A, EVICT_B       eviction from the level 2 cache: 0 as usual, 1 first, 2 last
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
@@ -155,7 +156,7 @@
 #define THREADS     (128 * NUM_CONSUMERS + 32 * PRODUCER_WARPS)
 #define CLUSTER     (CLUSTER_M * CLUSTER_N * CLUSTER_K)
 #define WARPGROUPS  (PING_PONG ? 1 : NUM_CONSUMERS) /* warpgroups that share one tile */
-#define MMAS        (BLOCK_P / (64 * WARPGROUPS))   /* wgmmas of one consumer, side by side */
+#define MMAS        (BLOCK_P / (64 * WARPGROUPS / BESIDE)) /* wgmmas of one consumer, side by side */
 #define K_STEPS     (BLOCK_SIZE_K / MMA_K)
 #define LINE        (128 / ELEMENT_BYTES) /* elements of a line of the swizzle */
 #define A_LINES     ((BLOCK_SIZE_M + LINE - 1) / LINE)
@@ -163,10 +164,10 @@
 #define A_BYTES     ((A_LAYOUT ? A_LINES * LINE : BLOCK_SIZE_M) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define B_BYTES     ((B_LAYOUT ? B_LINES * LINE : BLOCK_SIZE_N) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
-/* Rows that each of the blocks that share a tile with K contiguous loads of it, in groups of 8 (the
-   swizzle). Where the groups cannot be divided evenly the last shares overlap: some bytes arrive
-   twice, and are the same. */
-#define SHARE_ROWS(size, sharers) (((size) / 8 + (sharers) - 1) / (sharers) * 8)
+/* Rows that each of the blocks that share a tile with K contiguous loads of it; the copy engine
+   swizzles by the address in shared memory, so that a share may begin at any row. Where the rows
+   cannot be divided evenly the last shares overlap: some bytes arrive twice, and are the same. */
+#define SHARE_ROWS(size, sharers) (((size) + (sharers) - 1) / (sharers))
 #define SHARE_BYTES(layout, size, sharers, all)                                                    \
     ((layout) ? (all) : SHARE_ROWS(size, sharers) * (sharers) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define LOADED_BYTES /* that arrive in a slot */                                                   \
@@ -207,6 +208,8 @@
                                                 accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : PITCH == 32 ? 1 : 0)
 #define C_BYTES      (RESULT_F32 ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
+#define STAGED_BYTES /* of one consumer */                                                         \
+    ((EPILOGUE_BUFFERS ? EPILOGUE_BUFFERS : MMAS * PIECES) * PIECE_BYTES)
 #define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
@@ -220,7 +223,8 @@
 #define OFFSET_SCALES (OFFSET_BARS + 16 * num_stages + 48)
 #define SCALE_BYTES   (BLOCK_SIZE_K / 128 * SLOT_SCALES * 4)
 
-static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
+static_assert(BLOCK_P % (64 * WARPGROUPS / BESIDE) == 0, "64 rows a wgmma");
+static_assert(BESIDE == 1 || (SWAP_AB && Y_LAYOUT == 0 && SCALES != 3), "half of the columns");
 static_assert(MMA_N % (SWAP_AB && RESULT_BYTES > 1 ? 8 : 16) == 0 && MMA_N <= 256,
               "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
@@ -235,6 +239,9 @@ static_assert(!RESULT_F32 || DIRECT_STORE, "f32 results are not staged");
 static_assert(TERMS == 1 || ELEMENT_BYTES == 2, "terms are bf16");
 static_assert(!PROMOTE || (!PING_PONG && !HAS_BIAS), "both consumers multiply, sums begin with 0");
 static_assert(PARTIAL_SETS == 1 || (PROMOTE && PROMOTE_SPAN == 1), "a group of half the columns");
+static_assert(EPILOGUE_BUFFERS || RESULT_F32 ||
+                  (!PING_PONG && NUM_CONSUMERS * STAGED_BYTES <= num_stages * STAGE_BYTES),
+              "the tile fits the ring");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
@@ -730,7 +737,7 @@ DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
    first: Y, and X of the j-th of the wgmmas side by side. */
 DEVICE u32 y_step(int step)
 {
-    return (Y_LAYOUT ? step * 2048 : step / 4 * (MMA_N * 128) + step % 4 * 32) >> 4;
+    return (Y_LAYOUT ? step * 2048 : step / 4 * (BLOCK_Q * 128) + step % 4 * 32) >> 4;
 }
 
 DEVICE u32 x_step(int step, int j)
@@ -931,6 +938,30 @@ DEVICE float scale_q(addends add, int q, gemm_sizes s)
 DEVICE float bias_at(addends add, int column, gemm_sizes s)
 {
     return value_of(add.late_bias[min(column, s.n - 1)]);
+}
+#endif
+
+#if SCALES == 2 || LATE_BIAS
+/* Prefetches `bytes` of a vector into the level 2 cache, a line a thread; `last` is its last byte. */
+DEVICE void prefetch_bytes(const void *from, int bytes, const void *last, int thread)
+{
+    const char *line = (const char *)from + thread * 128;
+    if (thread * 128 < bytes + 128) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(line < (const char *)last ? line : last));
+    }
+}
+
+/* Prefetches what the epilogue needs for the columns and rows of a tile, and would wait for. */
+DEVICE void prefetch_vectors(addends add, work w, gemm_sizes s, int thread)
+{
+#if SCALES == 2
+    prefetch_bytes(add.scale_a + w.m0, BLOCK_SIZE_M * 4, add.scale_a + s.m - 1, thread);
+    prefetch_bytes(add.scale_b + w.n0, BLOCK_SIZE_N * 4, add.scale_b + s.n - 1, thread);
+#endif
+#if LATE_BIAS
+    prefetch_bytes(add.late_bias + w.n0, BLOCK_SIZE_N * (int)sizeof(number),
+                   add.late_bias + s.n - 1, thread);
+#endif
 }
 #endif
 
@@ -1360,7 +1391,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, result *c, add
         u32 c_in[AHEAD][4], residual[AHEAD][4];
 #endif
         const u32 at = staging + *buffer * PIECE_BYTES;
-        if (!DIRECT_STORE) {
+        if (!DIRECT_STORE && EPILOGUE_BUFFERS) {
             if (warp == 0 && elect_one()) {
                 STORE_WAIT(EPILOGUE_BUFFERS - 1);
             }
@@ -1822,15 +1853,17 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
         const int consumer = group;
         const int thread = threadIdx.x % 128;
 #if !RESULT_F32
-        const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
+        const u32 staging =
+            base + (EPILOGUE_BUFFERS ? OFFSET_C : 0) + (u32)(consumer * STAGED_BYTES);
         u32 buffer = 0;
 #endif
 #if SPLIT_K > 1 && !SPLIT_WAIT
         const u32 flag = pushed + 8 * NUM_CONSUMERS + 4 * (u32)consumer;
 #endif
-        const int row0 = PING_PONG ? 0 : consumer * (MMAS * 64);
+        const int row0 = PING_PONG ? 0 : consumer / BESIDE * (MMAS * 64);
+        const int column0 = consumer % BESIDE * MMA_N;
         const u32 x_offset = SWAP_AB ? A_BYTES : 0;
-        const u32 y_offset = SWAP_AB ? 0 : A_BYTES;
+        const u32 y_offset = (SWAP_AB ? 0 : A_BYTES) + (u32)(BESIDE > 1 ? column0 * 128 : 0);
         const u32 x_rows = X_LAYOUT ? (u32)(row0 / LINE * BLOCK_SIZE_K * 128) : (u32)(row0 * 128);
         ring r = {0, 0};
         int id = first_item;
@@ -1874,6 +1907,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 fetch_bias(bias_stage + bias_turn, bias, work_at(next, s, rank).n0, s.n, thread);
             }
 #endif
+#endif
+#if SCALES == 2 || LATE_BIAS
+            prefetch_vectors(add, w, s, thread);
 #endif
 #if HAS_BETA
             prefetch_tile(add.c_in, w.m0, w.n0, s);
@@ -2029,23 +2065,26 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             if (mine) {
 #if SPLIT_WAIT
                 share_parts(own, workspace, c, add, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
-                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, thread);
+                            (SWAP_AB ? w.m0 : w.n0) + column0 + (int)column, s, consumer, thread);
                 mine = false;
 #else
                 mine = add_parts(own, workspace, item, w.part, consumer, flag, thread);
 #endif
             }
 #endif
+            if (!EPILOGUE_BUFFERS && !RESULT_F32) {
+                named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all have read the ring */
+            }
             if (mine) {
 #if RESULT_F32
                 finish(own, c, add, (SWAP_AB ? w.n0 : w.m0) + row0,
-                       (SWAP_AB ? w.m0 : w.n0) + (int)column, s, warp % 4, thread % 32);
+                       (SWAP_AB ? w.m0 : w.n0) + column0 + (int)column, s, warp % 4, thread % 32);
 #else
 #pragma unroll
                 for (int j = 0; j < MMAS; j++) {
                     finish(own[j], map_c, c, add, staging, &buffer,
                            (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
-                           (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, warp % 4,
+                           (SWAP_AB ? w.m0 : w.n0) + column0 + (int)column, s, consumer, warp % 4,
                            thread % 32);
                 }
 #endif

@@ -54,15 +54,32 @@ tensor_map;
 
 /* X is the operand on the side of wgmma's 64 rows, Y the one on the side of its MMA_N columns. */
 #if SWAP_AB
-#define MMA_N    BLOCK_SIZE_M
 #define BLOCK_P  BLOCK_SIZE_N /* X's side of a block's tile */
+#define BLOCK_Q  BLOCK_SIZE_M /* Y's side */
 #define X_LAYOUT B_LAYOUT
 #define Y_LAYOUT A_LAYOUT
 #else
-#define MMA_N    BLOCK_SIZE_N
 #define BLOCK_P  BLOCK_SIZE_M
+#define BLOCK_Q  BLOCK_SIZE_N
 #define X_LAYOUT A_LAYOUT
 #define Y_LAYOUT B_LAYOUT
+#endif
+
+/* Two consumers that cannot have 64 rows of X each as often divide the columns: a tile of 192 rows
+   of X and 224 columns needs 168 sums of each of their threads, and 112 of three consumers' threads,
+   which have no registers for so many. */
+#if SWAP_AB && NUM_CONSUMERS == 2 && !PING_PONG && BLOCK_P % 128 != 0
+#define BESIDE 2 /* consumers beside each other along Y */
+#if BLOCK_Q == 208
+#define MMA_N 104
+#elif BLOCK_Q == 224
+#define MMA_N 112
+#elif BLOCK_Q == 240
+#define MMA_N 120
+#endif
+#else
+#define BESIDE 1
+#define MMA_N  BLOCK_Q
 #endif
 
 /* Columns of an instruction: half of them if there are two sets of partial sums. */

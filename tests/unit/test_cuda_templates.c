@@ -100,6 +100,13 @@ static const char *const cases[] = {
     " CONSUMER_REGISTERS=0 SWAP_AB=1 CLUSTER_N=2 EPILOGUE_BUFFERS=1 EVICT_A=1 bias_is_add=1",
     "BLOCK_SIZE_M=72 BLOCK_SIZE_N=64 SWAP_AB=1 A_LAYOUT=1 SPLIT_K=3 SPLIT_WAIT=1 num_stages=8"
     " HAS_BETA=1" ONE_CONSUMER,
+    /* two consumers that divide the columns; C staged where the ring was; shares of 4 and 26 rows
+     */
+    "BLOCK_SIZE_M=224 BLOCK_SIZE_N=192 SWAP_AB=1 CLUSTER_M=2 EPILOGUE_BUFFERS=0 bias_is_add=1",
+    "BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_N=4 EPILOGUE_BUFFERS=0" ONE_CONSUMER,
+    "BLOCK_SIZE_M=104 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_N=4 SPLIT_K=3 "
+    "EPILOGUE_BUFFERS=0" ONE_CONSUMER,
+    "CLUSTER_K=2 EPILOGUE_BUFFERS=0",
     "BLOCK_SIZE_N=256 BLOCK_SIZE_K=32 B_LAYOUT=0" TF32,
     "BLOCK_SIZE_N=256 BLOCK_SIZE_K=32 CLUSTER_M=2 EARLY_SLOTS=2 SWAP_AB=1" TF32,
     "BLOCK_SIZE_M=256 BLOCK_SIZE_K=32 CLUSTER_N=2 SWAP_AB=1 SIZE_M=4096 SIZE_N=4096"
@@ -117,6 +124,8 @@ static const char *const cases[] = {
     BYTES " SCALES=3 BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 BLOCK_SIZE_K=256 SWAP_AB=1"
           " EPILOGUE_BUFFERS=1" ONE_CONSUMER,
     BYTES " SCALES=2 BLOCK_SIZE_M=256",
+    BYTES " SCALES=2 BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_N=4 EPILOGUE_BUFFERS=0"
+          " bias_is_add=1" ONE_CONSUMER,
 };
 
 static char *source;
@@ -207,6 +216,8 @@ static void test_impossible_tiles_are_refused(void **state)
     } wrong[] = {
         {"BLOCK_SIZE_M=64", "64 rows a wgmma"},
         {"BLOCK_SIZE_N=96", "whole pieces"},
+        {"PING_PONG=1 EPILOGUE_BUFFERS=0", "the tile fits the ring"},
+        {"BLOCK_SIZE_M=224 BLOCK_SIZE_N=192 SWAP_AB=1 A_LAYOUT=1", "half of the columns"},
         {"BLOCK_SIZE_N=256 CLUSTER_K=2 num_stages=2", "sums fit the ring"},
         {"BLOCK_SIZE_K=32" TF32, "K is contiguous"},
         {"BLOCK_SIZE_N=192 BLOCK_SIZE_K=32 SWAP_AB=1" ONE_CONSUMER TF32, "or pairs of them"},
