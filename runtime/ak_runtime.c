@@ -101,7 +101,8 @@ static const char *const access_names[] = {"in", "out", "inout"};
 
 const char *akr_dtype_text(akr_dtype dtype)
 {
-    return dtype_names[dtype];
+    return (unsigned)dtype < sizeof dtype_names / sizeof dtype_names[0] ? dtype_names[dtype]
+                                                                        : "unknown";
 }
 
 /* ---- SHA-256 (FIPS 180-4) ---------------------------------------------------------------------

@@ -106,7 +106,7 @@ typedef enum akr_dtype {
 } akr_dtype;
 typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
 AKR_API size_t akr_dtype_bytes(akr_dtype dtype);
-AKR_API const char *akr_dtype_text(akr_dtype dtype); /* "f32" */
+AKR_API const char *akr_dtype_text(akr_dtype dtype); /* "f32"; "unknown" of other values */
 
 /* ---- opening -------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@ import tempfile
 from typing import Any, Mapping, Optional
 
 from ._bundle import Bundle, load
-from ._command import PathLike, TuneError, run, text
+from ._command import PathLike, TuneError, kernel_word, run, text
 from ._frame import frame_of
 
 
@@ -80,7 +80,7 @@ class Archive:
     def trials(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
         """Returns every trial that matches, failures included, in the order in which they were
         made. Each has, among others, config, status, reason, ms and samples_ms."""
-        command = ["history"] + ([kernel] if kernel else []) + ["--json"]
+        command = ["history"] + ([kernel_word(kernel)] if kernel else []) + ["--json"]
         return json.loads(run(command + self._options(filters)))
 
     def frame(self, kernel: Optional[str] = None, **filters: Any) -> Any:
@@ -90,7 +90,7 @@ class Archive:
     def best(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
         """Returns the fastest correct configuration of each kernel, size, type, set of options and
         device; an empty list if there is none."""
-        command = ["best"] + ([kernel] if kernel else []) + ["--json"]
+        command = ["best"] + ([kernel_word(kernel)] if kernel else []) + ["--json"]
         return json.loads(run(command + self._options(filters), accept=(0, 1)) or "[]")
 
     def report(self, run_id: Optional[str] = None) -> Report:
@@ -103,7 +103,8 @@ class Archive:
         arrays."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "best.akb")
-            run(["export", kernel, "--format", "bundle", "--output", path] + self._options(filters))
+            run(["export", kernel_word(kernel), "--format", "bundle", "--output", path]
+                + self._options(filters))
             return load(path)
 
 

@@ -73,6 +73,9 @@ def _is_torch(array: Any) -> bool:
 
 def _to_numpy(name: str, array: Any) -> np.ndarray:
     """Returns a NumPy array of the same memory."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(f"{name}: is a masked array, and the kernel would read what is masked; "
+                            f"give {name}.filled(value), or {name}.data to mean that")
     if isinstance(array, np.ndarray):
         return array
     if _is_torch(array):
@@ -139,14 +142,16 @@ class Bundle:
     """
 
     def __init__(self, path: PathLike) -> None:
-        handle, error = ctypes.c_void_p(), rt.Error()
-        _check(rt.library.akr_open(ctypes.byref(handle), os.fsencode(path), rt.LOOK,
+        handle, error, file = ctypes.c_void_p(), rt.Error(), os.fsencode(path)
+        if b"\0" in file:
+            raise ValueError(f"{path!r} is no path: it has a null character")
+        _check(rt.library.akr_open(ctypes.byref(handle), file, rt.LOOK,
                                    ctypes.byref(error)), error)
         gpu = rt.library.akr_describe(handle).contents.backend == b"cuda"
         rt.library.akr_close(handle)
         if gpu:
             make_context()
-        _check(rt.library.akr_open(ctypes.byref(handle), os.fsencode(path), 0,
+        _check(rt.library.akr_open(ctypes.byref(handle), file, 0,
                                    ctypes.byref(error)), error)
         self._handle = handle
         self._finalizer = weakref.finalize(self, rt.library.akr_close, handle)

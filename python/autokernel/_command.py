@@ -41,6 +41,14 @@ def text(value: Any, between: str = ",") -> Optional[str]:
     return None if value is None else str(value)
 
 
+def kernel_word(kernel: PathLike) -> str:
+    """Returns a kernel's name or path as a word of a command, which is not taken for an option."""
+    word = os.fspath(kernel)
+    if not word or word.startswith("-"):
+        raise TuneError(f"{word!r} is no kernel: a name begins with a letter, and ./ makes a path")
+    return word
+
+
 def complaint(lines: str) -> str:
     """Finds the line that says what was wrong."""
     own = [line for line in lines.splitlines() if line.startswith("autokernel: ")]

@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
 from ._bundle import Bundle, load
-from ._command import PathLike, TuneError, complaint, executable, run, text
+from ._command import PathLike, TuneError, complaint, executable, kernel_word, run, text
 from ._frame import frame_of
 
 Progress = Callable[[dict[str, Any]], None]
@@ -165,7 +165,7 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
     `events` and `quiet` are refused: `Result.data` and `progress` are for these. (`set` has the
     name `options` here.)
     """
-    command = [executable(), "tune", os.fspath(kernel), "--json", "--quiet"]
+    command = [executable(), "tune", kernel_word(kernel), "--json", "--quiet"]
     for name, value in {"size": size, "dtype": dtype, "set": options, "device": device,
                         "strategy": strategy, "evals": evals, "time": time, "seed": seed,
                         "libraries": libraries, "archive": archive, **more}.items():

@@ -59,12 +59,23 @@ void ak_plain_line(char *text)
     replace(text, 0x20);
 }
 
+/* Says whether one of the styles of ak_style_on begins here. */
+static bool is_style(const char *p)
+{
+    static const char *const styles[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m"};
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
+        if (strncmp(p, styles[i], strlen(styles[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ak_plain_screen(char *text)
 {
     ak_plain_tame(text);
     for (char *p = text; *p != 0; p++) {
-        bool colour = p[0] == '\033' && p[1] == '[' && p[2 + strspn(p + 2, "0123456789;")] == 'm';
-        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !colour) {
+        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !is_style(p)) {
             *p = ' ';
         }
     }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 #include "cli/outdated.h"
 #include "cli/options.h"
 #include "cli/run_table.h"
@@ -168,7 +169,9 @@ static void show_file(void *context, const char *name, const char *data, size_t 
         s->status = s->status == AK_OK ? ak_fs_write(path, data, length, s->err) : s->status;
     }
     if (s->list != NULL) {
-        json_t *one = json_pack("{s:s, s:s%}", "name", name, "text", data, length);
+        char *clean = ak_utf8_clean(data); /* compilers take other bytes, too */
+        json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
+        ak_free(clean);
         s->status = one != NULL && json_array_append_new(s->list, one) == 0
                         ? s->status
                         : ak_fail_memory(s->err);

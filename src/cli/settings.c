@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/ascii.h"
+#include "base/fs.h"
 #include "base/number.h"
 #include "cli/options.h"
 
@@ -60,16 +62,31 @@ static const char *private_matter(ak_option_id id)
     }
 }
 
+/* Says whether a path leads through a symbolic link, which a project can bring along, within its
+   first `length` characters. */
+static bool is_link(const char *path, size_t length)
+{
+    char part[AK_PATH_MAX];
+    struct stat info;
+    (void)snprintf(part, sizeof part, "%.*s", (int)length, path);
+    return lstat(part, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 /* Says whether a project's setting names a file that is not in the project's folder. */
 static bool leads_out(ak_option_id id, const json_t *value)
 {
     const char *path = json_string_value(value);
     const bool names_file =
         id == AK_OPTION_ARCHIVE || id == AK_OPTION_LLM_RECORD || id == AK_OPTION_LLM_REPLAY;
-    bool out = names_file && path != NULL && path[0] == '/';
-    for (const char *p = path; names_file && p != NULL && !out; p = strchr(p, '/')) {
-        p += *p == '/' ? 1 : 0;
-        out = strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == 0);
+    if (!names_file || path == NULL) {
+        return false;
+    }
+    bool out = path[0] == '/';
+    for (const char *p = path; *p != 0 && !out;) {
+        const size_t length = strcspn(p, "/");
+        out = (length == 2 && p[0] == '.' && p[1] == '.') ||
+              is_link(path, (size_t)(p - path) + length);
+        p += length + strspn(p + length, "/");
     }
     return out;
 }
@@ -165,7 +182,7 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
         if (value != NULL && slot == PROJECT && leads_out((ak_option_id)i, value)) {
             return ak_fail(err, AK_INVALID,
                            "%s: \"%s\" of a project's settings must be in the project's folder: "
-                           "name it without \"..\" and without a \"/\" in front",
+                           "name it without \"..\", a \"/\" in front or a symbolic link",
                            path, names[i]);
         }
         if (value != NULL) {
@@ -173,6 +190,16 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
         }
     }
     return AK_OK;
+}
+
+static ak_status is_there(bool *there, const char *path, ak_error *err)
+{
+    struct stat info;
+    *there = path[0] != 0 && ak_fs_is_file(path);
+    return *there || path[0] == 0 || stat(path, &info) != 0
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: settings are read from a file, and it is none",
+                         path);
 }
 
 static ak_status find_files(ak_settings *out, ak_error *err)
@@ -189,8 +216,10 @@ static ak_status find_files(ak_settings *out, ak_error *err)
     if (status == AK_OK && folder[0] != 0) {
         status = ak_fs_join(out->user, folder, "config.json", err);
     }
-    out->has_project = ak_fs_is_file(out->project);
-    out->has_user = out->user[0] != 0 && ak_fs_is_file(out->user);
+    AK_TRY(status);
+    AK_TRY(is_there(&out->has_project, out->project, err));
+    AK_TRY(is_there(&out->has_user, out->user, err));
+out:
     return status;
 }
 

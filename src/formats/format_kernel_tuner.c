@@ -140,7 +140,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
     ak_status status = ak_one_task_check(&writer->task, "Kernel Tuner", trial, err);
     if (status == AK_OK) {
-        status = ak_config_text_to_json(&config, trial->config, "trial", err);
+        status = ak_config_of_trial(&config, trial, err);
     }
     if (status != AK_OK) {
         return status;

@@ -65,7 +65,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     AK_DO(ak_trial_to_json(&object, trial, err));
     ak_status status = AK_OK;
     AK_TRY(ak_format_add_finish(object, writer->archive, trial, err));
-    AK_TRY(ak_config_text_to_json(&config, trial->config, "trial", err));
+    AK_TRY(ak_config_of_trial(&config, trial, err));
     entry = entry_of(object, config);
     AK_TRY(ak_made(entry, err));
     ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");

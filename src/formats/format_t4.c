@@ -137,7 +137,7 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
     if (writer->count == 0) {
         AK_DO(print_head(writer->out, trial, err));
     }
-    AK_DO(ak_config_text_to_json(&config, trial->config, "trial", err));
+    AK_DO(ak_config_of_trial(&config, trial, err));
     result = result_of(trial, config);
     AK_DO(ak_made(result, err));
     ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");

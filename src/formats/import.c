@@ -133,6 +133,15 @@ out:
     return status;
 }
 
+/* Refuses a text that is no configuration, with which nothing could be done later. */
+static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
+{
+    json_t *config = NULL;
+    AK_DO(ak_config_text_to_json(&config, trial->config == NULL ? "" : trial->config, where, err));
+    json_decref(config);
+    return AK_OK;
+}
+
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err)
 {
     char key[24];
@@ -153,6 +162,7 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
         AK_DO(ak_trial_set(&trial->strategy, "import", err));
     }
     AK_DO(ak_trial_validate(trial, where, err));
+    AK_DO(check_config(trial, where, err));
     AK_DO(check_success(trial, where, err));
     AK_DO(add_new(import, trial, err));
     if (old_id != 0) {

@@ -73,10 +73,15 @@ static bool key_character(char c)
 
 void ak_key_redact(char *text, const char *key)
 {
-    size_t length = key == NULL ? 0 : strlen(key);
-    for (char *p = length > 0 ? strstr(text, key) : NULL; p != NULL; p = strstr(p, key)) {
-        memset(p, '*', length);
-        p += length;
+    size_t shown = key == NULL ? 0 : strlen(key);
+    shown = shown < SHORTEST_KEY ? shown : SHORTEST_KEY;
+    for (char *p = text; shown > 0 && *p != 0; p++) {
+        if (strncmp(p, key, shown) == 0) { /* the rest may be cut off: texts have limits */
+            for (const char *k = key; *k != 0 && *p == *k; k++) {
+                *p++ = '*';
+            }
+            p--;
+        }
     }
     for (char *p = strstr(text, "sk-"); p != NULL; p = strstr(p + 1, "sk-")) {
         size_t count = 3;

@@ -229,7 +229,7 @@ static ak_status count_values(ak_report_model *model, size_t *capacity, ak_map *
     const char *name;
     json_t *value;
     /* A configuration that cannot be parsed (from another program) is skipped. */
-    ak_status status = ak_config_text_to_json(&config, trial->config, "trial", err);
+    ak_status status = ak_config_of_trial(&config, trial, err);
     if (status != AK_OK) {
         return status == AK_NO_MEMORY ? status : AK_OK;
     }

@@ -387,6 +387,17 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
 /* ---- the server -------------------------------------------------------------------------------
  */
 
+/* The browser keeps the token as a cookie, whose values have some characters less (RFC 6265). */
+static ak_status check_token(const char *token, const char *file, ak_error *err)
+{
+    const char *bad = strpbrk(token, "\",;\\");
+    return bad == NULL ? AK_OK
+                       : ak_fail(err, AK_INVALID,
+                                 "%s: the token has a '%c', which no cookie may have; take letters "
+                                 "and digits, such as those of 'openssl rand -hex 16'",
+                                 file, *bad);
+}
+
 /* Opens the listening socket. Without a token, an address that other machines can reach is
    refused. */
 static ak_status listen_at(int *out, unsigned *port, const char *address, bool token, ak_error *err)
@@ -474,6 +485,7 @@ ak_status ak_serve(const ak_serve_options *options, ak_error *err)
     AK_TRY(ak_mhd_load(&s.mhd, err));
     if (options->token_file != NULL) {
         AK_TRY(ak_key_read(&s.token, NULL, options->token_file, err));
+        AK_TRY(check_token(s.token, options->token_file, err));
         s.gate.token = s.token;
     }
     AK_TRY(ak_watch_open(&s.watch, options->archive, err));

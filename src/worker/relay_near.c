@@ -181,7 +181,8 @@ static void explain_end(near *n)
     n->unclean = is_unclean(how);
     last_words(words, n);
     if (n->node.broken) {
-        fail(n, true, false, "%s: sent a line longer than %u bytes", n->host, AK_LINE_MAX);
+        fail(n, true, false, "%s: sent a line longer than %u bytes", n->greeted ? n->host : n->name,
+             AK_LINE_MAX);
     } else if (n->greeted) {
         fail(n, true, false, "%s: the connection ended (%s)%s%s", n->host, how,
              words[0] == 0 ? "" : ": ", words);

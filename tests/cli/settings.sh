@@ -48,7 +48,7 @@ try "$(printf '[%.0s' $(seq 100))"
 rm autokernel.json
 AUTOKERNEL_SEED=-1 autokernel history
 echo "exit $?"
-# An empty variable is no setting; a folder of that name is no file of settings.
+# An empty variable is no setting; a folder of that name is refused, since it cannot be read.
 AUTOKERNEL_SEED= autokernel history
 mkdir autokernel.json
 autokernel history

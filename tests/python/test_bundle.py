@@ -110,6 +110,13 @@ def test_a_fork_has_pools_of_its_own(product):
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_what_is_no_path_is_refused():
+    with pytest.raises(ValueError, match="null character"):
+        ak.load("a.akb\0b")
+    with pytest.raises(ak.TuneError, match="'--help' is no kernel"):
+        ak.tune("--help")
+
+
 def test_what_does_not_fit_is_refused(product):
     a = random(48, 48)
     for wrong, error, part in [
@@ -123,6 +130,7 @@ def test_what_does_not_fit_is_refused(product):
             (lambda: product(a, a.astype(np.int64)), TypeError, "int64"),
             (lambda: product(a, a.astype(">f4")), TypeError, ">f4"),
             (lambda: product(a, [1.0]), TypeError, "NumPy array"),
+            (lambda: product(a, np.ma.array(a, mask=True)), TypeError, "is a masked array"),
             (lambda: product(a, random(47, 48)), ak.BundleError, "extent 0"),
             (lambda: product(a, a.T), ak.BundleError, "stride"),
             (lambda: product(a, random(48, 96)[:, ::2]), ak.BundleError, "stride"),

@@ -430,6 +430,9 @@ static void keys_come_from_private_files_and_go_nowhere(void **state)
     ak_key_redact(text, key);
     assert_string_equal(
         text, "bad key ************ or sk-*************************, see task-list sk-...");
+    char cut[] = "secret-key secret-keys-2 secret-key-1secret-key-";
+    ak_key_redact(cut, key);
+    assert_string_equal(cut, "********** **********s-2 ***********************");
     ak_key_free(key);
     assert_int_equal(ak_fs_write(path, "two words\n", 10, NULL), AK_OK);
     assert_int_equal(chmod(path, 0600), 0);

@@ -1,0 +1,41 @@
+# What comes from outside: links of a project, settings that are no file, tokens, sources and rows of others.
+mkdir -p elsewhere project/sub
+cd project || exit 1
+refused() { printf '%s' "$1" >autokernel.json; autokernel "${@:2}"; echo "exit $?"; rm -f autokernel.json; ls ../elsewhere; }
+ln -s ../elsewhere/other.db link.db
+ln -s ../../elsewhere sub/link
+refused '{"archive": "link.db"}' history
+refused '{"archive": "sub/link/a.db"}' history
+refused '{"llm_record": "sub/./link"}' history
+refused '{"archive": "sub/a.db"}' history
+
+# Settings are a file.
+mkdir autokernel.json
+autokernel history; echo "exit $?"
+rmdir autokernel.json
+mkfifo autokernel.json
+autokernel history; echo "exit $?"
+rm autokernel.json
+
+# A cookie could not hold it.
+printf 'abc;defghijk\n' >token
+chmod 600 token
+autokernel serve --token-file token --port 0; echo "exit $?"
+
+# A row whose configuration is none is not imported.
+printf 'name,config,ms,status\nx,hello,1,ok\n' >rows.csv
+autokernel import rows.csv --archive rows.db; echo "exit $?"
+
+# A text of the archive hides nothing on the screen.
+printf 'name,config,ms,status\na\033[8mb\033[31mc,A=1,1,ok\n' >names.csv
+autokernel import names.csv --archive names.db
+autokernel best --archive names.db | tail -n 1 | cat -v
+
+# A source that is not UTF-8 is shown, and is JSON.
+autokernel new kernel latin >/dev/null
+printf '/* caf\351 */\n' >>latin/host.c
+autokernel tune latin --evals 1 --finish-time 0.1 --archive latin.db --quiet >/dev/null
+autokernel history --source '#1' --archive latin.db --json | python3 -c '
+import json, sys
+files = json.load(sys.stdin)
+print([f["text"].splitlines()[-1] for f in files if f["name"].endswith("host.c")])'
