@@ -112,8 +112,7 @@ json_t *ak_overview_json(const ak_overview_run *run)
     return ak_json_whole(object, good);
 }
 
-/* ---- trials -----------------------------------------------------------------------------------
- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 #define SELECT_TRIALS                                                                              \
     "SELECT run, count(*), count(CASE WHEN status = 'ok' THEN 1 END), max(id), "                   \
@@ -158,8 +157,7 @@ ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
     return visit_trials(archive, rows, visit, context, err);
 }
 
-/* ---- devices ----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 /* SQLite takes the bare columns of a row from the one that has the maximum. */
 #define SELECT_DEVICES                                                                             \
@@ -207,8 +205,7 @@ ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
     return status;
 }
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err)
 {

@@ -178,8 +178,7 @@ void ak_store_rollback(ak_archive *archive)
     archive->environment = NULL;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err)
 {
