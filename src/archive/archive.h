@@ -56,10 +56,14 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
                                ak_error *err);
 
 /* Visits the runs that were made here of the same kernel, implementation, device, size, dtype and
-   options as `like`, in any environment, oldest first. */
-typedef bool (*ak_run_visitor)(void *context, const ak_run *run);
-ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_visitor visit,
+   options as `like`, in any environment, oldest first. Stops at the visitor's first failure. */
+typedef ak_status (*ak_run_taker)(void *context, const ak_run *run, ak_error *err);
+ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_taker take,
                                void *context, ak_error *err);
+/* Visits trials as ak_archive_each does, and stops at the visitor's first failure. */
+typedef ak_status (*ak_trial_taker)(void *context, const ak_trial *trial, ak_error *err);
+ak_status ak_archive_take(ak_archive *archive, const ak_archive_filter *filter, ak_trial_taker take,
+                          void *context, ak_error *err);
 
 /* Updates efficiency and bound of the successful trials of one task in one environment (the filter
    needs all its texts except run and config) for these ceilings; 0 means that a ceiling is not

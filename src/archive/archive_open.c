@@ -113,29 +113,26 @@ static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *
 static ak_status check_pages(ak_archive *archive, ak_error *err)
 {
     int64_t pages, page_bytes;
-    ak_status status = ak_store_ask(&pages, archive, "PRAGMA page_count", err);
-    if (status == AK_OK) {
-        status = ak_store_ask(&page_bytes, archive, "PRAGMA page_size", err);
-    }
-    if (status != AK_OK || pages > CHECK_BYTES_MAX / page_bytes) {
-        return status;
+    AK_DO(ak_store_ask(&pages, archive, "PRAGMA page_count", err));
+    AK_DO(ak_store_ask(&page_bytes, archive, "PRAGMA page_size", err));
+    if (pages > CHECK_BYTES_MAX / page_bytes) {
+        return AK_OK;
     }
     sqlite3_stmt *statement;
-    status = ak_store_prepare(&statement, archive, "PRAGMA quick_check(1)", err);
-    if (status == AK_OK && sqlite3_step(statement) != SQLITE_ROW) {
-        status = ak_store_fault(archive, "cannot be read", err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_prepare(&statement, archive, "PRAGMA quick_check(1)", err));
+    if (sqlite3_step(statement) != SQLITE_ROW) {
+        AK_TRY(ak_store_fault(archive, "cannot be read", err));
     }
-    if (status == AK_OK) {
-        const char *verdict = (const char *)sqlite3_column_text(statement, 0);
-        if (verdict == NULL) {
-            status = ak_fail_memory(err);
-        } else if (strcmp(verdict, "ok") != 0) {
-            status = ak_fail(err, AK_CORRUPT,
-                             "%s: the archive is damaged (%.200s); nothing was changed: move it "
-                             "away or recover it with the sqlite3 shell's .recover",
-                             archive->path, verdict);
-        }
+    const char *verdict = (const char *)sqlite3_column_text(statement, 0);
+    AK_TRY(ak_made(verdict, err));
+    if (strcmp(verdict, "ok") != 0) {
+        AK_TRY(ak_fail(err, AK_CORRUPT,
+                       "%s: the archive is damaged (%.200s); nothing was changed: move it "
+                       "away or recover it with the sqlite3 shell's .recover",
+                       archive->path, verdict));
     }
+out:
     (void)sqlite3_finalize(statement);
     return status;
 }

@@ -337,13 +337,13 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;
     }
-    ak_trial_clear(&newest);
-    if (status != AK_OK) {
-        ak_trial_clear(&best);
-        return status;
+    if (status == AK_OK) {
+        *out = best;
+        best = (ak_trial){0};
     }
-    *out = best;
-    return AK_OK;
+    ak_trial_clear(&newest);
+    ak_trial_clear(&best);
+    return status;
 }
 
 static bool faster(const ak_trial *a, const ak_trial *b)
@@ -416,19 +416,18 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
             ak_trial_clear(&trial);
         }
     }
-out:
-    ak_trial_clear(&newest);
-    (void)sqlite3_finalize(rows);
-    if (status == AK_OK && !found) {
-        status = ak_fail(err, AK_NOT_FOUND,
-                         "%s: every configuration that was timed failed a later check; make others "
-                         "with 'autokernel tune KERNEL'",
-                         ak_archive_path(archive));
-    }
-    if (status != AK_OK) {
-        ak_trial_clear(&best);
-        return status;
+    AK_TRY(status);
+    if (!found) {
+        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+                       "%s: every configuration that was timed failed a later check; make others "
+                       "with 'autokernel tune KERNEL'",
+                       ak_archive_path(archive)));
     }
     *out = best;
-    return AK_OK;
+    best = (ak_trial){0};
+out:
+    ak_trial_clear(&best);
+    ak_trial_clear(&newest);
+    (void)sqlite3_finalize(rows);
+    return status;
 }

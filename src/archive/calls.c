@@ -114,17 +114,10 @@ ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *
 
 static ak_status read_call(ak_call *out, sqlite3_stmt *row, ak_error *err)
 {
-    ak_status status = AK_OK;
     int column = 0;
-#define READ_TEXT(name)                                                                            \
-    if (status == AK_OK) {                                                                         \
-        status = ak_store_text(&out->name, row, column++, err);                                    \
-    }
+#define READ_TEXT(name) AK_DO(ak_store_text(&out->name, row, column++, err));
     TEXT_MAP(READ_TEXT)
 #undef READ_TEXT
-    if (status != AK_OK) {
-        return status;
-    }
     out->generation = sqlite3_column_int(row, column++);
     out->attempts = sqlite3_column_int(row, column++);
     out->elapsed_ns = sqlite3_column_int64(row, column++);

@@ -85,24 +85,22 @@ ak_status ak_config_text_to_json(json_t **out, const char *text, const char *whe
         return ak_fail(err, AK_INVALID, "%s: the configuration is not UTF-8 text", where);
     }
     json_t *object = json_object();
-    ak_status status = ak_made(object, err);
-    while (status == AK_OK && *text != 0) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(object, err));
+    while (*text != 0) {
         size_t length = name_length(text);
         if (length == 0) {
-            status = ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
-                             where, text);
-            break;
+            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
+                           where, text));
         }
         const char *end = value_end(text + length + 1);
-        status = add_pair(object, text, text + length, end, where, err);
+        AK_TRY(add_pair(object, text, text + length, end, where, err));
         text = *end == ',' ? end + 1 : end;
     }
-    if (status != AK_OK) {
-        json_decref(object);
-        return status;
-    }
-    *out = object;
-    return AK_OK;
+    *out = json_incref(object);
+out:
+    json_decref(object);
+    return status;
 }
 
 ak_status ak_config_of_trial(json_t **out, const ak_trial *trial, ak_error *err)
@@ -167,30 +165,23 @@ ak_status ak_config_text_from_json(char **out, const json_t *object, const json_
 {
     ak_buf text = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
     ak_status status = AK_OK;
-    if (order != NULL) {
-        for (size_t i = 0; i < json_array_size(order) && status == AK_OK; i++) {
-            const char *name = json_string_value(json_array_get(order, i));
-            status = name == NULL
-                         ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
-                         : print_pair(&text, name, json_object_get(object, name), where, err);
-        }
-    } else {
-        const char *name;
-        json_t *value;
-        json_object_foreach((json_t *)(uintptr_t)object, name, value)
-        {
-            status = print_pair(&text, name, value, where, err);
-            if (status != AK_OK) {
-                break;
-            }
-        }
+    const char *name;
+    json_t *value;
+    for (size_t i = 0; i < json_array_size(order); i++) {
+        name = json_string_value(json_array_get(order, i));
+        AK_TRY(name == NULL
+                   ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
+                   : print_pair(&text, name, json_object_get(object, name), where, err));
     }
-    if (status != AK_OK) {
-        ak_buf_free(&text);
-        return status;
+    json_object_foreach((json_t *)(uintptr_t)(order == NULL ? object : NULL), name, value)
+    {
+        AK_TRY(print_pair(&text, name, value, where, err));
     }
     status = ak_buf_take(out, &text, err);
-    return status == AK_LIMIT ? ak_fail_within(err, "%s: the configuration", where) : status;
+    status = status == AK_LIMIT ? ak_fail_within(err, "%s: the configuration", where) : status;
+out:
+    ak_buf_free(&text);
+    return status;
 }
 
 static ak_status config_to_text(json_t *holder, ak_error *err)

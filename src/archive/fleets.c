@@ -4,7 +4,6 @@
 #include "archive/overview.h"
 
 #include "archive/store.h"
-#include "base/alloc.h"
 #include "base/clock.h"
 
 #define MAKE                                                                                       \
@@ -44,24 +43,11 @@ out:
     ak_store_busy(archive, busy_ms);
 }
 
-static ak_status read_fleet(ak_overview_fleet *out, char *texts[5], sqlite3_stmt *row,
-                            ak_error *err)
-{
-    for (int i = 0; i < 5; i++) {
-        AK_DO(ak_store_text(&texts[i], row, i, err));
-    }
-    *out = (ak_overview_fleet){.id = texts[0],
-                               .seen = texts[1],
-                               .run = texts[2],
-                               .about = texts[3],
-                               .workers_json = texts[4]};
-    return AK_OK;
-}
-
 ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit, void *context,
                             ak_error *err)
 {
     sqlite3_stmt *rows;
+    char *texts[5] = {NULL};
     int64_t there = 0;
     ak_status status = AK_OK;
     bool more = true;
@@ -72,15 +58,13 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
     }
     AK_DO(ak_store_prepare(&rows, archive,
                            "SELECT id, seen, run, about, workers FROM fleets ORDER BY id", err));
-    while (more && ak_store_next(&status, archive, rows, err)) {
-        char *texts[5] = {NULL};
-        ak_overview_fleet fleet;
-        status = read_fleet(&fleet, texts, rows, err);
-        more = status == AK_OK && visit(context, &fleet);
-        for (int i = 0; i < 5; i++) {
-            ak_free(texts[i]);
-        }
+    while (more && ak_store_next_texts(&status, texts, 5, archive, rows, err)) {
+        const ak_overview_fleet fleet = {.id = texts[0],
+                                         .seen = texts[1],
+                                         .run = texts[2],
+                                         .about = texts[3],
+                                         .workers_json = texts[4]};
+        more = visit(context, &fleet);
     }
-    (void)sqlite3_finalize(rows);
-    return status;
+    return ak_store_end(status, texts, 5, rows);
 }

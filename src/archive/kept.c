@@ -40,57 +40,45 @@ out:
 
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash, ak_error *err)
 {
-    sqlite3_stmt *statement = NULL;
-    ak_status status = ak_store_query(&statement, archive,
-                                      "SELECT files FROM sources WHERE hash = ?1", &hash, 1, err);
-    int code = status == AK_OK ? sqlite3_step(statement) : SQLITE_OK;
-    if (status == AK_OK && code == SQLITE_DONE) {
+    sqlite3_stmt *row;
+    ak_status status = AK_OK;
+    AK_DO(
+        ak_store_query(&row, archive, "SELECT files FROM sources WHERE hash = ?1", &hash, 1, err));
+    if (ak_store_next(&status, archive, row, err)) {
+        const void *files = sqlite3_column_blob(row, 0);
+        int bytes = sqlite3_column_bytes(row, 0);
+        status = ak_pack_unsqueeze(out, files, (size_t)bytes, SOURCES_MAX, archive->path, err);
+    } else if (status == AK_OK) {
         status = ak_fail(err, AK_NOT_FOUND, "%.200s has no sources with the hash %.40s",
                          archive->path, hash);
-    } else if (status == AK_OK && code != SQLITE_ROW) {
-        status = ak_store_fault(archive, "cannot be read", err);
-    } else if (status == AK_OK) {
-        const void *files = sqlite3_column_blob(statement, 0);
-        int bytes = sqlite3_column_bytes(statement, 0);
-        status = ak_pack_unsqueeze(out, files, (size_t)bytes, SOURCES_MAX, archive->path, err);
     }
-    (void)sqlite3_finalize(statement);
+    (void)sqlite3_finalize(row);
     return status;
 }
 
-/* ---- of a trial -------------------------------------------------------------------------------
- */
+/* ---- of a trial ------------------------------------------------------------------------------ */
 
-typedef struct found {
-    char *environment;
-    bool found, lost;
-} found;
-
-static bool take_environment(void *context, const ak_trial *trial)
+static ak_status take_trial(void *out, const ak_trial *trial, ak_error *err)
 {
-    found *f = context;
-    f->found = true;
-    f->environment = ak_strdup(trial->environment);
-    f->lost = trial->environment != NULL && f->environment == NULL;
-    return false;
+    return ak_trial_copy(out, trial, err);
 }
 
 ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                             void *context, ak_error *err)
 {
-    found f = {NULL, false, false};
+    ak_trial found = {0};
     char *words = NULL;
     json_t *known = NULL;
     ak_pack pack = {0};
     ak_status status = AK_OK;
     const ak_archive_filter filter = {.id = trial, .simulated = true, .limit = 1};
-    AK_TRY(ak_archive_each(archive, &filter, take_environment, &f, err));
-    AK_TRY(f.lost ? ak_fail_memory(err) : AK_OK);
-    AK_TRY(f.found ? AK_OK
-                   : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
-                             (long long)trial));
-    AK_TRY(f.environment == NULL ? AK_OK
-                                 : ak_archive_environment(&words, archive, f.environment, err));
+    AK_TRY(ak_archive_take(archive, &filter, take_trial, &found, err));
+    AK_TRY(found.id > 0 ? AK_OK
+                        : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
+                                  (long long)trial));
+    AK_TRY(found.environment == NULL
+               ? AK_OK
+               : ak_archive_environment(&words, archive, found.environment, err));
     AK_TRY(words == NULL ? AK_OK : ak_json_parse(&known, words, strlen(words), "words", err));
     const char *hash = json_string_value(json_object_get(known, "source"));
     AK_TRY(hash != NULL
@@ -105,6 +93,6 @@ out:
     ak_pack_clear(&pack);
     json_decref(known);
     ak_free(words);
-    ak_free(f.environment);
+    ak_trial_clear(&found);
     return status;
 }

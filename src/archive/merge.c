@@ -39,8 +39,7 @@ typedef struct merge {
     ak_error *err;
 } merge;
 
-/* ---- environments and sources ------------------------------------------------------------------
- */
+/* ---- environments and sources ---------------------------------------------------------------- */
 
 static ak_status copy_environments(merge *m, ak_error *err)
 {
@@ -82,8 +81,7 @@ out:
     return status;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Returns whether two entries are of one run. An entry that was made from imported trials knows
    only when the first of these was measured. */
@@ -173,13 +171,11 @@ out:
 static ak_status copy_run(merge *m, const char *id, ak_error *err)
 {
     ak_run run = {0};
-    void *runs = m->runs;
     ak_status status = AK_OK;
     if (strlen(id) >= sizeof m->runs->old) {
         return ak_fail(err, AK_LIMIT, "%s: the id of a run is too long", m->other->path);
     }
-    AK_TRY(ak_grow(&runs, &m->run_capacity, m->run_count + 1, sizeof *m->runs, err));
-    m->runs = runs;
+    AK_TRY(AK_GROW(m->runs, &m->run_capacity, m->run_count + 1, err));
     AK_TRY(ak_archive_get_run(&run, m->other, id, err));
     AK_TRY(place_run(&m->runs[m->run_count], m, &run, err));
     AK_TRY(ak_map_put(m->run_of, id, m->run_count++, err));
@@ -207,8 +203,7 @@ static const merged_run *find_run(const merge *m, const char *id)
     return id != NULL && ak_map_get(&at, m->run_of, id) ? &m->runs[at] : NULL;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------
- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 static void trial_key(char out[24], int64_t id)
 {
@@ -285,8 +280,7 @@ out:
     return status;
 }
 
-/* ---- results -----------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Translates the ids of runs and trials in a document: members "run" and "trial". */
 static bool translate(json_t *value, const merge *m, int depth)
@@ -343,8 +337,7 @@ out:
     return status;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static ak_status has_call(bool *out, const merge *m, const ak_call *call, ak_error *err)
 {
@@ -386,8 +379,7 @@ static ak_status copy_calls(merge *m, ak_error *err)
     return m->status;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static ak_status copy_all(merge *m, ak_error *err)
 {

@@ -2,12 +2,11 @@
 #include "archive/overview.h"
 
 #include "archive/store.h"
-#include "base/alloc.h"
 
 /* A result or an options text that is not valid JSON counts as an empty object. */
 #define SELECT_OVERVIEW                                                                            \
-    "SELECT number, id, started, ended, kernel, implementation, device, size, dtype, choices, "    \
-    "strategy, json_extract(r, '$.summary'), json_extract(r, '$.stopped_by'), imported, "          \
+    "SELECT id, started, ended, kernel, implementation, device, size, dtype, choices, "            \
+    "strategy, json_extract(r, '$.summary'), json_extract(r, '$.stopped_by'), number, imported, "  \
     "result IS NOT NULL, json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), " \
     "(SELECT sum(value) FROM json_each(r, '$.failed')), json_extract(r, '$.best.ms'), "            \
     "json_extract(r, '$.best.tflops'), json_extract(r, '$.best.efficiency'), "                     \
@@ -15,59 +14,42 @@
     "CASE WHEN json_valid(result) THEN result ELSE '{}' END AS r, "                                \
     "CASE WHEN json_valid(options) THEN options ELSE '{}' END AS o FROM runs) "
 
-/* The texts begin in this column; column 0 is the number of the run. */
-enum { FIRST_TEXT = 1, TEXTS = 12 };
-
-static ak_status read_run(ak_overview_run *out, char *texts[TEXTS], sqlite3_stmt *row,
-                          ak_error *err)
-{
-    for (int i = 0; i < TEXTS; i++) {
-        AK_DO(ak_store_text(&texts[i], row, FIRST_TEXT + i, err));
-    }
-    int at = FIRST_TEXT + TEXTS;
-    *out = (ak_overview_run){.number = sqlite3_column_int64(row, 0),
-                             .id = texts[0],
-                             .started = texts[1],
-                             .ended = texts[2],
-                             .kernel = texts[3],
-                             .implementation = texts[4],
-                             .device = texts[5],
-                             .size = texts[6],
-                             .dtype = texts[7],
-                             .choices = texts[8],
-                             .strategy = texts[9],
-                             .summary = texts[10],
-                             .stopped_by = texts[11],
-                             .imported = sqlite3_column_int(row, at) != 0,
-                             .has_result = sqlite3_column_int(row, at + 1) != 0,
-                             .many_sizes = sqlite3_column_int(row, at + 2) != 0,
-                             .evaluated = sqlite3_column_int64(row, at + 3),
-                             .failed = sqlite3_column_int64(row, at + 4),
-                             .best_ms = sqlite3_column_double(row, at + 5),
-                             .tflops = sqlite3_column_double(row, at + 6),
-                             .efficiency = sqlite3_column_double(row, at + 7),
-                             .seconds = sqlite3_column_double(row, at + 8),
-                             .evaluations = sqlite3_column_int64(row, at + 9)};
-    return AK_OK;
-}
+enum { TEXTS = 12 }; /* they come first in a row */
 
 /* Visits the rows and ends the statement. */
 static ak_status visit_runs(ak_archive *archive, sqlite3_stmt *rows, ak_overview_visitor visit,
                             void *context, ak_error *err)
 {
     ak_status status = AK_OK;
+    char *texts[TEXTS] = {NULL};
     bool more = true;
-    while (more && ak_store_next(&status, archive, rows, err)) {
-        char *texts[TEXTS] = {NULL};
-        ak_overview_run run;
-        status = read_run(&run, texts, rows, err);
-        more = status == AK_OK && visit(context, &run);
-        for (int i = 0; i < TEXTS; i++) {
-            ak_free(texts[i]);
-        }
+    while (more && ak_store_next_texts(&status, texts, TEXTS, archive, rows, err)) {
+        const ak_overview_run run = {.id = texts[0],
+                                     .started = texts[1],
+                                     .ended = texts[2],
+                                     .kernel = texts[3],
+                                     .implementation = texts[4],
+                                     .device = texts[5],
+                                     .size = texts[6],
+                                     .dtype = texts[7],
+                                     .choices = texts[8],
+                                     .strategy = texts[9],
+                                     .summary = texts[10],
+                                     .stopped_by = texts[11],
+                                     .number = sqlite3_column_int64(rows, TEXTS),
+                                     .imported = sqlite3_column_int(rows, TEXTS + 1) != 0,
+                                     .has_result = sqlite3_column_int(rows, TEXTS + 2) != 0,
+                                     .many_sizes = sqlite3_column_int(rows, TEXTS + 3) != 0,
+                                     .evaluated = sqlite3_column_int64(rows, TEXTS + 4),
+                                     .failed = sqlite3_column_int64(rows, TEXTS + 5),
+                                     .best_ms = sqlite3_column_double(rows, TEXTS + 6),
+                                     .tflops = sqlite3_column_double(rows, TEXTS + 7),
+                                     .efficiency = sqlite3_column_double(rows, TEXTS + 8),
+                                     .seconds = sqlite3_column_double(rows, TEXTS + 9),
+                                     .evaluations = sqlite3_column_int64(rows, TEXTS + 10)};
+        more = visit(context, &run);
     }
-    (void)sqlite3_finalize(rows);
-    return status;
+    return ak_store_end(status, texts, TEXTS, rows);
 }
 
 ak_status ak_archive_runs_since(ak_archive *archive, int64_t number, ak_overview_visitor visit,
@@ -112,8 +94,7 @@ json_t *ak_overview_json(const ak_overview_run *run)
     return ak_json_whole(object, good);
 }
 
-/* ---- trials -----------------------------------------------------------------------------------
- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 #define SELECT_TRIALS                                                                              \
     "SELECT run, count(*), count(CASE WHEN status = 'ok' THEN 1 END), max(id), "                   \
@@ -123,22 +104,17 @@ static ak_status visit_trials(ak_archive *archive, sqlite3_stmt *rows,
                               ak_overview_trials_visitor visit, void *context, ak_error *err)
 {
     ak_status status = AK_OK;
+    char *run = NULL;
     bool more = true;
-    while (more && ak_store_next(&status, archive, rows, err)) {
-        char *run = NULL;
-        status = ak_store_text(&run, rows, 0, err);
-        if (status == AK_OK) {
-            const ak_overview_trials trials = {.run = run,
-                                               .count = sqlite3_column_int64(rows, 1),
-                                               .ok = sqlite3_column_int64(rows, 2),
-                                               .last_id = sqlite3_column_int64(rows, 3),
-                                               .best_ms = sqlite3_column_double(rows, 4)};
-            more = visit(context, &trials);
-        }
-        ak_free(run);
+    while (more && ak_store_next_texts(&status, &run, 1, archive, rows, err)) {
+        const ak_overview_trials trials = {.run = run,
+                                           .count = sqlite3_column_int64(rows, 1),
+                                           .ok = sqlite3_column_int64(rows, 2),
+                                           .last_id = sqlite3_column_int64(rows, 3),
+                                           .best_ms = sqlite3_column_double(rows, 4)};
+        more = visit(context, &trials);
     }
-    (void)sqlite3_finalize(rows);
-    return status;
+    return ak_store_end(status, &run, 1, rows);
 }
 
 ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_trials_visitor visit,
@@ -158,57 +134,39 @@ ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
     return visit_trials(archive, rows, visit, context, err);
 }
 
-/* ---- devices ----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 /* SQLite takes the bare columns of a row from the one that has the maximum. */
 #define SELECT_DEVICES                                                                             \
-    "SELECT measured_on, device_uuid, count(*), count(CASE WHEN status = 'ok' THEN 1 END), "       \
-    "max(id), sum(check_ns + measure_ns) / 1e9, timestamp, config, status, ms FROM trials "        \
-    "WHERE run = ?1 GROUP BY measured_on ORDER BY measured_on"
-
-static ak_status read_device(ak_overview_device *out, char *texts[5], sqlite3_stmt *row,
-                             ak_error *err)
-{
-    static const int columns[5] = {0, 1, 6, 7, 8};
-    for (int i = 0; i < 5; i++) {
-        AK_DO(ak_store_text(&texts[i], row, columns[i], err));
-    }
-    *out = (ak_overview_device){.name = texts[0],
-                                .uuid = texts[1],
-                                .ended = texts[2],
-                                .config = texts[3],
-                                .status = texts[4],
-                                .count = sqlite3_column_int64(row, 2),
-                                .ok = sqlite3_column_int64(row, 3),
-                                .trial = sqlite3_column_int64(row, 4),
-                                .busy_seconds = sqlite3_column_double(row, 5),
-                                .ms = sqlite3_column_double(row, 9)};
-    return AK_OK;
-}
+    "SELECT measured_on, device_uuid, timestamp, config, status, count(*), "                       \
+    "count(CASE WHEN status = 'ok' THEN 1 END), max(id), sum(check_ns + measure_ns) / 1e9, ms "    \
+    "FROM trials WHERE run = ?1 GROUP BY measured_on ORDER BY measured_on"
 
 ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
                                  ak_overview_device_visitor visit, void *context, ak_error *err)
 {
     sqlite3_stmt *rows;
+    char *texts[5] = {NULL};
     ak_status status = AK_OK;
     bool more = true;
     AK_DO(ak_store_query(&rows, archive, SELECT_DEVICES, &run, 1, err));
-    while (more && ak_store_next(&status, archive, rows, err)) {
-        char *texts[5] = {NULL};
-        ak_overview_device device;
-        status = read_device(&device, texts, rows, err);
-        more = status == AK_OK && visit(context, &device);
-        for (int i = 0; i < 5; i++) {
-            ak_free(texts[i]);
-        }
+    while (more && ak_store_next_texts(&status, texts, 5, archive, rows, err)) {
+        const ak_overview_device device = {.name = texts[0],
+                                           .uuid = texts[1],
+                                           .ended = texts[2],
+                                           .config = texts[3],
+                                           .status = texts[4],
+                                           .count = sqlite3_column_int64(rows, 5),
+                                           .ok = sqlite3_column_int64(rows, 6),
+                                           .trial = sqlite3_column_int64(rows, 7),
+                                           .busy_seconds = sqlite3_column_double(rows, 8),
+                                           .ms = sqlite3_column_double(rows, 9)};
+        more = visit(context, &device);
     }
-    (void)sqlite3_finalize(rows);
-    return status;
+    return ak_store_end(status, texts, 5, rows);
 }
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err)
 {

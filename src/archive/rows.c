@@ -201,8 +201,7 @@ out:
     return status == AK_OK ? insert_trial(archive, trial, err) : status;
 }
 
-/* ---- trials out -------------------------------------------------------------------------------
- */
+/* ---- trials out ------------------------------------------------------------------------------ */
 
 static ak_status read_samples(ak_trial *trial, sqlite3_stmt *row, int column, ak_error *err)
 {
@@ -268,32 +267,31 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
 {
     ak_trial trial = {.id = sqlite3_column_int64(row, 0)};
     ak_status status = AK_OK;
-    for (int i = 0; i < AK_FIELD_COUNT && status == AK_OK; i++) {
-        status = read_field(&trial, row, i + 1, &ak_fields[i], err);
+    for (int i = 0; i < AK_FIELD_COUNT; i++) {
+        AK_TRY(read_field(&trial, row, i + 1, &ak_fields[i], err));
     }
     /* Rows of archives from before version 4 have no checksum; whoever writes others may leave it
        out. So such a row is read as strictly as one that is added. */
     const int last = AK_FIELD_COUNT + 1;
     const bool summed = sqlite3_column_type(row, last) != SQLITE_NULL;
-    if (status == AK_OK && !summed) {
+    if (!summed) {
         char where[48];
         ak_error why = AK_ERROR_INIT;
         (void)snprintf(where, sizeof where, "trial %lld is damaged", (long long)trial.id);
-        status = ak_trial_validate(&trial, where, &why);
-        status = status == AK_OK ? AK_OK : ak_fail(err, AK_CORRUPT, "%s", why.text);
-    }
-    if (status == AK_OK && summed && sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
-        status = ak_fail(err, AK_CORRUPT,
-                         "trial %lld was changed after it was archived: restore the archive from a "
-                         "copy, or remove the trial by its id with the sqlite3 shell",
-                         (long long)trial.id);
-    }
-    if (status != AK_OK) {
-        ak_trial_clear(&trial);
-        return status;
+        if (ak_trial_validate(&trial, where, &why) != AK_OK) {
+            AK_TRY(ak_fail(err, AK_CORRUPT, "%s", why.text));
+        }
+    } else if (sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
+        AK_TRY(ak_fail(err, AK_CORRUPT,
+                       "trial %lld was changed after it was archived: restore the archive from a "
+                       "copy, or remove the trial by its id with the sqlite3 shell",
+                       (long long)trial.id));
     }
     *out = trial;
-    return AK_OK;
+    trial = (ak_trial){0};
+out:
+    ak_trial_clear(&trial);
+    return status;
 }
 
 /* The texts of a filter and their conditions. */
@@ -400,4 +398,26 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
     }
     (void)sqlite3_finalize(rows);
     return status;
+}
+
+typedef struct taking {
+    ak_trial_taker take;
+    void *context;
+    ak_status status;
+    ak_error *err;
+} taking;
+
+static bool take_trial(void *context, const ak_trial *trial)
+{
+    taking *t = context;
+    t->status = t->take(t->context, trial, t->err);
+    return t->status == AK_OK;
+}
+
+ak_status ak_archive_take(ak_archive *archive, const ak_archive_filter *filter, ak_trial_taker take,
+                          void *context, ak_error *err)
+{
+    taking t = {take, context, AK_OK, err};
+    AK_DO(ak_archive_each(archive, filter, take_trial, &t, err));
+    return t.status;
 }

@@ -197,20 +197,16 @@ static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
     ak_run run = {0};
     ak_status status = AK_OK;
     int next = 0;
-#define READ(column, member, other)                                                                \
-    if (status == AK_OK) {                                                                         \
-        status = ak_store_text(&run.member, statement, next++, err);                               \
-    }
+#define READ(column, member, other) AK_TRY(ak_store_text(&run.member, statement, next++, err));
     RUN_MAP(READ)
     READ(words, environment_json, NULL)
 #undef READ
-    run.imported = status == AK_OK && sqlite3_column_int(statement, next) != 0;
-    if (status != AK_OK) {
-        ak_run_clear(&run);
-        return status;
-    }
+    run.imported = sqlite3_column_int(statement, next) != 0;
     *out = run;
-    return AK_OK;
+    run = (ak_run){0};
+out:
+    ak_run_clear(&run);
+    return status;
 }
 
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err)
@@ -258,7 +254,7 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
     return status;
 }
 
-ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_visitor visit,
+ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_taker take,
                                void *context, ak_error *err)
 {
     sqlite3_stmt *rows;
@@ -269,11 +265,10 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_v
         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND device = ?3 AND size = ?4 AND "
                    "dtype = ?5 AND choices = ?6 AND imported = 0 ORDER BY number",
         texts, 6, err);
-    bool more = true;
-    while (more && ak_store_next(&status, archive, rows, err)) {
+    while (ak_store_next(&status, archive, rows, err)) {
         ak_run run = {0};
         status = read_run(&run, rows, err);
-        more = status == AK_OK && visit(context, &run);
+        status = status == AK_OK ? take(context, &run, err) : status;
         ak_run_clear(&run);
     }
     (void)sqlite3_finalize(rows);

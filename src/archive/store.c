@@ -153,6 +153,33 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
     return ak_made(*out, err);
 }
 
+static void free_texts(char **texts, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ak_free(texts[i]);
+        texts[i] = NULL;
+    }
+}
+
+bool ak_store_next_texts(ak_status *status, char **texts, int count, const ak_archive *archive,
+                         sqlite3_stmt *rows, ak_error *err)
+{
+    free_texts(texts, count);
+    bool found = ak_store_next(status, archive, rows, err);
+    for (int i = 0; i < count && found; i++) {
+        *status = ak_store_text(&texts[i], rows, i, err);
+        found = *status == AK_OK;
+    }
+    return found;
+}
+
+ak_status ak_store_end(ak_status status, char **texts, int count, sqlite3_stmt *rows)
+{
+    free_texts(texts, count);
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
 ak_status ak_store_begin(ak_archive *archive, ak_error *err)
 {
     assert(sqlite3_get_autocommit(archive->db) != 0); /* transactions do not nest */
@@ -178,8 +205,7 @@ void ak_store_rollback(ak_archive *archive)
     archive->environment = NULL;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err)
 {

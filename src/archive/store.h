@@ -55,6 +55,12 @@ ak_status ak_store_change(ak_archive *archive, const char *sql, const char *cons
 /* Takes the next row of a statement. Returns false after the last one, if *status is an error
    already, and if the row cannot be read, which *status then says. */
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);
+/* Takes the next row in the same way, and copies of its first `count` columns, which are texts. The
+   copies of the row before are freed; `texts` begins as NULLs. */
+bool ak_store_next_texts(ak_status *status, char **texts, int count, const ak_archive *archive,
+                         sqlite3_stmt *rows, ak_error *err);
+/* Ends such a visit: frees the texts and the statement, and returns `status`. */
+ak_status ak_store_end(ak_status status, char **texts, int count, sqlite3_stmt *rows);
 /* Asks a statement that is used again for a number: *out is the first column of its row, 0 if there
    is none. Without `bound` there was no memory for its values. */
 ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,

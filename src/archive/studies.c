@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "archive/store.h"
-#include "base/alloc.h"
 #include "base/clock.h"
 
 static bool is_kind(const char *kind)
@@ -35,38 +34,23 @@ out:
     return status;
 }
 
-static ak_status read_study(ak_overview_study *out, char *texts[3], sqlite3_stmt *row,
-                            ak_error *err)
-{
-    for (int i = 0; i < 3; i++) {
-        AK_DO(ak_store_text(&texts[i], row, 1 + i, err));
-    }
-    *out = (ak_overview_study){.id = sqlite3_column_int64(row, 0),
-                               .ended = texts[0],
-                               .kind = texts[1],
-                               .result_json = texts[2]};
-    return AK_OK;
-}
-
 ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,
                                    void *context, ak_error *err)
 {
     sqlite3_stmt *rows;
+    char *texts[3] = {NULL};
     ak_status status = AK_OK;
     bool more = true;
     AK_DO(ak_store_prepare(&rows, archive,
-                           "SELECT id, ended, kind, result FROM studies WHERE id > ?1 ORDER BY id",
+                           "SELECT ended, kind, result, id FROM studies WHERE id > ?1 ORDER BY id",
                            err));
     (void)sqlite3_bind_int64(rows, 1, id);
-    while (more && ak_store_next(&status, archive, rows, err)) {
-        char *texts[3] = {NULL};
-        ak_overview_study study;
-        status = read_study(&study, texts, rows, err);
-        more = status == AK_OK && visit(context, &study);
-        for (int i = 0; i < 3; i++) {
-            ak_free(texts[i]);
-        }
+    while (more && ak_store_next_texts(&status, texts, 3, archive, rows, err)) {
+        const ak_overview_study study = {.id = sqlite3_column_int64(rows, 3),
+                                         .ended = texts[0],
+                                         .kind = texts[1],
+                                         .result_json = texts[2]};
+        more = visit(context, &study);
     }
-    (void)sqlite3_finalize(rows);
-    return status;
+    return ak_store_end(status, texts, 3, rows);
 }

@@ -409,7 +409,6 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
         return ak_fail(err, AK_INVALID, "%s: a trial must be an object", where);
     }
     AK_DO(only_known(object, where, err));
-    ak_status status = AK_OK;
     if (present(object, "status") == NULL || present(object, "config") == NULL) {
         return ak_fail(err, AK_INVALID,
                        "%s: a trial needs at least \"kernel\", \"config\" and "
@@ -417,31 +416,22 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
                        where);
     }
     ak_trial trial = {0};
-    const json_t *value = present(object, "id");
-    if (value != NULL) {
-        status = get_long(&trial.id, value, "id", where, err);
-    }
-    value = present(object, "ci_ms");
-    if (status == AK_OK && value != NULL) {
-        status = get_interval(&trial, value, where, err);
-    }
-    for (size_t i = 0; i < AK_FIELD_COUNT && status == AK_OK; i++) {
+    ak_status status = AK_OK;
+    const json_t *id = present(object, "id"), *interval = present(object, "ci_ms");
+    AK_TRY(id == NULL ? AK_OK : get_long(&trial.id, id, "id", where, err));
+    AK_TRY(interval == NULL ? AK_OK : get_interval(&trial, interval, where, err));
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         const ak_field *field = &ak_fields[i];
-        value = is_interval(field) ? NULL : present(object, field->name);
-        if (value != NULL) {
-            status = get_field(&trial, field, value, where, err);
-        }
+        const json_t *value = is_interval(field) ? NULL : present(object, field->name);
+        AK_TRY(value == NULL ? AK_OK : get_field(&trial, field, value, where, err));
     }
-    if (status == AK_OK && json_is_null(json_object_get(object, "max_error"))) {
+    if (json_is_null(json_object_get(object, "max_error"))) {
         trial.max_error = (double)INFINITY;
     }
-    if (status == AK_OK) {
-        status = ak_trial_validate(&trial, where, err);
-    }
-    if (status != AK_OK) {
-        ak_trial_clear(&trial);
-        return status;
-    }
+    AK_TRY(ak_trial_validate(&trial, where, err));
     *out = trial;
-    return AK_OK;
+    trial = (ak_trial){0};
+out:
+    ak_trial_clear(&trial);
+    return status;
 }

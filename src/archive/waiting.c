@@ -3,9 +3,7 @@
  * meets a lock waits a second, because two runs that share an archive hold it for milliseconds.
  * Later ones wait only RETRY_BUSY_MS, so that the run goes on.
  */
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "archive/field.h"
 #include "archive/store.h"
@@ -170,13 +168,8 @@ static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_err
 {
     waiting *w = archive->waiting;
     char line[LINE_BYTES], reason[LINE_BYTES];
-    void *items = w->items;
     bool first = ak_archive_waiting(archive) == 0;
-    ak_status status = ak_grow(&items, &w->capacity, w->count + 1, sizeof *w->items, err);
-    w->items = items;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(w->items, &w->capacity, w->count + 1, err));
     w->items[w->count++] = *one;
     *one = (item){.kind = ITEM_BEGIN};
     if (first) {
@@ -245,34 +238,26 @@ ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *e
     }
     waiting *w = archive->waiting;
     item one = {.kind = ITEM_TRIAL, .ticket = w->tickets + 1};
-    void *ids = w->ids;
-    ak_status status = ak_trial_copy(&one.trial, trial, err);
-    if (status == AK_OK) {
-        one.trial.parent =
-            trial->parent > 0 ? trial->parent : 0; /* the id of a parent that waits is negative */
-        status = ak_trial_validate(&one.trial, "trial", err);
-        one.trial.parent = trial->parent;
-    }
-    if (status == AK_OK) {
-        status = ak_grow(&ids, &w->ids_capacity, w->tickets + 2, sizeof *w->ids, err);
-        w->ids = ids;
-    }
-    if (status == AK_OK && trial->timestamp == NULL) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_trial_copy(&one.trial, trial, err));
+    one.trial.parent =
+        trial->parent > 0 ? trial->parent : 0; /* the id of a parent that waits is negative */
+    AK_TRY(ak_trial_validate(&one.trial, "trial", err));
+    one.trial.parent = trial->parent;
+    AK_TRY(AK_GROW(w->ids, &w->ids_capacity, w->tickets + 2, err));
+    if (trial->timestamp == NULL) {
         char now[AK_CLOCK_UTC_BYTES];
         ak_clock_utc(now);
-        status = ak_trial_set(&trial->timestamp, now, err);
-        status = status == AK_OK ? ak_trial_set(&one.trial.timestamp, now, err) : status;
-    }
-    if (status != AK_OK) {
-        ak_trial_clear(&one.trial);
-        return status;
+        AK_TRY(ak_trial_set(&trial->timestamp, now, err));
+        AK_TRY(ak_trial_set(&one.trial.timestamp, now, err));
     }
     w->ids[++w->tickets] = 0;
-    status = add(archive, &one, err);
-    if (status == AK_OK) {
-        int64_t id = w->ids[w->tickets];
-        trial->id = id != 0 ? id : -(int64_t)w->tickets;
-    }
+    AK_DO(add(archive, &one, err)); /* takes what is in it */
+    int64_t id = w->ids[w->tickets];
+    trial->id = id != 0 ? id : -(int64_t)w->tickets;
+    return AK_OK;
+out:
+    ak_trial_clear(&one.trial);
     return status;
 }
 

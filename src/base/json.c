@@ -386,6 +386,15 @@ void ak_json_print(ak_buf *out, const json_t *value, bool indented)
     print_value(out, value, indented, 0);
 }
 
+void ak_json_print_plain(ak_buf *out, const json_t *value)
+{
+    if (json_is_string(value)) {
+        ak_buf_puts(out, json_string_value(value));
+    } else {
+        ak_json_print(out, value, false);
+    }
+}
+
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err)
 {
     ak_buf buf = AK_BUF(AK_JSON_BYTES_MAX);
@@ -474,8 +483,12 @@ double ak_json_positive_at(const json_t *object, const char *key)
     return value > 0 ? value : 0;
 }
 
+const char *ak_json_text_or_null(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
 const char *ak_json_text_at(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
+    return ak_or_empty(ak_json_text_or_null(object, key));
 }

@@ -59,6 +59,8 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
    type counts as 0 or "", because a document of another version must not stop a report. */
 double ak_json_number_at(const json_t *object, const char *key);
 const char *ak_json_text_at(const json_t *object, const char *key);
+/* The same for a text, with NULL where there is none. */
+const char *ak_json_text_or_null(const json_t *object, const char *key);
 
 /* The same for a number that counts only above 0. */
 double ak_json_positive_at(const json_t *object, const char *key);
@@ -69,6 +71,8 @@ double ak_json_positive_at(const json_t *object, const char *key);
    than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is AK_NO_MEMORY. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
+/* Writes a text as it is, without quotes, and any other value in one line. */
+void ak_json_print_plain(ak_buf *out, const json_t *value);
 
 /* Make a number, or null where there is none: ak_json_real of a value that is not finite, which
    JSON cannot have; ak_json_known also of one that is not positive, which means "not measured";

@@ -100,7 +100,7 @@ const char *ak_text_meant(const char *word, const char *const *words)
 
 bool ak_text_same(const char *a, const char *b)
 {
-    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+    return strcmp(ak_or_empty(a), ak_or_empty(b)) == 0;
 }
 
 size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, const char *text)

@@ -18,6 +18,11 @@ const char *ak_text_meant(const char *word, const char *const *words);
    distance 64. */
 size_t ak_text_distance(const char *a, const char *b);
 
+/* Returns the text, or "" for NULL. */
+static inline const char *ak_or_empty(const char *text)
+{
+    return text == NULL ? "" : text;
+}
 /* Returns whether two texts are equal; NULL counts as "". */
 bool ak_text_same(const char *a, const char *b);
 /* Finds the row of a table that has this text in a member; gives `count` if there is none. A row is

@@ -45,12 +45,10 @@ json_t *ak_config_json(const ak_space *space, const ak_config *config)
 
 void ak_value_print(ak_buf *out, const json_t *value)
 {
-    if (json_is_string(value)) {
-        ak_buf_puts(out, json_string_value(value));
-    } else if (json_is_boolean(value)) {
+    if (json_is_boolean(value)) {
         ak_buf_puts(out, json_is_true(value) ? "True" : "False");
     } else {
-        ak_json_print(out, value, false);
+        ak_json_print_plain(out, value);
     }
 }
 

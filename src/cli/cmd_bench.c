@@ -126,19 +126,16 @@ static void print(const bench *b)
 static json_t *trials_json(const measured *m)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; rows != NULL && i < m->done; i++) {
+    bool good = true;
+    for (size_t i = 0; i < m->done; i++) {
         char *text = NULL;
         json_t *row = NULL;
-        bool good = ak_trial_json(&text, &m->trials[i], NULL) == AK_OK &&
-                    ak_json_parse(&row, text, strlen(text), "trial", NULL) == AK_OK &&
-                    ak_json_set_text(row, "name", m->list[i].name);
-        ak_text_free(text);
-        if (json_array_append_new(rows, row) != 0 || !good) {
-            json_decref(rows);
-            rows = NULL;
-        }
+        ak_status status = ak_trial_json(&text, &m->trials[i], NULL);
+        good = ak_out_parse(&row, status, &text, "trial", NULL) == AK_OK &&
+               ak_json_set_text(row, "name", m->list[i].name) && good;
+        good = json_array_append_new(rows, row) == 0 && good;
     }
-    return rows;
+    return ak_json_whole(rows, good);
 }
 
 /* Adds the members of the comparison that do not describe the task. */
@@ -148,13 +145,12 @@ static bool set_comparison(json_t *to, const measured *m)
                                        "summary",  "noise",       "warnings"};
     char *text = NULL;
     json_t *object = NULL;
-    bool good = ak_comparison_json(&text, &m->comparison, m->task, NULL) == AK_OK &&
-                ak_json_parse(&object, text, strlen(text), "comparison", NULL) == AK_OK;
+    ak_status status = ak_comparison_json(&text, &m->comparison, m->task, NULL);
+    bool good = ak_out_parse(&object, status, &text, "comparison", NULL) == AK_OK;
     for (size_t i = 0; good && i < sizeof keys / sizeof keys[0]; i++) {
         good = ak_json_set(to, keys[i], json_incref(json_object_get(object, keys[i])));
     }
     json_decref(object);
-    ak_text_free(text);
     return good;
 }
 
@@ -260,14 +256,12 @@ static ak_status open_size(bench *b, measured *m, const char *size, ak_error *er
 {
     ak_args args = *b->args;
     args.text[AK_OPTION_SIZE] = size == NULL ? args.text[AK_OPTION_SIZE] : size;
-    ak_status status = AK_OK;
-    AK_TRY(ak_args_known_task(&m->task, &args, err));
-    AK_TRY(ak_args_candidates_marked(m->list, &m->count, &args, m->task, err));
+    AK_DO(ak_args_known_task(&m->task, &args, err));
+    AK_DO(ak_args_candidates_marked(m->list, &m->count, &args, m->task, err));
     for (size_t i = 0; i < m->count; i++) {
         m->invalid += m->list[i].invalid[0] != 0 ? 1 : 0;
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Opens the task of every size. Refuses a configuration that is valid at none of them, before
@@ -302,15 +296,15 @@ static ak_status measure_size(bench *b, measured *m, ak_error *err)
 
 static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
 {
-    ak_status status = open_sizes(b, sizes, err);
-    for (size_t s = 0; s < b->size_count && status == AK_OK; s++) {
+    AK_DO(open_sizes(b, sizes, err));
+    for (size_t s = 0; s < b->size_count; s++) {
         if (s > 0 && b->sizes[s - 1].cancelled) {
             break;
         }
-        status = measure_size(b, &b->sizes[s], err);
-        b->begun += status == AK_OK ? 1 : 0;
+        AK_DO(measure_size(b, &b->sizes[s], err));
+        b->begun++;
     }
-    return status;
+    return AK_OK;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -318,27 +312,20 @@ static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
 static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
 {
     const ak_args *args = b->args;
-    ak_status status = AK_OK;
     if (ak_args_has(args, AK_OPTION_SIZES) && ak_args_has(args, AK_OPTION_SIZE)) {
         return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
     }
     if (ak_args_has(args, AK_OPTION_SIZES)) {
-        status = ak_size_list_read(sizes, args->text[AK_OPTION_SIZES], err);
+        AK_DO(ak_size_list_read(sizes, args->text[AK_OPTION_SIZES], err));
     }
     b->size_count = sizes->count == 0 ? 1 : sizes->count;
-    b->sizes = status == AK_OK ? ak_alloc(b->size_count, sizeof *b->sizes) : NULL;
-    if (status == AK_OK && b->sizes == NULL) {
-        status = ak_fail_memory(err);
-    }
+    AK_DO(AK_NEW(b->sizes, b->size_count, err));
     ak_error why = AK_ERROR_INIT;
-    if (status == AK_OK &&
-        ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
+    if (ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
         (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);
     }
-    return status == AK_OK
-               ? ak_progress_open(&b->progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
-                                  ak_args_has(args, AK_OPTION_JSON), err)
-               : status;
+    return ak_progress_open(&b->progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
+                            ak_args_has(args, AK_OPTION_JSON), err);
 }
 
 /* Reports what failed or was interrupted, after everything is printed, and returns the exit
@@ -378,16 +365,17 @@ static int run(const ak_args *args)
     bench b = {.args = args};
     ak_size_list sizes = {0};
     ak_catch_interrupts();
-    ak_status status = prepare(&b, &sizes, &err);
-    if (status == AK_OK) {
-        status = measure(&b, &sizes, &err);
-    }
-    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
-        status = print_json(&b, &err);
-    } else if (status == AK_OK) {
+    ak_status status = AK_OK;
+    AK_TRY(prepare(&b, &sizes, &err));
+    AK_TRY(measure(&b, &sizes, &err));
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        AK_TRY(print_json(&b, &err));
+    } else {
         print(&b);
     }
-    int code = status == AK_OK ? conclude(&b) : ak_complain_error(&err);
+    int code;
+out:
+    code = status == AK_OK ? conclude(&b) : ak_complain_error(&err);
     for (size_t s = 0; b.sizes != NULL && s < b.size_count; s++) {
         for (size_t i = 0; i < AK_CONFIGS_MAX; i++) {
             ak_trial_clear(&b.sizes[s].trials[i]);

@@ -7,11 +7,6 @@
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
-static const char *text_of(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 /* Suggests the export of the first row. If other rows have the same kernel and size, the command
    also names type, options, implementation and device. Imported trials may lack a size; several of
    those cannot be told apart by options, so nothing is suggested for them. */
@@ -20,28 +15,28 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     const ak_trial *first = &list[0];
     size_t same = 0;
     for (size_t i = 0; i < count; i++) {
-        same += strcmp(text_of(first->kernel), text_of(list[i].kernel)) == 0 &&
-                (text_of(first->size)[0] == 0 ||
-                 strcmp(text_of(first->size), text_of(list[i].size)) == 0);
+        same += strcmp(ak_or_empty(first->kernel), ak_or_empty(list[i].kernel)) == 0 &&
+                (ak_or_empty(first->size)[0] == 0 ||
+                 strcmp(ak_or_empty(first->size), ak_or_empty(list[i].size)) == 0);
     }
     const struct {
         const char *option, *value;
         bool wanted;
-    } parts[] = {{"size", text_of(first->size), true},
-                 {"dtype", text_of(first->dtype), same > 1},
-                 {"set", text_of(first->choices), same > 1},
-                 {"impl", text_of(first->implementation), same > 1},
-                 {"device", text_of(first->device), same > 1}};
+    } parts[] = {{"size", ak_or_empty(first->size), true},
+                 {"dtype", ak_or_empty(first->dtype), same > 1},
+                 {"set", ak_or_empty(first->choices), same > 1},
+                 {"impl", ak_or_empty(first->implementation), same > 1},
+                 {"device", ak_or_empty(first->device), same > 1}};
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
-    ak_quote(&command, args->operand_count > 0 ? args->operand[0] : text_of(first->kernel));
+    ak_quote(&command, args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].wanted && parts[i].value[0] != 0) {
             ak_buf_print(&command, " --%s ", parts[i].option);
             ak_quote(&command, parts[i].value);
         }
     }
-    bool tellable = same == 1 || text_of(first->size)[0] != 0;
+    bool tellable = same == 1 || ak_or_empty(first->size)[0] != 0;
     if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, "write best_config.json", args);
     }
@@ -74,20 +69,21 @@ static int run(const ak_args *args)
     ak_selection selection = {0};
     ak_trial *list = NULL;
     size_t count = 0;
-    ak_status status = ak_selection_open(&selection, args, &err);
-    if (status == AK_OK) {
-        status = ak_trials_best(&list, &count, selection.archive, &selection.filter, &err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_TRY(ak_trials_best(&list, &count, selection.archive, &selection.filter, &err));
     size_t shown = count;
     if (ak_args_has(args, AK_OPTION_LIMIT) && args->number[AK_OPTION_LIMIT] < (double)count) {
         shown = (size_t)args->number[AK_OPTION_LIMIT];
     }
-    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
-        status = ak_trials_print_json(list, shown, &err);
-    } else if (status == AK_OK && count > 0) {
-        status = print_table(list, shown, count, &selection, args, &err);
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        AK_TRY(ak_trials_print_json(list, shown, &err));
+    } else if (count > 0) {
+        AK_TRY(print_table(list, shown, count, &selection, args, &err));
     }
-    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    int code;
+out:
+    code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
     if (status == AK_OK && count == 0) {
         ak_trial none = {0};
         (void)ak_archive_best(&none, selection.archive, &selection.filter, &err);

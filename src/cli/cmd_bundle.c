@@ -11,8 +11,7 @@
 
 #define TEXT_BYTES 1024
 
-/* ---- show -------------------------------------------------------------------------------------
- */
+/* ---- show ------------------------------------------------------------------------------------ */
 
 static void line(const char *name, const char *text)
 {
@@ -166,8 +165,8 @@ static int run_show(const ak_args *args)
     json_t *file = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err));
-    AK_TRY(ak_bundle_read(&text, args->operand[1], &err));
-    AK_TRY(ak_json_parse(&file, text, strlen(text), args->operand[1], &err));
+    status = ak_bundle_read(&text, args->operand[1], &err);
+    AK_TRY(ak_out_parse(&file, status, &text, args->operand[1], &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_out_json(file) ? AK_OK : ak_fail_memory(&err));
     } else {
@@ -180,12 +179,10 @@ static int run_show(const ak_args *args)
     }
 out:
     json_decref(file);
-    ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
-/* ---- verify -----------------------------------------------------------------------------------
- */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 /* Reads --max-slowdown, "5%" or "0.05". */
 static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
@@ -258,8 +255,8 @@ static int run_verify(const ak_args *args)
     ak_catch_interrupts();
     ak_status status = AK_OK;
     AK_TRY(read_slowdown(&options.max_slowdown, args, &err));
-    AK_TRY(ak_bundle_verify(&text, &good, args->operand[1], &options, &err));
-    AK_TRY(ak_json_parse(&report, text, strlen(text), "verify", &err));
+    status = ak_bundle_verify(&text, &good, args->operand[1], &options, &err);
+    AK_TRY(ak_out_parse(&report, status, &text, "verify", &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         AK_TRY(ak_out_json(report) ? AK_OK : ak_fail_memory(&err));
     } else {
@@ -277,7 +274,6 @@ static int run_verify(const ak_args *args)
     }
 out:
     json_decref(report);
-    ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 

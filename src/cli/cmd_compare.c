@@ -294,10 +294,9 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
     for (size_t i = 0; i < count && good; i++) {
         char *text = NULL;
         json_t *row = NULL;
-        good = ak_comparison_json(&text, &list[i].comparison, list[i].task[0], err) == AK_OK &&
-               ak_json_parse(&row, text, strlen(text), "comparison", err) == AK_OK &&
+        ak_status status = ak_comparison_json(&text, &list[i].comparison, list[i].task[0], err);
+        good = ak_out_parse(&row, status, &text, "comparison", err) == AK_OK &&
                json_array_append_new(rows, row) == 0;
-        ak_text_free(text);
     }
     good = good && json_object_set(object, "sizes", rows) == 0 && ak_out_json(object);
     json_decref(rows);
@@ -316,18 +315,12 @@ static int run_sizes(const ak_args *args)
     size_t done = 0;
     ak_status status = AK_OK;
     if (ak_args_has(args, AK_OPTION_SIZE) || ak_args_has(args, AK_OPTION_REPEATS)) {
-        status = ak_fail(&err, AK_INVALID, "--%s and --sizes contradict each other",
-                         ak_args_has(args, AK_OPTION_SIZE) ? "size" : "repeats");
-    } else {
-        status = ak_size_list_read(&sizes, args->text[AK_OPTION_SIZES], &err);
+        AK_TRY(ak_fail(&err, AK_INVALID, "--%s and --sizes contradict each other",
+                       ak_args_has(args, AK_OPTION_SIZE) ? "size" : "repeats"));
     }
-    if (status == AK_OK) {
-        status = ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err);
-    }
-    list = status == AK_OK ? ak_alloc(sizes.count, sizeof *list) : NULL;
-    if (status == AK_OK && list == NULL) {
-        status = ak_fail_memory(&err);
-    }
+    AK_TRY(ak_size_list_read(&sizes, args->text[AK_OPTION_SIZES], &err));
+    AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
+    AK_TRY(AK_NEW(list, sizes.count, &err));
     while (status == AK_OK && done < sizes.count) {
         status = compare_size(&list[done], args, archive, sizes.items[done], &err);
         done += status == AK_OK ? 1 : 0;
@@ -345,9 +338,11 @@ static int run_sizes(const ak_args *args)
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
                       done == 0 ? "nothing is known yet" : "the other sizes were not measured");
     }
-    for (size_t i = 0; i < done && status == AK_OK; i++) {
-        status = check_candidates(&list[i].comparison, args->operand[0], &err);
+    AK_TRY(status);
+    for (size_t i = 0; i < done; i++) {
+        AK_TRY(check_candidates(&list[i].comparison, args->operand[0], &err));
     }
+out:
     for (size_t i = 0; list != NULL && i < sizes.count; i++) {
         close_compared(&list[i]);
     }

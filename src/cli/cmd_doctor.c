@@ -71,11 +71,8 @@ static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows
         void *iterator = json_object_iter(row);
         for (; iterator != NULL; iterator = json_object_iter_next(row, iterator)) {
             const char *key = json_object_iter_key(iterator);
-            bool known = !says(json_object_iter_value(iterator));
-            for (size_t c = 0; c < count; c++) {
-                known |= strcmp(columns[c], key) == 0;
-            }
-            if (!known && count < AK_COLUMNS_MAX) {
+            if (says(json_object_iter_value(iterator)) && !AK_HAS_TEXT(columns, count, key) &&
+                count < AK_COLUMNS_MAX) {
                 columns[count++] = key;
             }
         }
@@ -417,8 +414,7 @@ static int run(const ak_args *args)
     char *text = NULL;
     json_t *findings = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_doctor(&text, &err));
-    AK_TRY(ak_json_parse(&findings, text, strlen(text), "doctor", &err));
+    AK_TRY(ak_out_parse(&findings, ak_doctor(&text, &err), &text, "doctor", &err));
     AK_TRY(add_settings(findings, &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(findings);
@@ -427,7 +423,6 @@ static int run(const ak_args *args)
     }
 out:
     json_decref(findings);
-    ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 

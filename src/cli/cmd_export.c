@@ -140,13 +140,12 @@ static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter 
     char *text = NULL;
     json_t *table = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_archive_export_text(&text, archive, filter, "dispatch", err));
-    AK_TRY(ak_json_parse(&table, text, strlen(text), "dispatch table", err));
+    status = ak_archive_export_text(&text, archive, filter, "dispatch", err);
+    AK_TRY(ak_out_parse(&table, status, &text, "dispatch table", err));
     const ak_archive_filter of_run = {.run = ak_json_text_at(table, "run")};
     status = ak_say_changed_matching(archive, &of_run, args, true, err);
 out:
     json_decref(table);
-    ak_text_free(text);
     return status;
 }
 

@@ -13,8 +13,7 @@
 #define SCRIPT_BYTES_MAX (1u << 20)
 #define BUILD_SHOWN      8
 
-/* ---- status -----------------------------------------------------------------------------------
- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 /* Prints a member that is a real number, with its unit; "-" if it is missing. */
 static void cell_number(ak_table *table, const json_t *object, const char *key, const char *unit)
@@ -88,9 +87,9 @@ static int run_status(const ak_args *args)
                        "fleet status: say with --launcher how workers are started, such as "
                        "ssh:gpu1,gpu2 or slurm"));
     }
-    AK_TRY(ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
-                           args->text[AK_OPTION_DEVICE], &ak_interrupted, &err));
-    AK_TRY(ak_json_parse(&list, text, strlen(text), "fleet", &err));
+    status = ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
+                             args->text[AK_OPTION_DEVICE], &ak_interrupted, &err);
+    AK_TRY(ak_out_parse(&list, status, &text, "fleet", &err));
     json_array_foreach(list, i, one)
     {
         ready += strcmp(ak_json_text_at(one, "state"), "ready") == 0 ? 1 : 0;
@@ -104,12 +103,10 @@ static int run_status(const ak_args *args)
 out:
     i = json_array_size(list);
     json_decref(list);
-    ak_text_free(text);
     return status != AK_OK ? ak_complain_error(&err) : ready == i ? AK_EXIT_DONE : AK_EXIT_FAILED;
 }
 
-/* ---- batch ------------------------------------------------------------------------------------
- */
+/* ---- batch ----------------------------------------------------------------------------------- */
 
 /* Options of `fleet batch` that the jobs' own command lines do not have. Each takes a value. */
 static const char *const own[] = {"--sizes", "--launcher", "--workers", "--archive", "--output"};

@@ -54,21 +54,20 @@ static const ak_command *find(const char *name, ak_error *err)
 static int print_manual(const char *name)
 {
     ak_error err = AK_ERROR_INIT;
-    for (size_t i = 0; i < ak_manual_count; i++) {
-        if (strcmp(ak_manuals[i].name, name) == 0) {
-            ak_buf out = AK_BUF((size_t)1 << 20);
-            ak_manuals[i].write(&out);
-            ak_status status = ak_buf_status(&out, &err);
-            if (status == AK_OK) {
-                ak_out_whole(out.data);
-            }
-            ak_buf_free(&out);
-            return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
-        }
+    ak_buf out = AK_BUF((size_t)1 << 20);
+    const size_t at = AK_FIND(ak_manuals, ak_manual_count, name, name);
+    if (at == ak_manual_count) {
+        (void)ak_fail(&err, AK_INVALID,
+                      "help: there is no format \"%.40s\"; choose man, bash, zsh or fish", name);
+        return ak_complain_error(&err);
     }
-    (void)ak_fail(&err, AK_INVALID,
-                  "help: there is no format \"%.40s\"; choose man, bash, zsh or fish", name);
-    return ak_complain_error(&err);
+    ak_manuals[at].write(&out);
+    ak_status status = ak_buf_status(&out, &err);
+    if (status == AK_OK) {
+        ak_out_whole(out.data);
+    }
+    ak_buf_free(&out);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 static int run(const ak_args *args)

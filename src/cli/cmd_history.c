@@ -1,4 +1,4 @@
-/* cmd_history.c: lists the trials of the archive. */
+/* cmd_history.c: lists the trials or the runs of the archive. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "cli/outdated.h"
 #include "cli/options.h"
-#include "cli/run_table.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
@@ -46,10 +45,8 @@ static bool keep(void *context, const ak_trial *trial)
         r->next = (r->next + 1) % r->limit;
         return r->status == AK_OK;
     }
-    void *list = r->trials;
-    r->status = ak_grow(&list, &r->capacity, r->count + 1, sizeof(ak_trial), r->err);
+    r->status = AK_GROW(r->trials, &r->capacity, r->count + 1, r->err);
     if (r->status == AK_OK) {
-        r->trials = list;
         r->status = ak_trial_copy(&r->trials[r->count], trial, r->err);
         r->count += r->status == AK_OK;
     }
@@ -141,8 +138,7 @@ static ak_status read_status(ring *r, const ak_args *args, ak_error *err)
     return ak_fail(err, AK_INVALID, "there is no status '%.60s'; %s", text, hint);
 }
 
-/* ---- sources ----------------------------------------------------------------------------------
- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 typedef struct sources {
     const char *folder; /* NULL: standard output */
@@ -218,13 +214,90 @@ out:
     return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
 }
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void add_run(ak_table *table, const json_t *run)
+{
+    char ms[AK_NUMBER_BYTES];
+    const char *time = ak_json_text_at(run, "started"), *choices = ak_json_text_at(run, "choices");
+    const bool many = json_is_true(json_object_get(run, "many_sizes"));
+    ak_table_cell(table, "%s", ak_json_text_at(run, "id"));
+    ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",
+                  strlen(time) > 11 ? time + 11 : "");
+    ak_table_cell(table, "%s", ak_json_text_at(run, "kernel"));
+    ak_table_cell(table, "%s", ak_json_text_at(run, "device"));
+    ak_table_cell(table, "%s%s%s", many ? "many sizes" : ak_json_text_at(run, "size"),
+                  choices[0] == 0 ? "" : " ", choices);
+    ak_table_cell(table, "%s", ak_json_text_at(run, "strategy"));
+    ak_table_cell(table, "%.0f", ak_json_number_at(run, "trials"));
+    ak_table_cell(table, "%s", ak_show_real(ms, many ? 0 : ak_json_number_at(run, "best_ms")));
+}
+
+static void print_runs(const json_t *runs, size_t matched, const ak_selection *selection,
+                       const ak_args *args)
+{
+    const json_t *run;
+    size_t i;
+    ak_table table;
+    ak_table_begin(&table, "run", "time (UTC)", "kernel", "device", "size", "strategy",
+                   ">evaluations", ">best ms", NULL);
+    json_array_foreach(runs, i, run)
+    {
+        add_run(&table, run);
+    }
+    ak_table_print(&table);
+    if (matched == 0) {
+        ak_out("no run matches\n");
+        ak_next_on_archive(selection->kernel == NULL ? "tune matmul" : "history --runs",
+                           selection->kernel == NULL ? "make one" : "all runs", args);
+        return;
+    }
+    if (matched > i) {
+        ak_out("the latest %zu of %zu; --limit shows more\n", i, matched);
+    }
+    char command[64];
+    (void)snprintf(command, sizeof command, "report %.16s",
+                   ak_json_text_at(json_array_get(runs, 0), "id"));
+    ak_next_on_archive(command, "what happened in it", args);
+}
+
+static int show_runs(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_selection selection = {0};
+    const bool json = ak_args_has(args, AK_OPTION_JSON);
+    char *text = NULL;
+    json_t *runs = NULL;
+    size_t matched = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", &err));
+    AK_TRY(ak_selection_open(&selection, args, &err));
+    ak_archive_filter filter = selection.filter;
+    filter.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
+                   : json                             ? 0
+                                                      : SHOWN_DEFAULT;
+    status = ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err);
+    AK_TRY(ak_out_parse(&runs, status, &text, "runs", &err));
+    if (json) {
+        AK_TRY(ak_out_json(runs) ? AK_OK : ak_fail_memory(&err));
+    } else {
+        print_runs(runs, matched, &selection, args);
+    }
+out:
+    json_decref(runs);
+    ak_selection_close(&selection);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
 static int run(const ak_args *args)
 {
     if (ak_args_has(args, AK_OPTION_SOURCE)) {
         return show_source(args);
     }
     if (ak_args_has(args, AK_OPTION_RUNS)) {
-        return ak_run_table_show(args, SHOWN_DEFAULT);
+        return show_runs(args);
     }
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};

@@ -1,5 +1,4 @@
 /* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,13 +21,12 @@ typedef struct listing {
 static json_t *implementations_of(const ak_problem *problem)
 {
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; i < ak_problem_implementation_count(problem); i++) {
-        if (json_array_append_new(list, json_string(ak_problem_implementation(problem, i))) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        json_t *name = json_string(ak_problem_implementation(problem, i));
+        good = json_array_append_new(list, name) == 0 && good;
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 static void add_row(void *context, const char *name, const char *description)
@@ -259,24 +257,24 @@ static int list_kernel(const ak_args *args)
     char *description = NULL;
     ak_task_spec spec = {.look = true};
     ak_args_spec(&spec, args);
-    ak_status status = ak_task_open(&task, &spec, &err);
-    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_task_open(&task, &spec, &err));
+    if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = ak_space_json(task);
         status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
         json_decref(object);
-    } else if (status == AK_OK) {
-        status = ak_problem_describe(&description, ak_task_problem(task), &err);
-        if (status == AK_OK) {
-            print_task(task, description);
-            /* A space file without a problem has no sizes and cannot be compiled or timed, so
-               nothing is suggested. */
-            if (ak_task_size(task)[0] == 0) {
-                ak_out_next("new kernel my_kernel", "a kernel folder to put this space into");
-            } else if (!ak_task_by_sheet(task)) {
-                ak_next_on_task("tune", "find the fastest", args, task, false);
-            }
-        }
+        goto out;
     }
+    AK_TRY(ak_problem_describe(&description, ak_task_problem(task), &err));
+    print_task(task, description);
+    /* A space file without a problem has no sizes and cannot be compiled or timed, so nothing is
+       suggested. */
+    if (ak_task_size(task)[0] == 0) {
+        ak_out_next("new kernel my_kernel", "a kernel folder to put this space into");
+    } else if (!ak_task_by_sheet(task)) {
+        ak_next_on_task("tune", "find the fastest", args, task, false);
+    }
+out:
     ak_text_free(description);
     ak_task_close(task);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);

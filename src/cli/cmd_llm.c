@@ -72,8 +72,7 @@ static int run_check(const ak_args *args)
         const char *model = options.model == NULL ? "the tape" : options.model;
         (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);
     }
-    AK_TRY(ak_llm_check(&text, &options, &err));
-    AK_TRY(ak_json_parse(&result, text, strlen(text), "llm", &err));
+    AK_TRY(ak_out_parse(&result, ak_llm_check(&text, &options, &err), &text, "llm", &err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(result);
     } else if (!ak_out_json(result)) {
@@ -81,7 +80,6 @@ static int run_check(const ak_args *args)
     }
 out:
     json_decref(result);
-    ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 

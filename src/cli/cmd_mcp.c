@@ -15,11 +15,10 @@ static ak_status allow(ak_mcp *mcp, const char *operand, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(ak_mcp_open(&opened, mcp, operand, err));
     const char *name = ak_problem_name(opened.problem);
-    for (size_t i = 0; i < mcp->kernel_count; i++) {
-        if (strcmp(mcp->kernels[i].name, name) == 0) {
-            AK_TRY(ak_fail(err, AK_INVALID, "%.200s and %.200s are both called %.60s",
-                           mcp->kernels[i].operand, operand, name));
-        }
+    const size_t at = AK_FIND(mcp->kernels, mcp->kernel_count, name, name);
+    if (at < mcp->kernel_count) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%.200s and %.200s are both called %.60s",
+                       mcp->kernels[at].operand, operand, name));
     }
     mcp->kernels[mcp->kernel_count].operand = operand;
     AK_TRY(ak_copy_text(&mcp->kernels[mcp->kernel_count].name, name, err));

@@ -53,12 +53,8 @@ static double success_rate(const tally *t)
 static ak_status read_importance(json_t **out, const ak_selection *selection, ak_error *err)
 {
     char *text = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_importance(&text, selection->archive, &selection->filter, err));
-    AK_TRY(ak_json_parse(out, text, strlen(text), "impact", err));
-out:
-    ak_text_free(text);
-    return status;
+    ak_status status = ak_archive_importance(&text, selection->archive, &selection->filter, err);
+    return ak_out_parse(out, status, &text, "impact", err);
 }
 
 static json_t *best_json(const ak_trial *list, size_t count)

@@ -180,60 +180,43 @@ static void print_text(const json_t *study)
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
                           ak_error *err)
 {
-    ak_status status;
+    ak_recording *recording = NULL;
+    ak_task *task = NULL;
+    ak_archive *archive = NULL;
+    ak_status status = AK_OK;
     /* With --device sim:FILE the operand is the kernel or the T1 file of that recording. */
     const char *device = args->text[AK_OPTION_DEVICE];
     bool simulated = ak_args_typed(args, AK_OPTION_DEVICE) && ak_device_is_recorded(device);
     if (ak_fs_is_file(args->operand[0]) && !simulated) {
-        ak_recording *recording = NULL;
-        status = ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err);
-        status = status == AK_OK ? ak_recording_open_t1(&recording, args->operand[0],
-                                                        args->text[AK_OPTION_SPACE], err)
-                                 : status;
-        if (status == AK_OK) {
-            status = ak_study_recording(out, recording, options, err);
-        }
-        ak_recording_close(recording);
-        return status;
+        AK_TRY(ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err));
+        AK_TRY(
+            ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err));
+        AK_TRY(ak_study_recording(out, recording, options, err));
+    } else {
+        AK_TRY(ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err));
+        AK_TRY(ak_args_task(&task, args, err));
+        AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
+        AK_TRY(ak_study_task(out, task, archive, options, err));
     }
-    ak_task *task = NULL;
-    ak_archive *archive = NULL;
-    status = ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err);
-    if (status == AK_OK) {
-        status = ak_args_task(&task, args, err);
-    }
-    if (status == AK_OK) {
-        status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err);
-    }
-    if (status == AK_OK) {
-        status = ak_study_task(out, task, archive, options, err);
-    }
+out:
+    ak_recording_close(recording);
     ak_archive_close(archive);
     ak_task_close(task);
     return status;
 }
 
-static ak_status print_study(const char *text, const ak_args *args, ak_error *err)
+static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)
 {
-    json_t *study = NULL;
-    AK_DO(ak_json_parse(&study, text, strlen(text), "study", err));
-    ak_status status = AK_OK;
     bool page = ak_study_asks(args, "html");
     if (ak_study_asks(args, "json")) {
-        status = ak_out_json(study) ? AK_OK : ak_fail_memory(err);
+        AK_DO(ak_out_json(study) ? AK_OK : ak_fail_memory(err));
     } else if (ak_study_asks(args, "csv")) {
         print_csv(study);
     } else if (!page) {
         print_text(study);
     }
-    if (status == AK_OK) {
-        ak_keep_study(args, "study", study);
-    }
-    if (status == AK_OK && page) {
-        status = ak_study_print_page("study", study, err);
-    }
-    json_decref(study);
-    return status;
+    ak_keep_study(args, "study", study);
+    return page ? ak_study_print_page("study", study, err) : AK_OK;
 }
 
 /* Estimates the number of arms for the progress, by the commas that begin a new one. */
@@ -255,6 +238,7 @@ static int run(const ak_args *args)
     ak_llm_options llm;
     watch w = {0};
     char *text = NULL;
+    json_t *study = NULL;
     if (ak_study_format(args, "study", formats, &err) != AK_OK) {
         return ak_complain_error(&err);
     }
@@ -272,24 +256,19 @@ static int run(const ak_args *args)
                                 .cancel = &ak_interrupted};
     w.total = arms_of(&options) * (options.seeds == 0 ? 10 : options.seeds);
     ak_like_files like;
-    ak_status status = ak_like_files_open(&like, args, &err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_like_files_open(&like, args, &err));
     options.like = (const ak_recording *const *)like.list;
     options.like_count = like.count;
-    if (status != AK_OK) {
-        ak_like_files_close(&like);
-        return ak_complain_error(&err);
-    }
-    status = ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
-                              ak_args_has(args, AK_OPTION_JSON), &err);
-    if (status == AK_OK) {
-        ak_catch_interrupts();
-        status = do_study(&text, args, &options, &err);
-        (void)ak_progress_close(&w.progress, NULL);
-    }
-    if (status == AK_OK) {
-        status = print_study(text, args, &err);
-    }
-    ak_text_free(text);
+    AK_TRY(ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
+                            ak_args_has(args, AK_OPTION_JSON), &err));
+    ak_catch_interrupts();
+    status = do_study(&text, args, &options, &err);
+    (void)ak_progress_close(&w.progress, NULL);
+    AK_TRY(ak_out_parse(&study, status, &text, "study", &err));
+    AK_TRY(print_study(study, args, &err));
+out:
+    json_decref(study);
     ak_like_files_close(&like);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }

@@ -243,13 +243,15 @@ static ak_status read_hand_made(hand_made *out, const ak_args *args, const ak_ta
     if (args->config_count == 0) {
         return AK_OK;
     }
-    ak_candidate *list = ak_alloc(AK_CONFIGS_MAX, sizeof *list);
-    ak_status status =
-        list == NULL ? ak_fail_memory(err) : ak_args_candidates(list, &count, args, task, err);
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
-        status = ak_config_text(&out->texts[i], ak_task_space(task), &list[i].config, err);
-        out->count += status == AK_OK ? 1 : 0;
+    ak_candidate *list;
+    ak_status status = AK_OK;
+    AK_DO(AK_NEW(list, AK_CONFIGS_MAX, err));
+    AK_TRY(ak_args_candidates(list, &count, args, task, err));
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(ak_config_text(&out->texts[i], ak_task_space(task), &list[i].config, err));
+        out->count++;
     }
+out:
     ak_free(list);
     return status;
 }

@@ -63,19 +63,18 @@ ak_status ak_study_format(const ak_args *args, const char *kind, const char *con
 {
     const char *format = args->text[AK_OPTION_FORMAT];
     ak_buf known = AK_BUF(256);
-    bool good = format == NULL;
+    if (format == NULL || ak_text_is_one_of(format, formats)) {
+        return AK_OK;
+    }
     for (size_t i = 0; formats[i] != NULL; i++) {
-        good = good || strcmp(format, formats[i]) == 0;
         ak_buf_print(&known, "%s%s",
                      i == 0                   ? ""
                      : formats[i + 1] == NULL ? " or "
                                               : ", ",
                      formats[i]);
     }
-    ak_status status = good
-                           ? AK_OK
-                           : ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s",
-                                     kind, format, known.failed == AK_OK ? known.data : "another");
+    ak_status status = ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s", kind,
+                               format, known.failed == AK_OK ? known.data : "another");
     ak_buf_free(&known);
     return status;
 }

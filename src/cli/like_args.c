@@ -5,21 +5,20 @@
 
 ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err)
 {
-    ak_status status = AK_OK;
     *out = (ak_like_files){0};
-    for (size_t i = 0; i < args->like_count && status == AK_OK; i++) {
+    for (size_t i = 0; i < args->like_count; i++) {
         if (strcmp(args->like[i], "none") == 0) {
             out->none = true;
         } else {
-            status = ak_recording_open(&out->list[out->count], args->like[i], err);
-            out->count += status == AK_OK;
+            AK_DO(ak_recording_open(&out->list[out->count], args->like[i], err));
+            out->count++;
         }
     }
-    return status == AK_OK && out->none && out->count > 0
+    return out->none && out->count > 0
                ? ak_fail(err, AK_INVALID,
                          "--like none cannot be combined with --like %.200s: leave one of them out",
                          args->like[strcmp(args->like[0], "none") == 0 ? 1 : 0])
-               : status;
+               : AK_OK;
 }
 
 void ak_like_files_close(ak_like_files *files)

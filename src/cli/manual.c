@@ -14,11 +14,6 @@ static bool takes(const ak_command *command, size_t option)
     return (command->options & AK_O_AT(option)) != 0;
 }
 
-static bool is_flag(const ak_option *option)
-{
-    return option->kind == AK_KIND_FLAG;
-}
-
 /* ---- the manual page ------------------------------------------------------------------------- */
 
 /* Writes text for roff: no hyphen becomes a dash, no line begins with a control character. */
@@ -177,7 +172,7 @@ static void write_fish(ak_buf *out)
                 ak_buf_print(out,
                              "complete -c autokernel -n '__fish_seen_subcommand_from %s' -l %s%s "
                              "-d '",
-                             c->name, option->name, is_flag(option) ? " -f" : " -r");
+                             c->name, option->name, option->kind == AK_KIND_FLAG ? " -f" : " -r");
                 put_quoted(out, ak_option_help(c, (ak_option_id)i));
                 ak_buf_puts(out, "'\n");
             }

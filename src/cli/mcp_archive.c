@@ -20,8 +20,7 @@ static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error 
 {
     ak_args args;
     ak_task_spec spec = {.look = true};
-    ak_status status = AK_OK;
-    AK_TRY(ak_mcp_args(&args, call, err));
+    AK_DO(ak_mcp_args(&args, call, err));
     const char *device = args.text[AK_OPTION_DEVICE];
     out->filter =
         (ak_archive_filter){.kernel = ak_mcp_text(call, "kernel", NULL),
@@ -30,13 +29,11 @@ static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error 
                             .dtype = args.text[AK_OPTION_DTYPE]};
     if (args.text[AK_OPTION_SIZE] != NULL || args.text[AK_OPTION_SET] != NULL) {
         ak_args_spec(&spec, &args);
-        AK_TRY(ak_task_open(&out->task, &spec, err));
+        AK_DO(ak_task_open(&out->task, &spec, err));
         out->filter.size = args.text[AK_OPTION_SIZE] == NULL ? NULL : ak_task_size(out->task);
         out->filter.choices = args.text[AK_OPTION_SET] == NULL ? NULL : ak_task_choices(out->task);
     }
-    AK_TRY(ak_selection_device(&out->recorded, &out->filter, err));
-out:
-    return status;
+    return ak_selection_device(&out->recorded, &out->filter, err);
 }
 
 /* ---- history --------------------------------------------------------------------------------- */

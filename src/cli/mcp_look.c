@@ -9,17 +9,15 @@ ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand
 {
     const char *device = mcp->args->text[AK_OPTION_DEVICE];
     *out = (ak_mcp_opened){0};
-    ak_status status = AK_OK;
     if (device != NULL && strncmp(device, "sim", 3) == 0) {
         const ak_task_spec spec = {.kernel = operand, .device = device, .look = true};
-        AK_TRY(ak_task_open(&out->task, &spec, err));
+        AK_DO(ak_task_open(&out->task, &spec, err));
         out->problem = ak_task_problem(out->task);
     } else {
-        AK_TRY(ak_problem_open(&out->own, operand, err));
+        AK_DO(ak_problem_open(&out->own, operand, err));
         out->problem = out->own;
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 void ak_mcp_opened_close(ak_mcp_opened *opened)
@@ -107,8 +105,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     char *text = NULL, valid[AK_NUMBER_BYTES];
     ak_status status = AK_OK;
     AK_TRY(look(&task, &args, call, err));
-    AK_TRY(ak_task_facts(&text, task, NULL, err));
-    AK_TRY(ak_json_parse(&facts, text, strlen(text), "facts", err));
+    AK_TRY(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err));
     object = ak_space_json(task);
     keep_occurring(object, ak_task_space(task));
     bool good = object != NULL && ak_task_json(about, task) &&
@@ -146,7 +143,6 @@ out:
     json_decref(about);
     json_decref(object);
     json_decref(facts);
-    ak_text_free(text);
     ak_task_close(task);
     return status;
 }

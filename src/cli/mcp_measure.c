@@ -262,8 +262,8 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
     mcp->evaluations += count;
     mcp->spent_ns += ak_clock_ns() - begin;
     begin = ak_clock_ns();
-    AK_TRY(ak_comparison_json(&text, &comparison, task, err));
-    AK_TRY(ak_json_parse(&object, text, strlen(text), "comparison", err));
+    status = ak_comparison_json(&text, &comparison, task, err);
+    AK_TRY(ak_out_parse(&object, status, &text, "comparison", err));
     describe_comparison(&call->text, &comparison);
     AK_TRY(json_object_set(call->result, "comparison", object) == 0 &&
                    ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
@@ -272,7 +272,6 @@ ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
 out:
     mcp->spent_ns += ak_clock_ns() - begin;
     json_decref(object);
-    ak_text_free(text);
     ak_comparison_clear(&comparison);
     ak_task_close(task);
     return status;

@@ -30,13 +30,10 @@ static const char *type_of(const char *name)
                  {".cu", "text/x-cuda"},
                  {".py", "text/x-python"},
                  {".cl", "text/x-opencl-src"}};
+    const size_t count = sizeof types / sizeof types[0];
     const char *end = strrchr(name, '.');
-    for (size_t i = 0; end != NULL && i < sizeof types / sizeof types[0]; i++) {
-        if (strcmp(end, types[i].suffix) == 0) {
-            return types[i].type;
-        }
-    }
-    return NULL;
+    const size_t at = end == NULL ? count : AK_FIND(types, count, suffix, end);
+    return at < count ? types[at].type : NULL;
 }
 
 static bool each_asset(const char *folder, const char *uri, resource_visitor visit, void *context)

@@ -137,16 +137,14 @@ ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *wh
 {
     char inner[WHERE_MAX];
     const json_t *items = json_object_get(schema, "items"), *each;
-    ak_status status = AK_OK;
     size_t i;
-    AK_TRY(check_type(schema, value, where, err));
-    AK_TRY(check_bounds(schema, value, where, err));
-    AK_TRY(json_is_object(value) ? check_members(schema, value, where, err) : AK_OK);
+    AK_DO(check_type(schema, value, where, err));
+    AK_DO(check_bounds(schema, value, where, err));
+    AK_DO(json_is_object(value) ? check_members(schema, value, where, err) : AK_OK);
     json_array_foreach(value, i, each)
     {
         (void)snprintf(inner, sizeof inner, "%.150s[%zu]", where, i);
-        AK_TRY(items == NULL ? AK_OK : ak_mcp_check(items, each, inner, err));
+        AK_DO(items == NULL ? AK_OK : ak_mcp_check(items, each, inner, err));
     }
-out:
-    return status;
+    return AK_OK;
 }

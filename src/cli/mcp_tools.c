@@ -208,11 +208,10 @@ ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err)
     const char *kernel = ak_mcp_text(call, "kernel", "");
     *out = *mcp->args;
     out->operand_count = 0;
-    for (size_t i = 0; i < mcp->kernel_count; i++) {
-        if (strcmp(mcp->kernels[i].name, kernel) == 0) {
-            out->operand[0] = mcp->kernels[i].operand;
-            out->operand_count = 1;
-        }
+    const size_t at = AK_FIND(mcp->kernels, mcp->kernel_count, name, kernel);
+    if (at < mcp->kernel_count) {
+        out->operand[0] = mcp->kernels[at].operand;
+        out->operand_count = 1;
     }
     ak_status status = check_device(out, ak_mcp_text(call, "device", NULL), err);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -281,10 +280,7 @@ json_t *ak_mcp_trial_json(const ak_trial *trial)
         "predicted_gain", "generation", "model",       "hypothesis",  "parent"};
     char *text = NULL;
     json_t *object = NULL;
-    if (ak_trial_json(&text, trial, NULL) == AK_OK) {
-        (void)ak_json_parse(&object, text, strlen(text), "trial", NULL);
-    }
-    ak_text_free(text);
+    (void)ak_out_parse(&object, ak_trial_json(&text, trial, NULL), &text, "trial", NULL);
     for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
         (void)json_object_del(object, left_out[i]);
     }

@@ -7,8 +7,7 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* ---- kernels that have changed ----------------------------------------------------------------
- */
+/* ---- kernels that have changed --------------------------------------------------------------- */
 
 #define STATES_MAX 32 /* states of kernels; trials of further environments are ignored */
 
@@ -112,8 +111,7 @@ ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *
     return say_states(&s, archive, args, warning, err);
 }
 
-/* ---- files that an export would replace -------------------------------------------------------
- */
+/* ---- files that an export would replace ------------------------------------------------------ */
 
 #define CSV_BEGIN     "timestamp,name,"
 #define CSV_BYTES_MAX (256u << 20)

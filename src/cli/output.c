@@ -145,6 +145,16 @@ ak_status ak_out_document(ak_status status, char *text)
     return status;
 }
 
+ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *what, ak_error *err)
+{
+    if (status == AK_OK) {
+        status = ak_json_parse(out, *text, strlen(*text), what, err);
+    }
+    ak_text_free(*text);
+    *text = NULL;
+    return status;
+}
+
 bool ak_out_json(const json_t *value)
 {
     ak_buf text = AK_BUF(JSON_PIECE_MAX);

@@ -27,6 +27,12 @@ void ak_out_whole(const char *text);
 /* Prints a text of the library and a line break, if `status` says that the call succeeded which
    made the text. Frees the text and returns `status`. */
 ak_status ak_out_document(ak_status status, char *text);
+/* Parses a JSON text of the library, if `status` says that the call succeeded which made it. Frees
+   the text, and sets *text to NULL. `what` names it in messages:
+
+       AK_TRY(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err)); */
+ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *what,
+                       ak_error *err);
 /* Returns the current width of the terminal that a stream is connected to; 0 if it is not a
    terminal. */
 size_t ak_columns(FILE *stream);

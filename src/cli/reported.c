@@ -21,11 +21,9 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
     if (ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0) {
         return ak_fail(err, AK_INVALID, "--json and --format %.40s contradict each other", wanted);
     }
-    for (size_t i = 0; formats[i] != NULL; i++) {
-        if (strcmp(formats[i], wanted) == 0) {
-            *out = formats[i];
-            return AK_OK;
-        }
+    *out = wanted;
+    if (ak_text_is_one_of(wanted, formats)) {
+        return AK_OK;
     }
     char hint[120];
     ak_hint(hint, sizeof hint, wanted, formats, "reports are text, md, csv, json or html");

@@ -171,25 +171,21 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
                             .size = args->text[AK_OPTION_SIZE],
                             .dtype = args->text[AK_OPTION_DTYPE],
                             .choices = args->text[AK_OPTION_SET]};
-    ak_status status = ak_args_archive(&out->archive, args, err);
-    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
-        status = ak_archive_find_run(&out->run, out->archive, args->text[AK_OPTION_RUN], err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_archive(&out->archive, args, err));
+    if (args->text[AK_OPTION_RUN] != NULL) {
+        AK_TRY(ak_archive_find_run(&out->run, out->archive, args->text[AK_OPTION_RUN], err));
         out->filter.run = out->run;
     }
-    if (status == AK_OK && args->operand_count > 0) {
-        status = kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err);
+    if (args->operand_count > 0) {
+        AK_TRY(kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err));
+        AK_TRY(quoted(&out->named, args->operand[0], err));
         out->filter.kernel = out->kernel;
-        if (status == AK_OK) {
-            status = quoted(&out->named, args->operand[0], err);
-            out->filter.named = out->named;
-        }
+        out->filter.named = out->named;
     }
-    if (status == AK_OK) {
-        status = canonical(out, args, archived, err);
-    }
-    if (status == AK_OK) {
-        status = ak_selection_device(&out->recorded, &out->filter, err);
-    }
+    AK_TRY(canonical(out, args, archived, err));
+    AK_TRY(ak_selection_device(&out->recorded, &out->filter, err));
+out:
     if (status != AK_OK) {
         ak_selection_close(out);
     }

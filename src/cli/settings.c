@@ -227,21 +227,18 @@ ak_status ak_settings_open(ak_settings *out, ak_error *err)
 {
     *out = (ak_settings){0};
     out->arena = ak_arena_new();
-    ak_status status = out->arena == NULL ? ak_fail_memory(err) : find_files(out, err);
-    for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(out->arena, err));
+    AK_TRY(find_files(out, err));
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         char name[NAME_MAX_BYTES];
         variable_of(name, (ak_option_id)i);
         const char *text = ak_options_all[i].setting ? ak_env(name) : NULL;
-        if (text != NULL) {
-            status = offer(out, (ak_option_id)i, text, name, err);
-        }
+        AK_TRY(text == NULL ? AK_OK : offer(out, (ak_option_id)i, text, name, err));
     }
-    if (status == AK_OK && out->has_project) {
-        status = read_file(out, PROJECT, out->project, err);
-    }
-    if (status == AK_OK && out->has_user) {
-        status = read_file(out, USER, out->user, err);
-    }
+    AK_TRY(out->has_project ? read_file(out, PROJECT, out->project, err) : AK_OK);
+    AK_TRY(out->has_user ? read_file(out, USER, out->user, err) : AK_OK);
+out:
     if (status != AK_OK) {
         ak_settings_close(out);
     }

@@ -33,24 +33,12 @@ void ak_table_cell(ak_table *table, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     ak_plain_line(text);
-    void *cells = table->cells;
-    if (table->failed ||
-        ak_grow(&cells, &table->capacity, table->count + 1, sizeof(char *), NULL) != AK_OK) {
-        table->failed = true;
-        return;
-    }
-    table->cells = cells;
-    table->cells[table->count] = ak_strdup(text);
-    if (table->cells[table->count] == NULL) {
+    if (table->failed || AK_GROW(table->cells, &table->capacity, table->count + 1, NULL) != AK_OK ||
+        ak_copy_text(&table->cells[table->count], text, NULL) != AK_OK) {
         table->failed = true;
         return;
     }
     table->count++;
-}
-
-static size_t rows_of(const ak_table *table)
-{
-    return table->columns == 0 ? 0 : table->count / table->columns;
 }
 
 void ak_table_print(ak_table *table)
@@ -59,7 +47,7 @@ void ak_table_print(ak_table *table)
     ak_layout layout = {.headers = table->headers,
                         .columns = table->columns,
                         .cells = (const char *const *)table->cells,
-                        .rows = rows_of(table),
+                        .rows = table->columns == 0 ? 0 : table->count / table->columns,
                         .width = width == 0 ? table->width : width,
                         .header_style = ak_style_on(stdout, AK_STYLE_BOLD),
                         .plain_style = ak_style_on(stdout, AK_STYLE_PLAIN)};

@@ -29,7 +29,8 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
     ak_buf text = AK_BUF(ASSIGNMENTS_BYTES - 1);
     json_t *object = NULL, *value;
     const char *name;
-    ak_status status = ak_json_object_or_null(&object, file->document, key, file->path, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_object_or_null(&object, file->document, key, file->path, err));
     json_object_foreach(object, name, value)
     {
         const char *comma = text.length == 0 ? "" : ",";
@@ -40,17 +41,16 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
         } else if (json_is_real(value)) {
             ak_buf_print(&text, "%s%s=", comma, name);
             ak_json_print(&text, value, false);
-        } else if (status == AK_OK) {
-            status = ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
-                             file->path, key, name);
+        } else {
+            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
+                           file->path, key, name));
         }
     }
-    if (status == AK_OK && ak_buf_status(&text, err) != AK_OK) {
-        status = ak_fail_within(err, "%s: \"%s\"", file->path, key);
+    if (ak_buf_status(&text, err) != AK_OK) {
+        AK_TRY(ak_fail_within(err, "%s: \"%s\"", file->path, key));
     }
-    if (status == AK_OK) {
-        (void)snprintf(out, ASSIGNMENTS_BYTES, "%s", text.data);
-    }
+    (void)snprintf(out, ASSIGNMENTS_BYTES, "%s", text.data);
+out:
     ak_buf_free(&text);
     return status;
 }
@@ -327,18 +327,18 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
 {
     ak_archive *archive = NULL;
     ak_task *task = NULL;
-    ak_status status = ak_args_task(&task, args, err);
-    if (status == AK_OK && has_choice(args, task)) {
-        status = ak_args_archive(&archive, args, err);
-        status = status == AK_OK ? ak_args_measured_task(&task, args, archive, false, err) : status;
-    }
-    ak_archive_close(archive);
-    if (status != AK_OK) {
-        ak_task_close(task);
-        return status;
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_task(&task, args, err));
+    if (has_choice(args, task)) {
+        AK_TRY(ak_args_archive(&archive, args, err));
+        AK_TRY(ak_args_measured_task(&task, args, archive, false, err));
     }
     *out = task;
-    return AK_OK;
+    task = NULL;
+out:
+    ak_archive_close(archive);
+    ak_task_close(task);
+    return status;
 }
 
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_args *args,

@@ -8,15 +8,10 @@
 
 #define KEY_BYTES 2048
 
-static const char *or_empty(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 static void size_cell(ak_table *table, const ak_trial *trial)
 {
-    ak_table_cell(table, "%s%s%s", or_empty(trial->size),
-                  or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
+    ak_table_cell(table, "%s%s%s", ak_or_empty(trial->size),
+                  ak_or_empty(trial->choices)[0] == 0 ? "" : " ", ak_or_empty(trial->choices));
 }
 
 /* Shows the rate and, with an objective other than the time, its value; the choices name it. */
@@ -40,20 +35,20 @@ void ak_history_begin(ak_table *table)
 void ak_history_row(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
-    const char *time = or_empty(trial->timestamp); /* shown without the fraction of a second */
+    const char *time = ak_or_empty(trial->timestamp); /* shown without the fraction of a second */
     bool ok = trial->status == AK_TRIAL_OK;
     ak_table_cell(table, "%lld", (long long)trial->id);
     ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",
                   strlen(time) > 11 ? time + 11 : "");
-    ak_table_cell(table, "%s", or_empty(trial->kernel));
-    ak_table_cell(table, "%s", or_empty(trial->device));
+    ak_table_cell(table, "%s", ak_or_empty(trial->kernel));
+    ak_table_cell(table, "%s", ak_or_empty(trial->device));
     size_cell(table, trial);
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_table_cell(table, "%s",
-                  ok || trial->reason == NULL ? or_empty(trial->config) : trial->reason);
+                  ok || trial->reason == NULL ? ak_or_empty(trial->config) : trial->reason);
 }
 
 void ak_best_begin(ak_table *table)
@@ -65,17 +60,18 @@ void ak_best_begin(ak_table *table)
 void ak_best_row(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
-    const char *device = or_empty(trial->device), *implementation = or_empty(trial->implementation);
+    const char *device = ak_or_empty(trial->device),
+               *implementation = ak_or_empty(trial->implementation);
     bool same = strcmp(device, implementation) == 0 || implementation[0] == 0;
-    ak_table_cell(table, "%s", or_empty(trial->kernel));
+    ak_table_cell(table, "%s", ak_or_empty(trial->kernel));
     ak_table_cell(table, "%s%s%s", same ? "" : implementation, same ? "" : " on ", device);
     size_cell(table, trial);
-    ak_table_cell(table, "%s", or_empty(trial->dtype));
+    ak_table_cell(table, "%s", ak_or_empty(trial->dtype));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
     rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
-    ak_table_cell(table, "%s", or_empty(trial->config));
+    ak_table_cell(table, "%s", ak_or_empty(trial->config));
 }
 
 /* ---- the best of each task ------------------------------------------------------------------- */
@@ -92,19 +88,18 @@ static bool gather_task(void *context, const ak_trial *trial)
 {
     gather *g = context;
     char key[KEY_BYTES];
-    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%s", or_empty(trial->kernel),
-                   or_empty(trial->implementation), or_empty(trial->device), or_empty(trial->size),
-                   or_empty(trial->dtype), or_empty(trial->choices));
+    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(trial->kernel),
+                   ak_or_empty(trial->implementation), ak_or_empty(trial->device),
+                   ak_or_empty(trial->size), ak_or_empty(trial->dtype),
+                   ak_or_empty(trial->choices));
     if (ak_map_get(NULL, g->seen, key)) {
         return true;
     }
-    void *list = g->tasks;
     g->status = ak_map_put(g->seen, key, g->count, g->err);
     if (g->status == AK_OK) {
-        g->status = ak_grow(&list, &g->capacity, g->count + 1, sizeof(ak_trial), g->err);
+        g->status = AK_GROW(g->tasks, &g->capacity, g->count + 1, g->err);
     }
     if (g->status == AK_OK) {
-        g->tasks = list;
         g->status = ak_trial_copy(&g->tasks[g->count], trial, g->err);
         g->count += g->status == AK_OK;
     }
@@ -135,12 +130,14 @@ ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
     gather g = {.seen = ak_map_new(), .status = AK_OK, .err = err};
     ak_archive_filter ok = *filter;
     ok.ok_only = true;
-    ak_status status =
-        g.seen == NULL ? ak_fail_memory(err) : ak_archive_each(archive, &ok, gather_task, &g, err);
-    status = status == AK_OK ? g.status : status;
-    for (size_t i = 0; i < g.count && status == AK_OK; i++) {
-        status = replace_by_best(&g.tasks[i], archive, filter, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(g.seen, err));
+    AK_TRY(ak_archive_each(archive, &ok, gather_task, &g, err));
+    AK_TRY(g.status);
+    for (size_t i = 0; i < g.count; i++) {
+        AK_TRY(replace_by_best(&g.tasks[i], archive, filter, err));
     }
+out:
     ak_map_free(g.seen);
     if (status != AK_OK) {
         ak_trials_free(g.tasks, g.count);

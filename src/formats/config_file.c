@@ -18,25 +18,22 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     int64_t schema = 1;
     AK_DO(ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err));
     json_t *file = NULL;
-    ak_status status = ak_json_parse(&file, text, length, path, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_parse(&file, text, length, path, err));
+    if (!json_is_object(file)) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it",
+                       path));
+    }
+    AK_TRY(ak_json_int_or(&schema, file, "schema", 1, path, err));
+    if (schema != 1) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1", path,
+                       (long long)schema));
+    }
+    *out = json_incref(file);
+out:
     ak_free(text);
-    if (status == AK_OK && !json_is_object(file)) {
-        status =
-            ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it", path);
-    }
-    if (status == AK_OK) {
-        status = ak_json_int_or(&schema, file, "schema", 1, path, err);
-    }
-    if (status == AK_OK && schema != 1) {
-        status = ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1",
-                         path, (long long)schema);
-    }
-    if (status != AK_OK) {
-        json_decref(file);
-        return status;
-    }
-    *out = file;
-    return AK_OK;
+    json_decref(file);
+    return status;
 }
 
 /* Gives the "kind" of the file, "" if it has none. */
@@ -77,8 +74,7 @@ out:
     return status;
 }
 
-/* ---- dispatch.json ----------------------------------------------------------------------------
- */
+/* ---- dispatch.json --------------------------------------------------------------------------- */
 
 /* An entry of the table: its distance, its position in the file, and the configuration that it
    names. */
@@ -141,22 +137,16 @@ static ak_status take_config(char ***out, size_t *count, size_t *capacity, const
     if (!json_is_object(config)) {
         return ak_fail(err, AK_INVALID, "%s must be an object", place);
     }
-    ak_status status = ak_config_text_from_json(&text, config, NULL, place, err);
-    for (size_t i = 0; i < *count && status == AK_OK; i++) {
-        if (strcmp((*out)[i], text) == 0) {
-            ak_free(text);
-            return AK_OK;
-        }
+    ak_status status = AK_OK;
+    AK_TRY(ak_config_text_from_json(&text, config, NULL, place, err));
+    if (!AK_HAS_TEXT(*out, *count, text)) {
+        AK_TRY(AK_GROW(*out, capacity, *count + 1, err));
+        (*out)[(*count)++] = text;
+        text = NULL;
     }
-    void *list = *out;
-    status = status == AK_OK ? ak_grow(&list, capacity, *count + 1, sizeof(char *), err) : status;
-    *out = list;
-    if (status != AK_OK) {
-        ak_free(text);
-        return status;
-    }
-    (*out)[(*count)++] = text;
-    return AK_OK;
+out:
+    ak_free(text);
+    return status;
 }
 
 static ak_status read_table(char ***out, size_t *count, const json_t *file, const char *path,
@@ -201,29 +191,26 @@ ak_status ak_config_file_read(char ***out, size_t *count, const char *path, cons
     const char *kind = "";
     char **texts = NULL;
     size_t length = 0;
-    ak_status status = read_document(&file, path, err);
-    if (status == AK_OK) {
-        status = kind_of(&kind, file, path, err);
-    }
-    if (status == AK_OK) {
-        status = ak_config_text_to_json(&wanted, size, "size", err);
-    }
-    if (status == AK_OK && *kind != 0) {
-        status = read_table(&texts, &length, file, path, wanted, err);
-    } else if (status == AK_OK) {
-        texts = ak_alloc(1, sizeof *texts);
-        status = texts == NULL ? ak_fail_memory(err) : read_one(&texts[0], file, path, err);
-        length = status == AK_OK ? 1 : 0;
-    }
-    json_decref(wanted);
-    json_decref(file);
-    if (status != AK_OK) {
-        ak_config_file_free(texts, length);
-        return status;
+    ak_status status = AK_OK;
+    AK_TRY(read_document(&file, path, err));
+    AK_TRY(kind_of(&kind, file, path, err));
+    AK_TRY(ak_config_text_to_json(&wanted, size, "size", err));
+    if (*kind != 0) {
+        AK_TRY(read_table(&texts, &length, file, path, wanted, err));
+    } else {
+        AK_TRY(AK_NEW(texts, 1, err));
+        AK_TRY(read_one(&texts[0], file, path, err));
+        length = 1;
     }
     *out = texts;
     *count = length;
-    return AK_OK;
+    texts = NULL;
+    length = 0;
+out:
+    json_decref(wanted);
+    json_decref(file);
+    ak_config_file_free(texts, length);
+    return status;
 }
 
 void ak_config_file_free(char **texts, size_t count)

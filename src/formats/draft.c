@@ -47,10 +47,7 @@ static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s"
 
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
 {
-    draft->maximise = false;
-    for (size_t i = 0; i < sizeof maximised / sizeof maximised[0]; i++) {
-        draft->maximise = draft->maximise || strcmp(name, maximised[i]) == 0;
-    }
+    draft->maximise = AK_HAS_TEXT(maximised, sizeof maximised / sizeof maximised[0], name);
     return ak_draft_text(&draft->objective, name, err);
 }
 
@@ -157,7 +154,6 @@ static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error 
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err)
 {
-    ak_status status = AK_OK;
     if (draft->count == AK_RECORDING_CONFIGS_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
                        AK_RECORDING_CONFIGS_MAX);
@@ -172,32 +168,23 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
         return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
     }
     if (draft->count == 0 && draft->parameter_count == 0) {
-        status = add_parameters(draft, config, err);
+        AK_DO(add_parameters(draft, config, err));
     }
-    if (status == AK_OK) {
-        status = ak_grow((void **)&draft->configs, &draft->config_capacity, draft->count + 1,
-                         sizeof *draft->configs, err);
-    }
-    if (status == AK_OK) {
-        status = ak_grow((void **)&draft->records, &draft->record_capacity, draft->count + 1,
-                         sizeof *draft->records, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(draft->configs, &draft->config_capacity, draft->count + 1, err));
+    AK_DO(AK_GROW(draft->records, &draft->record_capacity, draft->count + 1, err));
     ak_config *at = &draft->configs[draft->count];
     *at = (ak_config){{0}};
-    for (size_t p = 0; p < draft->parameter_count && status == AK_OK; p++) {
+    for (size_t p = 0; p < draft->parameter_count; p++) {
         ak_draft_parameter *parameter = &draft->parameters[p];
-        status =
-            place_of(&at->at[p], parameter, json_object_get(config, parameter->name), where, err);
+        const json_t *value = json_object_get(config, parameter->name);
+        AK_DO(place_of(&at->at[p], parameter, value, where, err));
     }
     draft->records[draft->count] = *record;
     if (record->status != AK_TRIAL_OK) {
         draft->records[draft->count].value = 0;
     }
-    draft->count += status == AK_OK ? 1 : 0;
-    return status;
+    draft->count++;
+    return AK_OK;
 }
 
 ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
@@ -324,16 +311,16 @@ static ak_status translate(ak_draft *draft, const json_t *definition, const char
     ak_space *space = NULL;
     ak_space_spec spec = {.definition = definition, .allow_numerics = true, .where = where};
     ak_buf text = AK_BUF(CONFIG_BYTES);
-    ak_status status = ak_space_build(&space, &spec, err);
-    for (size_t i = 0; i < draft->count && status == AK_OK; i++) {
-        status = config_text(&text, draft, &draft->configs[i], err);
-        if (status == AK_OK) {
-            status = ak_config_parse(&draft->configs[i], space, text.data, err);
-            status = status == AK_OK || status == AK_NO_MEMORY
-                         ? status
-                         : ak_fail_within(err, "%s does not fit %s", draft->where, where);
-        }
+    ak_status status = AK_OK;
+    AK_TRY(ak_space_build(&space, &spec, err));
+    for (size_t i = 0; i < draft->count; i++) {
+        AK_TRY(config_text(&text, draft, &draft->configs[i], err));
+        status = ak_config_parse(&draft->configs[i], space, text.data, err);
+        AK_TRY(status == AK_OK || status == AK_NO_MEMORY
+                   ? status
+                   : ak_fail_within(err, "%s does not fit %s", draft->where, where));
     }
+out:
     ak_buf_free(&text);
     ak_space_free(space);
     return status;
@@ -404,19 +391,18 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
         return ak_fail(err, AK_INVALID, "%s holds no configuration: a recording needs at least one",
                        draft->where);
     }
-    ak_status status = AK_OK;
     for (size_t p = 0; p < draft->parameter_count; p++) {
-        AK_TRY(sort_values(draft, p, err));
+        AK_DO(sort_values(draft, p, err));
     }
     if (definition != NULL) {
-        AK_TRY(translate(draft, definition, where, err));
+        AK_DO(translate(draft, definition, where, err));
     }
-    AK_TRY(sort_configs(draft, err));
+    AK_DO(sort_configs(draft, err));
     if (definition != NULL) {
         out->definition = json_incref((json_t *)(uintptr_t)definition);
         out->has_default = gives_default(definition);
     } else {
-        AK_TRY(define(&out->definition, draft, err));
+        AK_DO(define(&out->definition, draft, err));
     }
     char **const texts[][2] = {
         {&out->kernel, &draft->kernel},      {&out->device, &draft->device},
@@ -427,7 +413,7 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
         *texts[i][0] = *texts[i][1];
         *texts[i][1] = NULL;
         if (*texts[i][0] == NULL) {
-            AK_TRY(ak_draft_text(texts[i][0], "", err));
+            AK_DO(ak_draft_text(texts[i][0], "", err));
         }
     }
     out->maximise = draft->maximise;
@@ -439,7 +425,5 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
     out->count = draft->count;
     draft->configs = NULL;
     draft->records = NULL;
-    AK_TRY(ak_recording_space_new(&out->space, out, err));
-out:
-    return status;
+    return ak_recording_space_new(&out->space, out, err);
 }

@@ -63,13 +63,11 @@ ak_status ak_format_standard_output(const char *text, size_t length, ak_error *e
 /* Writes the buffer to the file if everything before succeeded, and frees the buffer. */
 static ak_status write_out(ak_buf *text, ak_status status, const char *path, ak_error *err)
 {
-    if (status == AK_OK) {
-        status = ak_buf_status(text, err);
-    }
-    if (status == AK_OK) {
-        status = strcmp(path, "-") == 0 ? ak_format_standard_output(text->data, text->length, err)
-                                        : ak_fs_write(path, text->data, text->length, err);
-    }
+    AK_TRY(status);
+    AK_TRY(ak_buf_status(text, err));
+    AK_TRY(strcmp(path, "-") == 0 ? ak_format_standard_output(text->data, text->length, err)
+                                  : ak_fs_write(path, text->data, text->length, err));
+out:
     ak_buf_free(text);
     return status;
 }
@@ -117,30 +115,7 @@ ak_status ak_task_export(const ak_task *task, const char *format, const char *pa
     return write_out(&text, ops->write_task(&text, task, err), path, err);
 }
 
-/* ---- shared by the formats --------------------------------------------------------------------
- */
-
-typedef struct each_context {
-    ak_trial_writer write;
-    void *context;
-    ak_status status;
-    ak_error *err;
-} each_context;
-
-static bool each_trial(void *context, const ak_trial *trial)
-{
-    each_context *each = context;
-    each->status = each->write(each->context, trial, each->err);
-    return each->status == AK_OK;
-}
-
-ak_status ak_format_each(ak_archive *archive, const ak_archive_filter *filter,
-                         ak_trial_writer write, void *context, ak_error *err)
-{
-    each_context each = {write, context, AK_OK, err};
-    AK_DO(ak_archive_each(archive, filter, each_trial, &each, err));
-    return each.status;
-}
+/* ---- shared by the formats ------------------------------------------------------------------- */
 
 ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
                             ak_error *err)
@@ -299,11 +274,6 @@ int64_t ak_format_ns(double ms)
 double ak_format_ms(int64_t ns)
 {
     return (double)ns / 1e6;
-}
-
-const char *ak_format_text(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
 }
 
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)

@@ -55,25 +55,23 @@ static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
 ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
 {
     ak_scope *scope = ak_scope_new(NULL);
-    ak_status status = ak_made(scope, err);
+    ak_status status = AK_OK;
     const char *name;
     json_t *value;
+    AK_TRY(ak_made(scope, err));
     json_object_foreach(draft->facts, name, value)
     {
-        if (status == AK_OK && (!json_is_integer(value) || !ak_expr_is_name(name))) {
-            status = ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
-                             draft->where, name);
+        if (!json_is_integer(value) || !ak_expr_is_name(name)) {
+            AK_TRY(ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
+                           draft->where, name));
         }
-        if (status == AK_OK) {
-            status = ak_scope_set_int(scope, name, json_integer_value(value), err);
-        }
-    }
-    if (status != AK_OK) {
-        ak_scope_free(scope);
-        return status;
+        AK_TRY(ak_scope_set_int(scope, name, json_integer_value(value), err));
     }
     *out = scope;
-    return AK_OK;
+    scope = NULL;
+out:
+    ak_scope_free(scope);
+    return status;
 }
 
 ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
@@ -246,32 +244,35 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     json_t *list = json_array(), *conditions = json_array();
     size_t i;
     bool lost = false;
-    ak_status status = list == NULL || conditions == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = AK_OK;
+    AK_TRY(list == NULL || conditions == NULL ? ak_fail_memory(err) : AK_OK);
     json_array_foreach(parameters, i, entry)
     {
-        status = status == AK_OK ? fit_parameter(list, &lost, f, entry, err) : status;
+        AK_TRY(fit_parameter(list, &lost, f, entry, err));
     }
     if (lost) {
         forget_default(list);
     }
-    for (size_t p = 0; p < draft->parameter_count && status == AK_OK; p++) {
+    for (size_t p = 0; p < draft->parameter_count; p++) {
         if (!is_parameter(definition, draft->parameters[p].name)) {
-            status =
-                ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
-                        draft->where, f->where, draft->parameters[p].name);
+            AK_TRY(ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
+                           draft->where, f->where, draft->parameters[p].name));
         }
     }
     json_array_foreach(json_object_get(definition, "Conditions"), i, entry)
     {
-        if (status == AK_OK &&
-            reads_parameters_only(definition, json_object_get(entry, "Expression")) &&
+        if (reads_parameters_only(definition, json_object_get(entry, "Expression")) &&
             json_array_append(conditions, (json_t *)(uintptr_t)entry) != 0) {
-            status = ak_fail_memory(err);
+            AK_TRY(ak_fail_memory(err));
         }
     }
-    bool good = ak_json_set(out, "TuningParameters", list);
-    good = ak_json_set(out, "Conditions", conditions) && good;
-    return status == AK_OK && !good ? ak_fail_memory(err) : status;
+    bool good = json_object_set(out, "TuningParameters", list) == 0 &&
+                json_object_set(out, "Conditions", conditions) == 0;
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+out:
+    json_decref(list);
+    json_decref(conditions);
+    return status;
 }
 
 ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
@@ -283,11 +284,11 @@ ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *defini
     }
     json_t *fitted = json_object();
     const fitting f = {draft, definition, constants, where};
-    ak_status status = fitted == NULL ? ak_fail_memory(err) : fit(fitted, &f, err);
-    if (status != AK_OK) {
-        json_decref(fitted);
-        return status;
-    }
-    *out = fitted;
-    return AK_OK;
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(fitted, err));
+    AK_TRY(fit(fitted, &f, err));
+    *out = json_incref(fitted);
+out:
+    json_decref(fitted);
+    return status;
 }

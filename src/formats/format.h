@@ -79,15 +79,9 @@ ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
 #include "formats/formats.def"
 #undef X
 
-/* ---- shared by the formats --------------------------------------------------------------------
- */
+/* ---- shared by the formats ------------------------------------------------------------------- */
 
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err);
-
-/* Calls `write` for each trial that matches and stops at its first failure. */
-typedef ak_status (*ak_trial_writer)(void *context, const ak_trial *trial, ak_error *err);
-ak_status ak_format_each(ak_archive *archive, const ak_archive_filter *filter,
-                         ak_trial_writer write, void *context, ak_error *err);
 
 /* Remembers the first trial's task and refuses trials of other tasks, for formats whose files hold
    one task. It begins as zero; free it with ak_trial_clear(&task->first). */
@@ -121,8 +115,5 @@ json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial);
    over many sizes chose. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
-
-/* Returns a member that is a string, or NULL. */
-const char *ak_format_text(const json_t *object, const char *key);
 
 #endif

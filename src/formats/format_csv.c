@@ -60,15 +60,7 @@ static void column_order(int order[COLUMN_COUNT])
     }
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
-
-static void put_text(ak_buf *out, const char *text)
-{
-    if (text != NULL) {
-        ak_csv_text(out, text);
-    }
-}
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_samples(ak_buf *out, const ak_trial *trial)
 {
@@ -90,8 +82,11 @@ static void put_field(ak_buf *out, const ak_trial *trial, const ak_field *field)
         bool no_parameters =
             field->offset == offsetof(ak_trial, config) &&
             (text == NULL || text[0] == 0); /* an empty configuration is known, not missing */
-        put_text(out, no_parameters ? NULL : text);
-        ak_buf_puts(out, no_parameters ? "\"\"" : "");
+        if (no_parameters) {
+            ak_buf_puts(out, "\"\"");
+        } else if (text != NULL) {
+            ak_csv_text(out, text);
+        }
         break;
     }
     case AK_FIELD_INT:
@@ -159,11 +154,10 @@ static ak_status write_csv(ak_buf *out, ak_archive *archive, const ak_archive_fi
         ak_buf_print(out, "%s%s", i == 0 ? "" : ",", column_name(order[i]));
     }
     ak_buf_putc(out, '\n');
-    return ak_format_each(archive, filter, write_row, out, err);
+    return ak_archive_take(archive, filter, write_row, out, err);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct csv_reader {
     const char *at; /* ends with a 0 and holds no other */
@@ -244,28 +238,22 @@ static ak_status get_samples(ak_trial *trial, char *cell, const char *where, int
                              ak_error *err)
 {
     size_t capacity = 0;
-    void *samples = NULL;
-    ak_status status = AK_OK;
-    for (char *p = cell; *p != 0 && status == AK_OK;) {
+    for (char *p = cell; *p != 0;) {
         char *end = p + strcspn(p, " ");
         bool last = *end == 0;
         double value = 0;
         *end = 0;
         if (!ak_text_real(&value, p)) {
-            status = bad_cell(where, column, "numbers with blanks between them", p, err);
-        } else if (trial->sample_count == AK_TRIAL_SAMPLES_MAX) {
-            status =
-                ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
-        } else {
-            status = ak_grow(&samples, &capacity, trial->sample_count + 1, sizeof(double), err);
+            return bad_cell(where, column, "numbers with blanks between them", p, err);
         }
-        if (status == AK_OK) {
-            ((double *)samples)[trial->sample_count++] = value;
+        if (trial->sample_count == AK_TRIAL_SAMPLES_MAX) {
+            return ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
         }
+        AK_DO(AK_GROW(trial->samples_ms, &capacity, trial->sample_count + 1, err));
+        trial->samples_ms[trial->sample_count++] = value;
         p = last ? end : end + 1;
     }
-    trial->samples_ms = samples;
-    return status;
+    return AK_OK;
 }
 
 /* Reads a cell that is not empty. */

@@ -101,31 +101,28 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
 {
     json_t *size = NULL, *object = json_object();
     const char *text = json_string_value(json_object_get(one, "size"));
-    ak_status status = text == NULL ? ak_fail(err, AK_CORRUPT,
-                                              "the archived result of 'tune --sizes' is damaged "
-                                              "(an entry has no size): tune again")
-                                    : ak_config_text_to_json(&size, text, "result: size", err);
+    ak_status status = AK_OK;
+    AK_TRY(text == NULL ? ak_fail(err, AK_CORRUPT,
+                                  "the archived result of 'tune --sizes' is damaged "
+                                  "(an entry has no size): tune again")
+                        : ak_config_text_to_json(&size, text, "result: size", err));
     json_int_t at = place_in(table, json_object_get(one, "config"));
-    if (status == AK_OK && at < 0) {
-        status = ak_fail(err, AK_CORRUPT,
-                         "the archived result of 'tune --sizes' is damaged (a size has no "
-                         "configuration): tune again");
+    if (at < 0) {
+        AK_TRY(ak_fail(err, AK_CORRUPT,
+                       "the archived result of 'tune --sizes' is damaged (a size has no "
+                       "configuration): tune again"));
     }
-    if (status == AK_OK) {
-        bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
-                    ak_json_set(object, "config", json_integer(at)) &&
-                    copy_member(object, "loss", one, "loss") &&
-                    copy_member(object, "loss_ci", one, "loss_ci") &&
-                    copy_member(object, "best_ms", one, "ms");
-        status = good ? AK_OK : ak_fail_memory(err);
-    }
+    bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
+                ak_json_set(object, "config", json_integer(at)) &&
+                copy_member(object, "loss", one, "loss") &&
+                copy_member(object, "loss_ci", one, "loss_ci") &&
+                copy_member(object, "best_ms", one, "ms");
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    *out = json_incref(object);
+out:
     json_decref(size);
-    if (status != AK_OK) {
-        json_decref(object);
-        return status;
-    }
-    *out = object;
-    return AK_OK;
+    json_decref(object);
+    return status;
 }
 
 static ak_status lists_of(json_t *configs, json_t *sizes, const source *from, ak_error *err)
@@ -158,48 +155,41 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
     const json_t *table = json_object_get(from->result, "table");
     json_t *object = json_object(), *configs = json_array(), *sizes = json_array();
     json_t *choices = NULL, *environment = NULL, *loss = json_object();
-    ak_status status = object == NULL || configs == NULL || sizes == NULL || loss == NULL
-                           ? ak_fail_memory(err)
-                           : lists_of(configs, sizes, from, err);
-    if (status == AK_OK) {
-        status = ak_config_text_to_json(&choices, from->choices, "choices", err);
-    }
-    if (status == AK_OK) {
-        status = ak_format_environment(&environment, archive, from->environment, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(object == NULL || configs == NULL || sizes == NULL || loss == NULL
+               ? ak_fail_memory(err)
+               : lists_of(configs, sizes, from, err));
+    AK_TRY(ak_config_text_to_json(&choices, from->choices, "choices", err));
+    AK_TRY(ak_format_environment(&environment, archive, from->environment, err));
     ak_clock_utc(now);
-    if (status == AK_OK) {
-        bool good = copy_member(loss, "geomean", table, "geomean") &&
-                    copy_member(loss, "worst", table, "worst") &&
-                    copy_member(loss, "worst_size", table, "worst_size") &&
-                    ak_json_set(object, "schema", json_integer(1)) &&
-                    ak_json_set_text(object, "kind", "dispatch") &&
-                    ak_json_set_text(object, "kernel", kernel) &&
-                    ak_json_set_text(object, "implementation", from->implementation) &&
-                    ak_json_set_text(object, "device", from->device) &&
-                    ak_json_set_text(object, "dtype", from->dtype) &&
-                    json_object_set(object, "choices", choices) == 0 &&
-                    json_object_set(object, "configs", configs) == 0 &&
-                    json_object_set(object, "sizes", sizes) == 0 &&
-                    copy_member(object, "method", table, "method") &&
-                    json_object_set(object, "loss", loss) == 0 &&
-                    json_object_set(object, "environment", environment) == 0 &&
-                    ak_json_set_text(object, "run", from->run) &&
-                    ak_json_set_text(object, "created", now) &&
-                    ak_json_set_text(object, "autokernel", AK_VERSION);
-        status = good ? AK_OK : ak_fail_memory(err);
-    }
+    bool good = copy_member(loss, "geomean", table, "geomean") &&
+                copy_member(loss, "worst", table, "worst") &&
+                copy_member(loss, "worst_size", table, "worst_size") &&
+                ak_json_set(object, "schema", json_integer(1)) &&
+                ak_json_set_text(object, "kind", "dispatch") &&
+                ak_json_set_text(object, "kernel", kernel) &&
+                ak_json_set_text(object, "implementation", from->implementation) &&
+                ak_json_set_text(object, "device", from->device) &&
+                ak_json_set_text(object, "dtype", from->dtype) &&
+                json_object_set(object, "choices", choices) == 0 &&
+                json_object_set(object, "configs", configs) == 0 &&
+                json_object_set(object, "sizes", sizes) == 0 &&
+                copy_member(object, "method", table, "method") &&
+                json_object_set(object, "loss", loss) == 0 &&
+                json_object_set(object, "environment", environment) == 0 &&
+                ak_json_set_text(object, "run", from->run) &&
+                ak_json_set_text(object, "created", now) &&
+                ak_json_set_text(object, "autokernel", AK_VERSION);
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    *out = json_incref(object);
+out:
     json_decref(loss);
     json_decref(environment);
     json_decref(choices);
     json_decref(sizes);
     json_decref(configs);
-    if (status != AK_OK) {
-        json_decref(object);
-        return status;
-    }
-    *out = object;
-    return AK_OK;
+    json_decref(object);
+    return status;
 }
 
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,

@@ -29,7 +29,7 @@ static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_f
 {
     array_writer writer = {out, archive, 0};
     ak_buf_putc(out, '[');
-    ak_status status = ak_format_each(archive, filter, write_one, &writer, err);
+    ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
     ak_buf_puts(out, "\n]\n");
     return status;
 }

@@ -36,8 +36,7 @@ static char **own_text(const ak_trial *trial, size_t i)
     return (char **)(void *)((char *)(uintptr_t)trial + own_members[i].offset);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct cache_writer {
     ak_one_task task;
@@ -136,25 +135,19 @@ static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
     cache_writer *writer = context;
     bool first = writer->task.first.kernel == NULL;
-    json_t *config;
+    json_t *config = NULL;
     ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
-    ak_status status = ak_one_task_check(&writer->task, "Kernel Tuner", trial, err);
-    if (status == AK_OK) {
-        status = ak_config_of_trial(&config, trial, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    status = note_values(writer, &key, config, first, err);
-    if (status == AK_OK) {
-        status = ak_buf_status(&key, err);
-    }
-    const json_t *before = status == AK_OK ? json_object_get(writer->cache, key.data) : NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_one_task_check(&writer->task, "Kernel Tuner", trial, err));
+    AK_TRY(ak_config_of_trial(&config, trial, err));
+    AK_TRY(note_values(writer, &key, config, first, err));
+    AK_TRY(ak_buf_status(&key, err));
+    const json_t *before = json_object_get(writer->cache, key.data);
     bool keep = trial->status != AK_TRIAL_OK && json_is_number(json_object_get(before, "time"));
-    if (status == AK_OK && !keep &&
-        !ak_json_set(writer->cache, key.data, entry_of(trial, config))) {
-        status = ak_fail_memory(err);
+    if (!keep && !ak_json_set(writer->cache, key.data, entry_of(trial, config))) {
+        AK_TRY(ak_fail_memory(err));
     }
+out:
     ak_buf_free(&key);
     json_decref(config);
     return status;
@@ -284,7 +277,7 @@ static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
     cache_writer writer = {.params = json_object(), .cache = json_object()};
     ak_status status = AK_OK;
     AK_TRY(writer.params == NULL || writer.cache == NULL ? ak_fail_memory(err) : AK_OK);
-    AK_TRY(ak_format_each(archive, filter, write_one, &writer, err));
+    AK_TRY(ak_archive_take(archive, filter, write_one, &writer, err));
     if (writer.task.first.kernel == NULL) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND, "no trial matches, and a Kernel Tuner cache needs one"));
     }
@@ -296,8 +289,7 @@ out:
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Converts 4096, [4096, 4096] or ["1000 * UNROLL", 1] to "X=4096,Y=4096", because the file does not
    name its sizes. A size that depends on the configuration is an expression, or "callable". */
@@ -416,7 +408,7 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
         trial->tflops = ak_json_number_at(entry, "GFLOP/s") / 1e3;
         trial->gbs = ak_json_number_at(entry, "GB/s");
     }
-    return ak_trial_set(&trial->timestamp, ak_format_text(entry, "timestamp"), err);
+    return ak_trial_set(&trial->timestamp, ak_json_text_or_null(entry, "timestamp"), err);
 }
 
 static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t length,
@@ -425,27 +417,23 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *file;
     const json_t *order = NULL, *cache = NULL;
     ak_trial task = {0};
-    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
-    ak_status status = take_head(&task, &order, &cache, file, path, err);
+    ak_trial trial = {0};
+    ak_status status = AK_OK;
     const char *key;
     json_t *entry;
-    json_object_foreach((json_t *)(uintptr_t)(status == AK_OK ? cache : NULL), key, entry)
+    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    AK_TRY(take_head(&task, &order, &cache, file, path, err));
+    json_object_foreach((json_t *)(uintptr_t)cache, key, entry)
     {
         char where[512];
-        ak_trial trial = {0};
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
-        status = read_entry(&trial, &task, order, entry, where, err);
-        if (status == AK_OK) {
-            status = ak_kernel_tuner_agrees(file, key, entry, where, err);
-        }
-        if (status == AK_OK) {
-            status = ak_import_add(import, &trial, where, err);
-        }
+        AK_TRY(read_entry(&trial, &task, order, entry, where, err));
+        AK_TRY(ak_kernel_tuner_agrees(file, key, entry, where, err));
+        AK_TRY(ak_import_add(import, &trial, where, err));
         ak_trial_clear(&trial);
-        if (status != AK_OK) {
-            break;
-        }
     }
+out:
+    ak_trial_clear(&trial);
     ak_trial_clear(&task);
     json_decref(file);
     return status;

@@ -88,13 +88,12 @@ static ak_status write_kernels(ak_buf *out, ak_archive *archive, const ak_archiv
                  "{\"metadata\": {\"schema\": 1, \"generator\": \"autokernel\", \"autokernel\": "
                  "\"%s\", \"created\": \"%s\", \"time_unit\": \"ms\"},\n\"kernels\": [",
                  AK_VERSION, now);
-    ak_status status = ak_format_each(archive, filter, write_one, &writer, err);
+    ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
     ak_buf_puts(out, "\n]}\n");
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static ak_status take_config(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
 {
@@ -156,10 +155,8 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
         const char *name = ak_fields[i].name;
         json_t *value = json_object_get(entry, name);
         bool apart = strcmp(name, "kernel") == 0 || strcmp(name, "config") == 0 ||
-                     strcmp(name, "ci_low_ms") == 0 || strcmp(name, "ci_high_ms") == 0;
-        for (size_t j = 0; j < SHARED_COUNT; j++) {
-            apart = apart || strcmp(name, shared[j].name) == 0;
-        }
+                     strcmp(name, "ci_low_ms") == 0 || strcmp(name, "ci_high_ms") == 0 ||
+                     AK_HAS(shared, SHARED_COUNT, name, name);
         if (value != NULL && !apart) {
             good = json_object_set(object, name, value) == 0;
         }

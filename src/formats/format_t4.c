@@ -63,8 +63,7 @@ static double *derived_value(const ak_trial *trial, size_t i)
     return (double *)(void *)((char *)(uintptr_t)trial + derived[i].offset);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct t4_writer {
     ak_buf *out;
@@ -150,7 +149,7 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
                           ak_error *err)
 {
     t4_writer writer = {.out = out};
-    ak_status status = ak_format_each(archive, filter, write_one, &writer, err);
+    ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
     if (status == AK_OK && writer.count == 0) {
         status = ak_fail(err, AK_NOT_FOUND,
                          "no trial matches, and a T4 file needs at least one: 'autokernel history' "
@@ -161,8 +160,7 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Makes a kernel's name from a path: "folder/A100_T4.json" becomes "A100_T4". */
 static ak_status name_of_file(char **out, const char *path, ak_error *err)
@@ -192,7 +190,7 @@ static ak_status take_task(ak_trial *task, const json_t *file, const char *path,
 
 static void take_derived(ak_trial *trial, const json_t *measurement, const char *name)
 {
-    const char *unit = ak_format_text(measurement, "unit");
+    const char *unit = ak_json_text_or_null(measurement, "unit");
     double value = ak_json_number_at(measurement, "value");
     for (size_t i = 0; i < DERIVED_COUNT && unit != NULL && value > 0; i++) {
         if (strcmp(derived[i].name, name) == 0 && strcmp(derived[i].unit, unit) == 0) {
@@ -215,7 +213,7 @@ static ak_status take_time(ak_trial *trial, const json_t *result, const char *wh
     trial->overhead_ns = ak_format_ns(ak_json_number_at(times, "framework"));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
-        const char *name = ak_format_text(one, "name");
+        const char *name = ak_json_text_or_null(one, "name");
         if (name != NULL && strcmp(name, "time") == 0) {
             trial->median_ms = ak_json_number_at(one, "value");
         } else if (name != NULL && trial->status == AK_TRIAL_OK) {
@@ -262,7 +260,7 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
     if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
         return ak_fail(err, AK_INVALID, "%s is correct, but its time is missing or 0", where);
     }
-    return ak_trial_set(&trial->timestamp, ak_format_text(result, "timestamp"), err);
+    return ak_trial_set(&trial->timestamp, ak_json_text_or_null(result, "timestamp"), err);
 }
 
 static ak_status read_t4(ak_import *import, const char *text, size_t length, const char *path,

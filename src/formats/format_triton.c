@@ -52,9 +52,7 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
                        ENTRIES_MAX);
     }
     if (at == all->count) {
-        void *list = all->list;
-        AK_DO(ak_grow(&list, &all->capacity, at + 1, sizeof *all->list, err));
-        all->list = list;
+        AK_DO(AK_GROW(all->list, &all->capacity, at + 1, err));
         all->list[all->count++] = (entry){.ms = 0};
     }
     entry_clear(&all->list[at]);
@@ -87,11 +85,7 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     ak_buf_puts(out, "triton.Config({");
     json_object_foreach(values, name, value)
     {
-        bool is_option = false;
-        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-            is_option = is_option || strcmp(options[i], name) == 0;
-        }
-        if (!is_option) {
+        if (!AK_HAS_TEXT(options, sizeof options / sizeof *options, name)) {
             ak_buf_print(out, "%s\"%s\": ", first ? "" : ", ", name);
             put_value(out, value);
             first = false;
@@ -154,7 +148,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     entries all = {.list = NULL};
     size_t written = 0;
     ak_status status = AK_OK;
-    AK_TRY(ak_format_each(archive, filter, collect, &all, err));
+    AK_TRY(ak_archive_take(archive, filter, collect, &all, err));
     if (all.count == 0) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND,
                        "%s: no trial of a Triton implementation matches; tune one first "

@@ -217,13 +217,11 @@ const char *ak_kernel_tuner_fault_name(ak_trial_status status)
 
 static bool find_fault(ak_trial_status *out, const char *name)
 {
-    for (size_t i = 0; i < FAULT_COUNT && name != NULL; i++) {
-        if (strcmp(faults[i].name, name) == 0) {
-            *out = faults[i].status;
-            return true;
-        }
+    const size_t at = name == NULL ? FAULT_COUNT : AK_FIND(faults, FAULT_COUNT, name, name);
+    if (at < FAULT_COUNT) {
+        *out = faults[at].status;
     }
-    return false;
+    return at < FAULT_COUNT;
 }
 
 ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,

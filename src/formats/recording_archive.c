@@ -3,8 +3,6 @@
    environment. */
 #include "formats/draft.h"
 
-#include <string.h>
-
 #include "archive/archive.h"
 #include "archive/config_text.h"
 #include "base/alloc.h"
@@ -14,41 +12,35 @@ typedef struct reader {
     ak_trial first; /* all trials must belong to its task */
     char *environment;
     size_t seen;
-    ak_status status;
-    ak_error *err;
 } reader;
 
-static bool look(void *context, const ak_trial *trial)
+static ak_status look(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
     if (r->seen++ == 0) {
-        r->status = ak_trial_copy(&r->first, trial, r->err);
+        AK_DO(ak_trial_copy(&r->first, trial, err));
     }
-    if (r->status == AK_OK &&
-        !(ak_text_same(r->first.kernel, trial->kernel) &&
+    if (!(ak_text_same(r->first.kernel, trial->kernel) &&
           ak_text_same(r->first.implementation, trial->implementation) &&
           ak_text_same(r->first.device, trial->device) &&
           ak_text_same(r->first.size, trial->size) && ak_text_same(r->first.dtype, trial->dtype) &&
           ak_text_same(r->first.choices, trial->choices))) {
-        r->status = ak_fail(r->err, AK_INVALID,
-                            "%.240s holds trials of several tasks, but a recording has only one; "
-                            "export one of them: autokernel export KERNEL --size .. --format "
-                            "kernel-tuner --output FILE",
-                            r->draft->where);
+        return ak_fail(err, AK_INVALID,
+                       "%.240s holds trials of several tasks, but a recording has only one; "
+                       "export one of them: autokernel export KERNEL --size .. --format "
+                       "kernel-tuner --output FILE",
+                       r->draft->where);
     }
-    if (r->status == AK_OK) {
-        r->status = ak_draft_text(&r->environment, trial->environment, r->err);
-    }
-    return r->status == AK_OK;
+    return ak_draft_text(&r->environment, trial->environment, err);
 }
 
-static bool take(void *context, const ak_trial *trial)
+static ak_status take(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
     json_t *config = NULL;
     char where[512];
     if (!ak_text_same(r->environment, trial->environment)) {
-        return true;
+        return AK_OK;
     }
     (void)snprintf(where, sizeof where, "%.400s: trial %lld", r->draft->where,
                    (long long)trial->id);
@@ -59,28 +51,25 @@ static bool take(void *context, const ak_trial *trial)
                                     (double)trial->overhead_ns + (double)trial->propose_ns +
                                     (double)trial->check_ns) /
                                    1e9};
-    r->status = ak_config_text_to_json(&config, trial->config, where, r->err);
-    if (r->status == AK_OK) {
-        r->status = ak_draft_add(r->draft, config, &record, where, r->err);
-    }
+    AK_DO(ak_config_text_to_json(&config, trial->config, where, err));
+    ak_status status = ak_draft_add(r->draft, config, &record, where, err);
     json_decref(config);
-    return r->status == AK_OK;
+    return status;
 }
 
 ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err)
 {
-    reader r = {.draft = draft, .status = AK_OK, .err = err};
+    reader r = {.draft = draft};
     ak_archive *archive = NULL;
     ak_archive_filter all = {0};
     ak_status status = AK_OK;
     AK_TRY(ak_archive_open(&archive, path, err));
-    AK_TRY(ak_archive_each(archive, &all, look, &r, err));
+    AK_TRY(ak_archive_take(archive, &all, look, &r, err));
     /* The archive may hold only searches on a recording. */
     if (r.first.kernel == NULL) {
         all.simulated = true;
-        AK_TRY(ak_archive_each(archive, &all, look, &r, err));
+        AK_TRY(ak_archive_take(archive, &all, look, &r, err));
     }
-    AK_TRY(r.status);
     AK_TRY(ak_draft_text(&draft->kernel, r.first.kernel, err));
     AK_TRY(ak_draft_text(&draft->device, r.first.device, err));
     AK_TRY(ak_draft_text(&draft->size, r.first.size, err));
@@ -88,8 +77,7 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
     AK_TRY(ak_draft_text(&draft->dtype, r.first.dtype, err));
     AK_TRY(ak_draft_text(&draft->choices, r.first.choices, err));
     AK_TRY(ak_draft_objective(draft, "time", err));
-    AK_TRY(ak_archive_each(archive, &all, take, &r, err));
-    AK_TRY(r.status);
+    AK_TRY(ak_archive_take(archive, &all, take, &r, err));
 out:
     ak_trial_clear(&r.first);
     ak_free(r.environment);

@@ -6,8 +6,6 @@
  */
 #include "formats/draft.h"
 
-#include <string.h>
-
 #include "formats/kernel_tuner.h"
 
 /* The stages of a trial's cost, in the order in which the reference implementation of the method
@@ -70,16 +68,12 @@ static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_is_array(size) ? json_array_get(size, i) : size;
         ak_buf_puts(&text, i == 0 ? "" : "x");
-        if (json_is_string(one)) { /* an expression, or "callable" */
-            ak_buf_puts(&text, json_string_value(one));
-        } else {
-            ak_json_print(&text, one, false);
-        }
+        ak_json_print_plain(&text, one); /* a text is an expression, or "callable" */
     }
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK) {
-        status = ak_draft_text(&draft->size, text.data, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&text, err));
+    AK_TRY(ak_draft_text(&draft->size, text.data, err));
+out:
     ak_buf_free(&text);
     return status;
 }
@@ -91,7 +85,10 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *own = NULL, *facts = NULL, *environment = NULL;
     const char *where = draft->where;
-    ak_status status = ak_json_object_or_null(&own, file, "autokernel", where, err);
+    AK_DO(ak_json_object_or_null(&own, file, "autokernel", where, err));
+    if (own == NULL) {
+        return AK_OK;
+    }
     const struct {
         const char *key;
         char **to;
@@ -100,26 +97,17 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
                    {"dtype", &draft->dtype},
                    {"choices", &draft->choices},
                    {"rank", &draft->rank}};
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == AK_OK && own != NULL;
-         i++) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         const char *text;
-        status = ak_json_string_or(&text, own, members[i].key, NULL, where, err);
-        if (status == AK_OK && text != NULL) {
-            status = ak_draft_text(members[i].to, text, err);
-        }
+        AK_DO(ak_json_string_or(&text, own, members[i].key, NULL, where, err));
+        AK_DO(text == NULL ? AK_OK : ak_draft_text(members[i].to, text, err));
     }
-    if (status == AK_OK && own != NULL) {
-        status = ak_json_object_or_null(&facts, own, "facts", where, err);
-        draft->facts = json_incref(facts);
-    }
-    if (status == AK_OK && own != NULL) {
-        status = ak_json_object_or_null(&environment, own, "environment", where, err);
-        draft->environment = json_incref(environment);
-    }
-    if (status == AK_OK && json_is_string(json_object_get(environment, "name"))) {
-        status = ak_draft_text(&draft->device, ak_json_text_at(environment, "name"), err);
-    }
-    return status;
+    AK_DO(ak_json_object_or_null(&facts, own, "facts", where, err));
+    draft->facts = json_incref(facts);
+    AK_DO(ak_json_object_or_null(&environment, own, "environment", where, err));
+    draft->environment = json_incref(environment);
+    const char *name = json_string_value(json_object_get(environment, "name"));
+    return name == NULL ? AK_OK : ak_draft_text(&draft->device, name, err);
 }
 
 static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
@@ -153,30 +141,20 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 {
-    ak_status status = take_head(draft, file, err);
     const char *key;
     json_t *entry;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(take_head(draft, file, err));
     json_object_foreach(json_object_get(file, "cache"), key, entry)
     {
         char where[512];
         ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);
-        status = json_is_object(entry) ? take_result(&record, draft, entry, where, err)
-                                       : ak_fail(err, AK_INVALID, "%s must be an object", where);
-        if (status == AK_OK) {
-            status = ak_kernel_tuner_agrees(file, key, entry, where, err);
-        }
-        if (status == AK_OK) {
-            status = ak_draft_add(draft, entry, &record, where, err);
-        }
-        if (status != AK_OK) {
-            break;
-        }
+        AK_DO(json_is_object(entry) ? take_result(&record, draft, entry, where, err)
+                                    : ak_fail(err, AK_INVALID, "%s must be an object", where));
+        AK_DO(ak_kernel_tuner_agrees(file, key, entry, where, err));
+        AK_DO(ak_draft_add(draft, entry, &record, where, err));
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_recording_format ak_recording_kernel_tuner = {

@@ -32,32 +32,22 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
     json_t *metadata = NULL;
     const char *unit = NULL, *device = NULL;
     const json_t *first = json_array_get(json_object_get(file, "Results"), 0);
-    ak_status status = ak_json_object_or_null(&metadata, file, "Metadata", draft->where, err);
-    if (status == AK_OK) {
-        status = ak_json_string_or(&unit, metadata, "TimeUnit", "Milliseconds", draft->where, err);
-    }
-    if (status == AK_OK) {
-        status = ak_json_string_or(&device, metadata, "Device", "", draft->where, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    *ms = 0;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        *ms = strcmp(units[i].name, unit) == 0 ? units[i].ms : *ms;
-    }
-    if (!(*ms > 0)) {
+    AK_DO(ak_json_object_or_null(&metadata, file, "Metadata", draft->where, err));
+    AK_DO(ak_json_string_or(&unit, metadata, "TimeUnit", "Milliseconds", draft->where, err));
+    AK_DO(ak_json_string_or(&device, metadata, "Device", "", draft->where, err));
+    const size_t unit_count = sizeof units / sizeof units[0];
+    const size_t at = AK_FIND(units, unit_count, name, unit);
+    if (at == unit_count) {
         return ak_fail(err, AK_INVALID,
                        "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
                        "Milliseconds, Seconds",
                        draft->where, unit);
     }
-    status = ak_draft_text(&draft->device, device, err);
-    if (status == AK_OK) {
-        status = ak_draft_text(&draft->kernel,
-                               json_string_value(json_object_get(first, "KernelName")), err);
-    }
-    return status == AK_OK ? ak_draft_objective(draft, "time", err) : status;
+    *ms = units[at].ms;
+    const char *kernel = json_string_value(json_object_get(first, "KernelName"));
+    AK_DO(ak_draft_text(&draft->device, device, err));
+    AK_DO(ak_draft_text(&draft->kernel, kernel, err));
+    return ak_draft_objective(draft, "time", err);
 }
 
 /* Converts [{"Name": "X", "Value": 1}] to {"X": 1}. */
@@ -81,50 +71,42 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
             AK_TRY(ak_fail_memory(err));
         }
     }
+    *out = json_incref(config);
 out:
-    if (status != AK_OK) {
-        json_decref(config);
-        return status;
-    }
-    *out = config;
-    return AK_OK;
+    json_decref(config);
+    return status;
 }
 
 static ak_status take_result(ak_record *record, const json_t *result, double ms, const char *where,
                              ak_error *err)
 {
     double duration = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_draft_status(record, result, "Status", words, where, err));
-    AK_TRY(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
-out:
+    AK_DO(ak_draft_status(record, result, "Status", words, where, err));
+    AK_DO(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
     record->value = duration * ms;
     record->seconds = ak_draft_sum(result, spent) * ms / 1000.0;
-    return status;
+    return AK_OK;
 }
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 {
     const json_t *results = json_object_get(file, "Results");
     double ms = 0;
-    ak_status status = take_head(&ms, draft, file, err);
-    for (size_t i = 0; i < json_array_size(results) && status == AK_OK; i++) {
+    AK_DO(take_head(&ms, draft, file, err));
+    for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
         char where[512];
         json_t *config = NULL;
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
-        status = json_is_object(result) ? take_result(&record, result, ms, where, err)
-                                        : ak_fail(err, AK_INVALID, "%s must be an object", where);
-        if (status == AK_OK) {
-            status = take_config(&config, result, where, err);
-        }
-        if (status == AK_OK) {
-            status = ak_draft_add(draft, config, &record, where, err);
-        }
+        AK_DO(json_is_object(result) ? take_result(&record, result, ms, where, err)
+                                     : ak_fail(err, AK_INVALID, "%s must be an object", where));
+        AK_DO(take_config(&config, result, where, err));
+        ak_status status = ak_draft_add(draft, config, &record, where, err);
         json_decref(config);
+        AK_DO(status);
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_recording_format ak_recording_ktt = {

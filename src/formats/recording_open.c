@@ -52,16 +52,11 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
         return refuse(path, err);
     }
     AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
-    ak_status status = AK_OK;
     const ak_recording_format *const *format = formats;
     while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
         format++;
     }
-    if (*format != NULL) {
-        status = (*format)->read(draft, file, err);
-    } else {
-        status = refuse(path, err);
-    }
+    ak_status status = *format != NULL ? (*format)->read(draft, file, err) : refuse(path, err);
     json_decref(file);
     return status;
 }
@@ -73,11 +68,9 @@ static ak_status read_file(ak_draft *draft, const char *path, ak_error *err)
     if (ak_fs_begins(path, sqlite_magic, sizeof sqlite_magic)) {
         return ak_recording_read_archive(draft, path, err);
     }
-    ak_status status = ak_unpack_read(&text, &length, path, AK_JSON_BYTES_MAX, err);
-    if (status == AK_OK) {
-        status = read_json(draft, text, length, path, err);
-        ak_free(text);
-    }
+    AK_DO(ak_unpack_read(&text, &length, path, AK_JSON_BYTES_MAX, err));
+    ak_status status = read_json(draft, text, length, path, err);
+    ak_free(text);
     return status;
 }
 
@@ -109,8 +102,8 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
     if (text == NULL) {
         return AK_OK;
     }
-    ak_status status = ak_expr_parse(&expr, text, "\"Rank\"", err);
-    size_t count = status == AK_OK ? ak_expr_names(&names, expr) : 0, known = 0;
+    AK_DO(ak_expr_parse(&expr, text, "\"Rank\"", err));
+    size_t count = ak_expr_names(&names, expr), known = 0;
     for (size_t i = 0; i < count; i++) {
         size_t parameter;
         ak_value value;
@@ -118,11 +111,7 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
                  ak_scope_get(&value, recording->constants, names[i]);
     }
     ak_expr_free(expr);
-    if (status == AK_OK && known == count) {
-        recording->rank = ak_strdup(text);
-        status = ak_made(recording->rank, err);
-    }
-    return status;
+    return known == count ? ak_copy_text(&recording->rank, text, err) : AK_OK;
 }
 
 /* The space file that a recording is opened with, if any. */
@@ -170,15 +159,13 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
     AK_TRY(ak_draft_finish(recording, &draft, fitted, with->where, err));
     AK_TRY(read_rank(recording, with->space, err));
     AK_TRY(ak_recording_summarise(recording, err));
+    *out = recording;
+    recording = NULL;
 out:
     ak_draft_clear(&draft);
     json_decref(fitted);
-    if (status != AK_OK) {
-        ak_recording_close(recording);
-        return status;
-    }
-    *out = recording;
-    return AK_OK;
+    ak_recording_close(recording);
+    return status;
 }
 
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,

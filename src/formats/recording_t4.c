@@ -27,10 +27,8 @@ static ak_status take_seconds(ak_record *record, const json_t *result, const cha
                               ak_error *err)
 {
     json_t *times = NULL, *runtimes = NULL;
-    ak_status status = ak_json_object_or_null(&times, result, "times", where, err);
-    if (status == AK_OK) {
-        status = ak_json_array_or_null(&runtimes, times, "runtimes", where, err);
-    }
+    AK_DO(ak_json_object_or_null(&times, result, "times", where, err));
+    AK_DO(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
     double ms = ak_draft_sum(times, stages);
     if (!json_is_number(json_object_get(times, "benchmark"))) {
         for (size_t i = 0; i < json_array_size(runtimes); i++) {
@@ -39,16 +37,16 @@ static ak_status take_seconds(ak_record *record, const json_t *result, const cha
         }
     }
     record->seconds = ms / 1000.0;
-    return status;
+    return AK_OK;
 }
 
 static ak_status take_value(ak_record *record, const ak_draft *draft, const json_t *result,
                             const char *where, ak_error *err)
 {
     json_t *measurements = NULL;
-    ak_status status = ak_json_array_or_null(&measurements, result, "measurements", where, err);
     bool failed = false;
-    for (size_t i = 0; i < json_array_size(measurements) && status == AK_OK; i++) {
+    AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
+    for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
         const char *name = json_string_value(json_object_get(one, "name"));
         if (name != NULL && strcmp(name, draft->objective) == 0) {
@@ -60,7 +58,7 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
     if (failed && record->status == AK_TRIAL_OK) {
         record->status = AK_TRIAL_LAUNCH_ERROR;
     }
-    return status;
+    return AK_OK;
 }
 
 /* Reads the "objectives" of the first result that has them; the first of several counts. */

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -89,8 +88,7 @@ static ak_status note_best(replay *r, uint64_t index, const ak_record *record, a
     if (out->found && value >= r->best) {
         return AK_OK;
     }
-    AK_DO(ak_grow((void **)&r->trace->items, &r->trace->capacity, r->trace->count + 1,
-                  sizeof *r->trace->items, err));
+    AK_DO(AK_GROW(r->trace->items, &r->trace->capacity, r->trace->count + 1, err));
     size_t rank = ak_score_rank(recording, value);
     assert(r->trace->count == 0 || rank < r->trace->items[r->trace->count - 1].rank);
     r->trace->items[r->trace->count++] = (ak_improvement){out->seconds, rank};
@@ -170,27 +168,26 @@ static bool transferred(replay *r)
 static ak_status search(replay *r, ak_error *err)
 {
     const ak_simulate_options *o = &r->job->options;
-    ak_status status = AK_OK;
-    while (status == AK_OK && goes_on(r)) {
+    while (goes_on(r)) {
         size_t count = 0, wanted = o->batch;
         if (o->evaluations > 0 && o->evaluations - r->out->evaluations < wanted) {
             wanted = o->evaluations - r->out->evaluations;
         }
         if (transferred(r)) {
-            status = try_one(r, &r->proposals[0], err);
+            AK_DO(try_one(r, &r->proposals[0], err));
             continue;
         }
         int64_t begin = ak_clock_thread_ns();
-        status = r->job->choice.ops->propose(r->proposals, &count, r->strategy, wanted, err);
+        AK_DO(r->job->choice.ops->propose(r->proposals, &count, r->strategy, wanted, err));
         r->thinking_ns += ak_clock_thread_ns() - begin;
-        if (status == AK_OK && count == 0) {
+        if (count == 0) {
             break; /* no trial is outstanding, so the strategy is exhausted */
         }
-        for (size_t i = 0; i < count && status == AK_OK && goes_on(r); i++) {
-            status = try_one(r, &r->proposals[i], err);
+        for (size_t i = 0; i < count && goes_on(r); i++) {
+            AK_DO(try_one(r, &r->proposals[i], err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 /* Draws a random default for this repeat. A recording without a default does not say where a search
@@ -217,25 +214,23 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
     if (!recording->has_default) {
         draw_default(space, r.out->seed);
     }
-    ak_status status = r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK;
-    if (status == AK_OK) {
-        ak_strategy_context context = {.space = space,
-                                       .constants = recording->constants,
-                                       .kernel = recording->kernel,
-                                       .implementation = recording->implementation,
-                                       .rank = recording->rank,
-                                       .transfer = &r.transfer,
-                                       .any_default = !recording->has_default,
-                                       .seed = r.out->seed,
-                                       .evaluations = j->options.evaluations,
-                                       .hyper = j->choice.hyper};
-        int64_t begin = ak_clock_thread_ns();
-        status = j->choice.ops->open(&r.strategy, &context, err);
-        r.thinking_ns += ak_clock_thread_ns() - begin;
-    }
-    if (status == AK_OK) {
-        status = search(&r, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK);
+    ak_strategy_context context = {.space = space,
+                                   .constants = recording->constants,
+                                   .kernel = recording->kernel,
+                                   .implementation = recording->implementation,
+                                   .rank = recording->rank,
+                                   .transfer = &r.transfer,
+                                   .any_default = !recording->has_default,
+                                   .seed = r.out->seed,
+                                   .evaluations = j->options.evaluations,
+                                   .hyper = j->choice.hyper};
+    int64_t begin = ak_clock_thread_ns();
+    AK_TRY(j->choice.ops->open(&r.strategy, &context, err));
+    r.thinking_ns += ak_clock_thread_ns() - begin;
+    AK_TRY(search(&r, err));
+out:
     if (r.strategy != NULL) {
         j->choice.ops->close(r.strategy);
     }

@@ -121,13 +121,9 @@ ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
 
 ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err)
 {
-    void *list = run->points;
-    ak_status status = ak_grow(&list, &run->capacity, run->count + 1, sizeof *point, err);
-    run->points = list;
-    if (status == AK_OK) {
-        run->points[run->count++] = *point;
-    }
-    return status;
+    AK_DO(AK_GROW(run->points, &run->capacity, run->count + 1, err));
+    run->points[run->count++] = *point;
+    return AK_OK;
 }
 
 bool ak_study_cancelled(const ak_study *study)

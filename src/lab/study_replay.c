@@ -1,7 +1,6 @@
 /* study_replay.c: runs a study on a recording. The clock advances by the recorded cost of each
    configuration and by the time of each reply: that of the tape or, if the model is asked now, that
    of now. The replay waits for each reply, so which trials follow does not depend on that time. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -82,28 +81,23 @@ static ak_status search(replayed *r, ak_error *err)
     ak_proposal proposal;
     size_t count = 0;
     /* The model is asked before any result is known, as in a real run. */
-    ak_status status = ops->propose(&proposal, &count, r->strategy, 1, err);
-    if (status == AK_OK) {
-        status = try_one(r, &fallback, err);
-    }
-    while (status == AK_OK && r->run->count < r->study->options.evaluations &&
-           !ak_study_cancelled(r->study)) {
+    AK_DO(ops->propose(&proposal, &count, r->strategy, 1, err));
+    AK_DO(try_one(r, &fallback, err));
+    while (r->run->count < r->study->options.evaluations && !ak_study_cancelled(r->study)) {
         ak_config elsewhere;
         if (ak_transfer_next(&elsewhere, &r->transfer, r->study->options.evaluations)) {
-            status = try_one(r, &elsewhere, err);
+            AK_DO(try_one(r, &elsewhere, err));
             continue;
         }
         if (count > 0) {
-            status = try_one(r, &proposal.config, err);
+            AK_DO(try_one(r, &proposal.config, err));
         } else if (ops->await == NULL || !ops->await(r->strategy, AK_SECOND_NS)) {
             break;
         }
-        if (status == AK_OK) {
-            count = 0;
-            status = ops->propose(&proposal, &count, r->strategy, 1, err);
-        }
+        count = 0;
+        AK_DO(ops->propose(&proposal, &count, r->strategy, 1, err));
     }
-    return status == AK_OK && r->lost.status != AK_OK ? ak_fail_memory(err) : status;
+    return r->lost.status == AK_OK ? AK_OK : ak_fail_memory(err);
 }
 
 static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
@@ -112,51 +106,47 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
 {
     replayed r = {
         .study = study, .arm = arm, .run = run, .recording = recording, .tried = ak_set_new()};
-    ak_status status = ak_made(r.tried, err);
+    ak_status status = AK_OK;
     ak_transfer_open(&r.transfer, like);
-    if (status == AK_OK) {
-        status = ak_recording_space_new(&r.space, recording, err);
+    AK_TRY(ak_made(r.tried, err));
+    AK_TRY(ak_recording_space_new(&r.space, recording, err));
+    /* If the recording declares no default, each seed starts at another random configuration. All
+       arms with the same seed start at the same one. */
+    if (!recording->has_default) {
+        ak_rng rng;
+        ak_config start;
+        ak_rng_seed(&rng, ~run->seed);
+        ak_space_sample(&start, r.space, &rng);
+        ak_space_set_default(r.space, &start);
     }
-    if (status == AK_OK) {
-        /* If the recording declares no default, each seed starts at another random configuration.
-           All arms with the same seed start at the same one. */
-        if (!recording->has_default) {
-            ak_rng rng;
-            ak_config start;
-            ak_rng_seed(&rng, ~run->seed);
-            ak_space_sample(&start, r.space, &rng);
-            ak_space_set_default(r.space, &start);
-        }
-        ak_advisor_options advisor = {.model = model,
-                                      .share = study->share,
-                                      .device = recording->device,
-                                      .size = recording->size,
-                                      .dtype = recording->dtype,
-                                      .environment = recording->environment,
-                                      .generations = study->options.generations,
-                                      .batch = study->options.batch,
-                                      .patient = true,
-                                      .tell = tell,
-                                      .notice = notice,
-                                      .context = &r};
-        ak_strategy_context context = {.space = r.space,
-                                       .constants = recording->constants,
-                                       .kernel = recording->kernel,
-                                       .implementation = recording->implementation,
-                                       .rank = recording->rank,
-                                       .transfer = &r.transfer,
-                                       .any_default = !recording->has_default,
-                                       .seed = run->seed,
-                                       .evaluations = study->options.evaluations,
-                                       .hyper = arm->choice.hyper,
-                                       .advisor = &advisor};
-        status = arm->choice.ops->open(&r.strategy, &context, err);
-        if (status == AK_OK) {
-            status = search(&r, err);
-        }
-        if (r.strategy != NULL) {
-            arm->choice.ops->close(r.strategy);
-        }
+    ak_advisor_options advisor = {.model = model,
+                                  .share = study->share,
+                                  .device = recording->device,
+                                  .size = recording->size,
+                                  .dtype = recording->dtype,
+                                  .environment = recording->environment,
+                                  .generations = study->options.generations,
+                                  .batch = study->options.batch,
+                                  .patient = true,
+                                  .tell = tell,
+                                  .notice = notice,
+                                  .context = &r};
+    ak_strategy_context context = {.space = r.space,
+                                   .constants = recording->constants,
+                                   .kernel = recording->kernel,
+                                   .implementation = recording->implementation,
+                                   .rank = recording->rank,
+                                   .transfer = &r.transfer,
+                                   .any_default = !recording->has_default,
+                                   .seed = run->seed,
+                                   .evaluations = study->options.evaluations,
+                                   .hyper = arm->choice.hyper,
+                                   .advisor = &advisor};
+    AK_TRY(arm->choice.ops->open(&r.strategy, &context, err));
+    AK_TRY(search(&r, err));
+out:
+    if (r.strategy != NULL) {
+        arm->choice.ops->close(r.strategy);
     }
     ak_space_free(r.space);
     ak_set_free(r.tried);

@@ -54,11 +54,13 @@ static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_err
 {
     ak_words words = {.count = 0};
     char filled[AK_LAUNCHER_MAX];
-    ak_status status = ak_words_split(&words, l->text, err);
-    for (size_t i = 0; status == AK_OK && i < words.count; i++) {
-        status = fill_in(filled, words.at[i], l, seat, err);
-        status = status == AK_OK ? ak_words_add(out, filled, err) : status;
+    ak_status status = AK_OK;
+    AK_TRY(ak_words_split(&words, l->text, err));
+    for (size_t i = 0; i < words.count; i++) {
+        AK_TRY(fill_in(filled, words.at[i], l, seat, err));
+        AK_TRY(ak_words_add(out, filled, err));
     }
+out:
     ak_words_free(&words);
     return status;
 }

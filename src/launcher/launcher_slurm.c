@@ -62,22 +62,19 @@ static void job_name(char out[NAME_BYTES], const ak_launcher *l, size_t seat)
 static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
     char node[40], name[NAME_BYTES], named[NAME_BYTES + 16];
-    ak_status status = AK_OK;
     size_t nodes = node_count(), each = (l->whole + nodes - 1) / nodes;
     job_name(name, l, seat);
     (void)snprintf(named, sizeof named, "--job-name=%s", name);
-    AK_TRY(ak_words_split(out, "srun --nodes=1 --ntasks=1", err));
-    AK_TRY(ak_words_add(out, named, err));
+    AK_DO(ak_words_split(out, "srun --nodes=1 --ntasks=1", err));
+    AK_DO(ak_words_add(out, named, err));
     if (in_allocation()) {
         (void)snprintf(node, sizeof node, "--relative=%zu", (l->first + seat) % nodes);
-        AK_TRY(ak_words_add(out, "--exact", err));
-        AK_TRY(ak_words_add(out, node, err));
-        AK_TRY(add_share(out, "--cpus-per-task", "SLURM_CPUS_ON_NODE", each, err));
-        AK_TRY(add_share(out, "--mem", "SLURM_MEM_PER_NODE", each, err));
+        AK_DO(ak_words_add(out, "--exact", err));
+        AK_DO(ak_words_add(out, node, err));
+        AK_DO(add_share(out, "--cpus-per-task", "SLURM_CPUS_ON_NODE", each, err));
+        AK_DO(add_share(out, "--mem", "SLURM_MEM_PER_NODE", each, err));
     }
-    AK_TRY(ak_words_split(out, l->text, err));
-out:
-    return status;
+    return ak_words_split(out, l->text, err);
 }
 
 /* An srun that was killed leaves its job in the queue. */

@@ -61,14 +61,12 @@ static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_err
                                   "-o ServerAliveCountMax=3 -o ConnectTimeout=20";
     char own[AK_LAUNCHER_MAX];
     (void)snprintf(own, sizeof own, "%.*s", (int)(hosts_of(l) - l->text), l->text);
-    ak_status status = AK_OK;
-    AK_TRY(ak_words_split(out, options, err));
-    AK_TRY(ak_words_split(out, own, err));
-    AK_TRY(ak_words_add(out, "--", err));
-    AK_TRY(ak_words_add(out, l->seats[seat].host, err));
-    AK_TRY(ak_words_add(out, "exec", err)); /* no shell stays between sshd and the worker */
-out:
-    return status;
+    AK_DO(ak_words_split(out, options, err));
+    AK_DO(ak_words_split(out, own, err));
+    AK_DO(ak_words_add(out, "--", err));
+    AK_DO(ak_words_add(out, l->seats[seat].host, err));
+    AK_DO(ak_words_add(out, "exec", err)); /* no shell stays between sshd and the worker */
+    return AK_OK;
 }
 
 static const char *const passes[] = {"SSH_AUTH_SOCK", "KRB5CCNAME", NULL};

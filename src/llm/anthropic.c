@@ -89,7 +89,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     }
     json_decref(config);
     ak_free(system);
-    return ak_request_end(out, body, good, err);
+    return ak_json_give(out, body, good, err);
 }
 
 static void read_finish(ak_reply *out, const json_t *object)

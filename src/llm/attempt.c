@@ -201,40 +201,35 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
     size_t count = 2;
     char *body = NULL, *key = NULL;
     json_t *value = NULL;
-    ak_status status = x->provider->request(&value, request, err);
-    if (status == AK_OK) {
-        status = ak_json_text(&body, value, err);
-    }
-    json_decref(value);
+    ak_status status = AK_OK;
+    AK_TRY(x->provider->request(&value, request, err));
+    AK_TRY(ak_json_text(&body, value, err));
     for (size_t i = 0; i < AK_PROVIDER_HEADERS_MAX && x->provider->headers[i] != NULL; i++) {
         headers[count++] = x->provider->headers[i];
     }
-    if (status == AK_OK && llm->key != NULL) {
+    if (llm->key != NULL) {
         size_t bytes = strlen(x->provider->key_header) + strlen(llm->key) + 1;
-        key = ak_alloc(bytes, 1);
-        status = ak_made(key, err);
-        if (status == AK_OK) {
-            (void)snprintf(key, bytes, "%s%s", x->provider->key_header, llm->key);
-            headers[count++] = key;
-        }
+        AK_TRY(AK_NEW(key, bytes, err));
+        (void)snprintf(key, bytes, "%s%s", x->provider->key_header, llm->key);
+        headers[count++] = key;
     }
-    if (status == AK_OK) {
-        ak_http_job job = {.url = llm->url,
-                           .headers = headers,
-                           .body = body,
-                           .body_bytes = strlen(body),
-                           .direct = llm->direct,
-                           .connect_ns = llm->connect_ns,
-                           .stall_ns = llm->stall_ns,
-                           .total_ns = llm->timeout_ns,
-                           .now_ns = now_ns,
-                           .cancelled = cancelled,
-                           .data = on_data,
-                           .context = x};
-        ak_http_post(out, &job);
-        ak_key_redact(out->text, llm->key);
-        ak_key_redact(out->request_id, llm->key);
-    }
+    ak_http_job job = {.url = llm->url,
+                       .headers = headers,
+                       .body = body,
+                       .body_bytes = strlen(body),
+                       .direct = llm->direct,
+                       .connect_ns = llm->connect_ns,
+                       .stall_ns = llm->stall_ns,
+                       .total_ns = llm->timeout_ns,
+                       .now_ns = now_ns,
+                       .cancelled = cancelled,
+                       .data = on_data,
+                       .context = x};
+    ak_http_post(out, &job);
+    ak_key_redact(out->text, llm->key);
+    ak_key_redact(out->request_id, llm->key);
+out:
+    json_decref(value);
     ak_key_free(key);
     ak_free(body);
     return status;

@@ -63,9 +63,7 @@ static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, cons
     ak_fact **list = hardware ? &brief->hardware : &brief->shape;
     size_t *count = hardware ? &brief->hardware_count : &brief->shape_count;
     size_t *capacity = hardware ? &brief->hardware_capacity : &brief->shape_capacity;
-    void *grown = *list;
-    AK_DO(ak_grow(&grown, capacity, *count + 1, sizeof **list, err));
-    *list = grown;
+    AK_DO(AK_GROW(*list, capacity, *count + 1, err));
     ak_fact *fact = &(*list)[*count];
     fact->name = ak_arena_strndup(brief->arena, name, strlen(name));
     fact->text = ak_arena_strndup(brief->arena, text, strlen(text));
@@ -126,22 +124,16 @@ static bool of_the_problem(const ak_task *task, const char *name)
         strncmp(name, "choice_", 7) == 0) {
         return true;
     }
-    for (size_t i = 0; i < task->problem->size_count; i++) {
-        if (strcmp(name, task->problem->sizes[i].name) == 0) {
-            return true;
-        }
-    }
-    return AK_HAS(task->problem->choices, task->problem->choice_count, name, name);
+    return AK_HAS(task->problem->sizes, task->problem->size_count, name, name) ||
+           AK_HAS(task->problem->choices, task->problem->choice_count, name, name);
 }
 
 static ak_status add_device_fact(ak_brief *brief, const char *name, const ak_value *value,
                                  ak_error *err)
 {
     char label[LINE_MAX_BYTES], text[LINE_MAX_BYTES];
-    const char *meaning = NULL;
-    for (size_t i = 0; i < AK_COUNT(meanings); i++) {
-        meaning = strcmp(meanings[i].name, name) == 0 ? meanings[i].meaning : meaning;
-    }
+    const size_t at = AK_FIND(meanings, AK_COUNT(meanings), name, name);
+    const char *meaning = at < AK_COUNT(meanings) ? meanings[at].meaning : NULL;
     (void)snprintf(label, sizeof label, "%s%s%s%s", name, meaning == NULL ? "" : " (",
                    meaning == NULL ? "" : meaning, meaning == NULL ? "" : ")");
     if (value->type == AK_VALUE_INT && ends_with(name, "_bytes")) {

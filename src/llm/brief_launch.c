@@ -2,7 +2,6 @@
    fills a GPU: blocks, how many of them a multiprocessor can hold, waves and the tail. Only the
    last launch of an implementation counts, because earlier ones prepare its operands. */
 #include <math.h>
-#include <string.h>
 
 #include "llm/brief.h"
 

@@ -93,17 +93,14 @@ static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
 {
     static const char *const known[] = {"none", "minimal", "low", "medium",
                                         "high", "xhigh",   "max", NULL};
-    for (size_t i = 0; effort != NULL && known[i] != NULL; i++) {
-        if (strcmp(known[i], effort) == 0) {
-            (void)snprintf(llm->effort, sizeof llm->effort, "%s", effort);
-            return AK_OK;
-        }
+    if (effort != NULL && !ak_text_is_one_of(effort, known)) {
+        return ak_fail(err, AK_INVALID,
+                       "there is no effort \"%.40s\"; choose one of: none, minimal, low, medium, "
+                       "high, xhigh, max",
+                       effort);
     }
-    return effort == NULL ? AK_OK
-                          : ak_fail(err, AK_INVALID,
-                                    "there is no effort \"%.40s\"; choose one of: none, minimal, "
-                                    "low, medium, high, xhigh, max",
-                                    effort);
+    (void)snprintf(llm->effort, sizeof llm->effort, "%s", effort == NULL ? "" : effort);
+    return AK_OK;
 }
 
 static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)

@@ -1,8 +1,6 @@
 /* dialect.c: see dialect.h. */
 #include "llm/dialect.h"
 
-#include <string.h>
-
 bool ak_can(const ak_request *request, unsigned ability)
 {
     return (request->abilities.set & ability) != 0;
@@ -51,16 +49,6 @@ json_t *ak_messages_json(const ak_llm_chat *chat, const char *system)
         good = json_array_append_new(list, message_of(role, chat->messages[i].text)) == 0;
     }
     return ak_json_whole(list, good);
-}
-
-ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err)
-{
-    if (body == NULL || !good) {
-        json_decref(body);
-        return ak_fail_memory(err);
-    }
-    *out = body;
-    return AK_OK;
 }
 
 void ak_append_at(ak_buf *out, const json_t *object, const char *key)

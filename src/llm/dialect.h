@@ -26,8 +26,6 @@ json_t *ak_schema_openai(const ak_request *request);
 /* Returns true if the schema meets OpenAI's strict mode: no additional properties, and every
    property required. */
 bool ak_schema_strict(const json_t *schema);
-/* Finishes a request and takes ownership of the body. `good` says whether the body is complete. */
-ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err);
 
 void ak_append_at(ak_buf *out, const json_t *object, const char *key);
 int64_t ak_count_at(const json_t *object, const char *key); /* 0 if it is not a count */

@@ -1,6 +1,5 @@
 /* llm_check.c: implements ak_llm_check, which asks one small question to show whether model, key
    and address work together. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "llm/answer.h"

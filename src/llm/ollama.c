@@ -62,7 +62,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
            ak_json_set(body, "stream", json_boolean(ak_can(request, AK_ABILITY_STREAM)));
     json_decref(options);
     ak_free(system);
-    return ak_request_end(out, body, good, err);
+    return ak_json_give(out, body, good, err);
 }
 
 static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)

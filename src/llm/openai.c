@@ -41,7 +41,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
         good = ak_json_set(body, "stream", json_true());
     }
     ak_free(system);
-    return ak_request_end(out, body, good, err);
+    return ak_json_give(out, body, good, err);
 }
 
 /* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. */

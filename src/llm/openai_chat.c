@@ -45,7 +45,7 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
         }
     }
     ak_free(system);
-    return ak_request_end(out, body, good, err);
+    return ak_json_give(out, body, good, err);
 }
 
 static void read_message(ak_reply *out, const json_t *message)

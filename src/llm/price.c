@@ -46,28 +46,24 @@ static ak_status read_price(ak_price *out, const json_t *entry, const char *wher
 {
     static const char *const keys[] = {"input", "cached_input", "cache_write", "output", NULL};
     double values[4] = {-1, -1, -1, -1};
-    ak_status status = json_is_object(entry)
-                           ? ak_json_only(entry, keys, where, err)
-                           : ak_fail(err, AK_INVALID, "%s: must be an object", where);
-    for (int i = 0; i < 4 && status == AK_OK; i++) {
-        status = ak_json_real_or(&values[i], entry, keys[i], -1, where, err);
+    AK_DO(json_is_object(entry) ? ak_json_only(entry, keys, where, err)
+                                : ak_fail(err, AK_INVALID, "%s: must be an object", where));
+    for (int i = 0; i < 4; i++) {
+        AK_DO(ak_json_real_or(&values[i], entry, keys[i], -1, where, err));
         bool given = json_object_get(entry, keys[i]) != NULL;
         bool needed = i == 0 || i == 3;
-        if (status == AK_OK &&
-            ((needed && !given) || (given && !(values[i] >= 0 && values[i] <= DOLLARS_MAX)))) {
-            status =
-                ak_fail(err, AK_INVALID, "%s: \"%s\" must be dollars for a million tokens, 0 to %g",
-                        where, keys[i], DOLLARS_MAX);
+        if ((needed && !given) || (given && !(values[i] >= 0 && values[i] <= DOLLARS_MAX))) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: \"%s\" must be dollars for a million tokens, 0 to %g", where,
+                           keys[i], DOLLARS_MAX);
         }
     }
-    if (status == AK_OK) {
-        *out = (ak_price){.known = true,
-                          .input = values[0],
-                          .cached_input = values[1] < 0 ? values[0] : values[1],
-                          .cache_write = values[2] < 0 ? values[0] : values[2],
-                          .output = values[3]};
-    }
-    return status;
+    *out = (ak_price){.known = true,
+                      .input = values[0],
+                      .cached_input = values[1] < 0 ? values[0] : values[1],
+                      .cache_write = values[2] < 0 ? values[0] : values[2],
+                      .output = values[3]};
+    return AK_OK;
 }
 
 static ak_status find_in_file(ak_price *out, const char *name, const char *path, ak_error *err)
@@ -82,20 +78,18 @@ static ak_status find_in_file(ak_price *out, const char *name, const char *path,
                        "\"output\": 10}}",
                        path));
     }
-out:
     json_object_foreach(document, key, entry)
     {
         char where[AK_LLM_NAME_MAX + 512];
         ak_price price;
         (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);
         /* Checks every entry, so that a mistake shows before its model is used. */
-        if (status == AK_OK) {
-            status = read_price(&price, entry, where, err);
-        }
-        if (status == AK_OK && !out->known && ak_llm_glob(key, name)) {
+        AK_TRY(read_price(&price, entry, where, err));
+        if (!out->known && ak_llm_glob(key, name)) {
             *out = price;
         }
     }
+out:
     json_decref(document);
     return status;
 }

@@ -3,7 +3,6 @@
 #include "llm/prompt.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -126,13 +125,7 @@ static const char *next_line(const char *line, size_t *length)
 /* Returns true if the line holds the mark. */
 static bool has_mark(const char *line, size_t length, const char *mark)
 {
-    size_t n = strlen(mark);
-    for (size_t i = 0; i + n <= length; i++) {
-        if (memcmp(line + i, mark, n) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return memmem(line, length, mark, strlen(mark)) != NULL;
 }
 
 static void put_skipped(ak_buf *out, size_t *skipped)

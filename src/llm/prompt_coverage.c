@@ -1,7 +1,6 @@
 /* prompt_coverage.c: writes what the trials cover: of each parameter the values with their trials
    and best times, and of the kinds of configuration, which the switches make, how much of the space
    each is and what is known of it. */
-#include <string.h>
 
 #include "base/rng.h"
 #include "llm/prompt_view.h"

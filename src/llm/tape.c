@@ -28,30 +28,29 @@ struct ak_tape {
 static ak_status read_script(ak_tape *tape, ak_error *err)
 {
     char *text = NULL;
+    json_t *entry = NULL;
     size_t length = 0, line = 0;
-    ak_status status = ak_fs_read(&text, &length, tape->path, AK_JSON_BYTES_MAX, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&text, &length, tape->path, AK_JSON_BYTES_MAX, err));
     tape->script = json_array();
-    if (status == AK_OK && tape->script == NULL) {
-        status = ak_fail_memory(err);
-    }
-    for (const char *p = text; status == AK_OK && p != NULL && *p != 0;) {
+    AK_TRY(ak_made(tape->script, err));
+    for (const char *p = text; *p != 0;) {
         size_t bytes = strcspn(p, "\n");
         char origin[AK_PATH_MAX + 32];
-        json_t *entry = NULL;
         (void)snprintf(origin, sizeof origin, "%s:%zu", tape->path, ++line);
         if (strspn(p, " \t\r") < bytes) {
-            status = ak_json_parse(&entry, p, bytes, origin, err);
-            if (status == AK_OK && (json_object_get(entry, "text") == NULL || line > LINES_MAX)) {
-                status = ak_fail(err, AK_INVALID,
-                                 "%s: a line of a script is an object with \"text\"", origin);
+            AK_TRY(ak_json_parse(&entry, p, bytes, origin, err));
+            if (json_object_get(entry, "text") == NULL || line > LINES_MAX) {
+                AK_TRY(ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
+                               origin));
             }
-            if (status == AK_OK && json_array_append(tape->script, entry) != 0) {
-                status = ak_fail_memory(err);
-            }
-            json_decref(entry);
+            AK_TRY(json_array_append_new(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            entry = NULL;
         }
         p += bytes + (p[bytes] == '\n');
     }
+out:
+    json_decref(entry);
     ak_free(text);
     return status;
 }
@@ -327,11 +326,7 @@ static ak_status read_answer(ak_llm_answer *out, ak_reply *reply, const json_t *
         !(cost <= 1e9) || !(ms >= 0) || !(ms <= 1e12) || attempts < 0 || attempts > 1000000) {
         return ak_fail(err, AK_CORRUPT, "%s: the answer is damaged", where);
     }
-    if (json_is_string(text)) {
-        ak_buf_puts(&reply->text, json_string_value(text));
-    } else {
-        ak_json_print(&reply->text, text, false);
-    }
+    ak_json_print_plain(&reply->text, text);
     ak_buf_puts(&reply->reasoning, reasoning);
     (void)snprintf(reply->model, sizeof reply->model, "%s", model);
     (void)snprintf(reply->id, sizeof reply->id, "%s", id);

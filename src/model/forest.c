@@ -172,8 +172,7 @@ static ak_status grow_node(builder *b, ak_error *err)
 {
     ak_forest *forest = b->forest;
     task t = b->tasks[--b->task_count];
-    AK_DO(ak_grow((void **)&forest->nodes, &forest->node_capacity, forest->node_count + 1,
-                  sizeof *forest->nodes, err));
+    AK_DO(AK_GROW(forest->nodes, &forest->node_capacity, forest->node_count + 1, err));
     size_t index = forest->node_count++;
     if (t.parent != SIZE_MAX) {
         forest->nodes[t.parent].other = (uint32_t)index;

@@ -38,8 +38,7 @@ static bool add_outcome(json_t *proposal, const conversation *c)
     json_t *outcome = json_object();
     bool good = ak_json_set(outcome, "trial", json_integer(trial->id)) &&
                 ak_json_set_text(outcome, "status", ak_trial_status_text(trial->status)) &&
-                ak_json_set(outcome, "ms",
-                            trial->median_ms > 0 ? ak_json_real(trial->median_ms) : json_null()) &&
+                ak_json_set(outcome, "ms", ak_json_known(trial->median_ms)) &&
                 ak_json_set(outcome, "gain",
                             gain_of(&gain, c->trials, trial) ? ak_json_real(gain) : json_null()) &&
                 ak_json_set_text(outcome, "reason", trial->reason);
@@ -90,11 +89,7 @@ static bool add_call(void *context, const ak_call *call)
                           call->priced ? ak_json_real(call->cost_usd) : json_null()) &&
               ak_json_set(object, "replayed", json_boolean(call->replayed)) &&
               ak_json_set(object, "proposals", proposals_of(c, call));
-    if (!c->good) {
-        json_decref(object);
-        return false;
-    }
-    c->good = json_array_append_new(c->calls, object) == 0;
+    c->good = json_array_append_new(c->calls, object) == 0 && c->good;
     return c->good;
 }
 
@@ -102,26 +97,21 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
 {
     ak_run record = {0};
     ak_gathered trials = {0};
-    json_t *object = NULL;
-    ak_status status = ak_archive_get_run(&record, archive, run, err);
-    if (status == AK_OK) {
-        ak_archive_filter filter = {.run = record.id};
-        status = ak_gather(&trials, archive, &filter, err);
-    }
+    json_t *object = json_object();
     conversation c = {.trials = &trials, .calls = json_array(), .good = true};
-    if (status == AK_OK) {
-        status = ak_archive_each_call(archive, record.id, add_call, &c, err);
-    }
-    if (status == AK_OK) {
-        object = json_object();
-        bool good = c.good && ak_json_set_text(object, "run", record.id) &&
-                    ak_json_set_text(object, "kernel", record.kernel) &&
-                    ak_json_set_text(object, "device", record.device) &&
-                    ak_json_set_text(object, "size", record.size) &&
-                    ak_json_set_text(object, "strategy", record.strategy) &&
-                    ak_json_set(object, "calls", json_incref(c.calls));
-        status = good ? ak_json_text(out_json, object, err) : ak_fail_memory(err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_get_run(&record, archive, run, err));
+    const ak_archive_filter filter = {.run = record.id};
+    AK_TRY(ak_gather(&trials, archive, &filter, err));
+    AK_TRY(ak_archive_each_call(archive, record.id, add_call, &c, err));
+    bool good = c.good && ak_json_set_text(object, "run", record.id) &&
+                ak_json_set_text(object, "kernel", record.kernel) &&
+                ak_json_set_text(object, "device", record.device) &&
+                ak_json_set_text(object, "size", record.size) &&
+                ak_json_set_text(object, "strategy", record.strategy) &&
+                ak_json_set(object, "calls", json_incref(c.calls));
+    AK_TRY(good ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
+out:
     json_decref(object);
     json_decref(c.calls);
     ak_gathered_clear(&trials);

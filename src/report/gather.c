@@ -3,38 +3,23 @@
 
 #include "base/alloc.h"
 
-typedef struct gathering {
-    ak_gathered *out;
-    ak_status status;
-    ak_error *err;
-} gathering;
-
-static bool keep(void *context, const ak_trial *trial)
+static ak_status keep(void *context, const ak_trial *trial, ak_error *err)
 {
-    gathering *g = context;
-    void *list = g->out->trials;
-    g->status = ak_grow(&list, &g->out->capacity, g->out->count + 1, sizeof(ak_trial), g->err);
-    g->out->trials = list;
-    if (g->status == AK_OK) {
-        g->status = ak_trial_copy(&g->out->trials[g->out->count], trial, g->err);
-    }
-    if (g->status == AK_OK) {
-        g->out->count++;
-    }
-    if (g->status == AK_OK && !ak_map_get(NULL, g->out->configs, trial->config)) {
-        g->status = ak_map_put(g->out->configs, trial->config, g->out->count - 1, g->err);
-    }
-    return g->status == AK_OK;
+    ak_gathered *out = context;
+    AK_DO(AK_GROW(out->trials, &out->capacity, out->count + 1, err));
+    AK_DO(ak_trial_copy(&out->trials[out->count], trial, err));
+    const size_t at = out->count++;
+    return ak_map_get(NULL, out->configs, trial->config)
+               ? AK_OK
+               : ak_map_put(out->configs, trial->config, at, err);
 }
 
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
                     ak_error *err)
 {
     *out = (ak_gathered){.configs = ak_map_new()};
-    gathering g = {.out = out, .status = AK_OK, .err = err};
-    ak_status status = out->configs == NULL ? ak_fail_memory(err)
-                                            : ak_archive_each(archive, filter, keep, &g, err);
-    status = status == AK_OK ? g.status : status;
+    ak_status status = ak_made(out->configs, err);
+    status = status == AK_OK ? ak_archive_take(archive, filter, keep, out, err) : status;
     if (status != AK_OK) {
         ak_gathered_clear(out);
     }

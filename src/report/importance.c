@@ -38,11 +38,7 @@ typedef struct reader {
 static ak_status value_text(char **out, const json_t *value, ak_error *err)
 {
     ak_buf text = AK_BUF(1u << 16);
-    if (json_is_string(value)) {
-        ak_buf_puts(&text, json_string_value(value));
-    } else {
-        ak_json_print(&text, value, false);
-    }
+    ak_json_print_plain(&text, value);
     return ak_buf_take(out, &text, err);
 }
 
@@ -126,37 +122,30 @@ static ak_status count_values(reader *r, size_t c, ak_map *known, ak_error *err)
 {
     ak_importance_parameter *parameter = &r->importance->parameters[c];
     size_t capacity = 0;
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < r->count && status == AK_OK; i++) {
+    for (size_t i = 0; i < r->count; i++) {
         const char *text = r->texts[i * r->columns + c];
         size_t at;
         if (!r->usable[i] || ak_map_get(&at, known, text)) {
             continue;
         }
-        void *values = parameter->values;
-        status = ak_grow(&values, &capacity, parameter->value_count + 1,
-                         sizeof(ak_importance_value), err);
-        parameter->values = values;
-        if (status == AK_OK) {
-            ak_importance_value *fresh = &parameter->values[parameter->value_count];
-            *fresh = (ak_importance_value){.text = ak_strdup(text)};
-            status = fresh->text == NULL ? ak_fail_memory(err)
-                                         : ak_map_put(known, text, parameter->value_count, err);
-            parameter->value_count += fresh->text == NULL ? 0 : 1;
-        }
-        if (status == AK_OK && parameter->value_count >= UINT16_MAX) {
-            status = ak_fail(err, AK_LIMIT, "parameter %s has more than %d values", parameter->name,
-                             UINT16_MAX - 1);
+        AK_DO(AK_GROW(parameter->values, &capacity, parameter->value_count + 1, err));
+        ak_importance_value *fresh = &parameter->values[parameter->value_count];
+        *fresh = (ak_importance_value){.text = ak_strdup(text)};
+        AK_DO(ak_made(fresh->text, err));
+        AK_DO(ak_map_put(known, text, parameter->value_count++, err));
+        if (parameter->value_count >= UINT16_MAX) {
+            return ak_fail(err, AK_LIMIT, "parameter %s has more than %d values", parameter->name,
+                           UINT16_MAX - 1);
         }
     }
-    if (status != AK_OK || parameter->value_count == 0) {
-        return status;
+    if (parameter->value_count == 0) {
+        return AK_OK;
     }
     qsort(parameter->values, parameter->value_count, sizeof *parameter->values, by_value);
-    for (size_t v = 0; v < parameter->value_count && status == AK_OK; v++) {
-        status = ak_map_put(known, parameter->values[v].text, v, err);
+    for (size_t v = 0; v < parameter->value_count; v++) {
+        AK_DO(ak_map_put(known, parameter->values[v].text, v, err));
     }
-    for (size_t i = 0; i < r->count && status == AK_OK; i++) {
+    for (size_t i = 0; i < r->count; i++) {
         size_t at = 0;
         if (r->usable[i] && ak_map_get(&at, known, r->texts[i * r->columns + c])) {
             r->level[i * r->columns + c] = (uint16_t)at;
@@ -164,7 +153,7 @@ static ak_status count_values(reader *r, size_t c, ak_map *known, ak_error *err)
             parameter->values[at].ok += r->trials[i].status == AK_TRIAL_OK ? 1 : 0;
         }
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_all(reader *r, ak_error *err)
@@ -183,17 +172,12 @@ static ak_status read_all(reader *r, ak_error *err)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-static const char *or_empty(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error *err)
 {
     ak_buf key = AK_BUF(1u << 18);
-    ak_buf_print(&key, "%s\n%s\n%s\n%s\n%s\n%s\n%s", or_empty(t->kernel),
-                 or_empty(t->implementation), or_empty(t->device), or_empty(t->size),
-                 or_empty(t->dtype), or_empty(t->choices), or_empty(t->environment));
+    ak_buf_print(&key, "%s\n%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(t->kernel),
+                 ak_or_empty(t->implementation), ak_or_empty(t->device), ak_or_empty(t->size),
+                 ak_or_empty(t->dtype), ak_or_empty(t->choices), ak_or_empty(t->environment));
     ak_status status = ak_buf_status(&key, err);
     if (status == AK_OK && !ak_map_get(out, tasks, key.data)) {
         *out = ak_map_count(tasks);
@@ -410,16 +394,17 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
         importance->why = "no parameter had two values";
         return AK_OK;
     }
-    AK_DO(learn(&forest, t, err));
     ak_status status = AK_OK;
+    AK_TRY(learn(&forest, t, err));
     importance->r2 = ak_forest_out_of_bag(forest);
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";
-    } else {
-        status = weigh(importance, t, forest, err);
-        status = status == AK_OK ? find_regions(importance, t, err) : status;
-        status = status == AK_OK ? sort_parameters(importance, err) : status;
+        goto out;
     }
+    AK_TRY(weigh(importance, t, forest, err));
+    AK_TRY(find_regions(importance, t, err));
+    AK_TRY(sort_parameters(importance, err));
+out:
     ak_forest_free(forest);
     return status;
 }
@@ -434,6 +419,8 @@ ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t co
     AK_TRY(r.usable == NULL ? ak_fail_memory(err) : read_all(&r, err));
     AK_TRY(make_table(&t, &r, err));
     AK_TRY(model(&importance, &t, err));
+    *out = importance;
+    importance = (ak_importance){0};
 out:
     table_free(&t);
     for (size_t i = 0; r.texts != NULL && i < count * r.columns; i++) {
@@ -442,12 +429,8 @@ out:
     ak_free((void *)r.texts);
     ak_free(r.level);
     ak_free(r.usable);
-    if (status != AK_OK) {
-        ak_importance_clear(&importance);
-        return status;
-    }
-    *out = importance;
-    return AK_OK;
+    ak_importance_clear(&importance);
+    return status;
 }
 
 void ak_importance_clear(ak_importance *importance)

@@ -1,9 +1,7 @@
 /* importance_json.c: writes parameter importance as JSON, for reports and `stats --json`. */
 #include <math.h>
-#include <string.h>
 
-#include "archive/archive.h"
-#include "base/alloc.h"
+#include "report/gather.h"
 #include "report/importance.h"
 
 static json_t *count_of(size_t count)
@@ -14,17 +12,15 @@ static json_t *count_of(size_t count)
 static json_t *values_json(const ak_importance_parameter *p)
 {
     json_t *list = json_array();
+    bool whole = true;
     for (size_t v = 0; v < p->value_count; v++) {
         json_t *item = json_object();
         bool good = ak_json_set_text(item, "value", p->values[v].text) &&
                     ak_json_set(item, "tried", count_of(p->values[v].tried)) &&
                     ak_json_set(item, "ok", count_of(p->values[v].ok));
-        if (json_array_append_new(list, item) != 0 || !good) {
-            json_decref(list);
-            return NULL;
-        }
+        whole = json_array_append_new(list, item) == 0 && good && whole;
     }
-    return list;
+    return ak_json_whole(list, whole);
 }
 
 static json_t *parameter_json(const ak_importance *importance, size_t i)
@@ -59,13 +55,11 @@ static json_t *list_of(const ak_importance *importance, size_t count,
                        json_t *(*item)(const ak_importance *, size_t))
 {
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; i < count; i++) {
-        if (json_array_append_new(list, item(importance, i)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        good = json_array_append_new(list, item(importance, i)) == 0 && good;
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 json_t *ak_importance_to_json(const ak_importance *importance)
@@ -88,45 +82,21 @@ json_t *ak_importance_to_json(const ak_importance *importance)
 
 /* ---- of a part of the archive ---------------------------------------------------------------- */
 
-typedef struct collector {
-    ak_trial *trials;
-    size_t count, capacity;
-    ak_status status;
-    ak_error *err;
-} collector;
-
-static bool collect(void *context, const ak_trial *trial)
-{
-    collector *c = context;
-    void *trials = c->trials;
-    c->status = ak_grow(&trials, &c->capacity, c->count + 1, sizeof(ak_trial), c->err);
-    c->trials = trials;
-    if (c->status == AK_OK) {
-        c->status = ak_trial_copy(&c->trials[c->count], trial, c->err);
-        c->count += c->status == AK_OK ? 1 : 0;
-    }
-    return c->status == AK_OK;
-}
-
 ak_status ak_archive_importance(char **out_text, ak_archive *archive,
                                 const ak_archive_filter *filter, ak_error *err)
 {
-    collector c = {.err = err};
+    ak_gathered gathered = {0};
     ak_importance importance = {0};
-    ak_status status = ak_archive_each(archive, filter, collect, &c, err);
-    status = status == AK_OK ? c.status : status;
-    if (status == AK_OK) {
-        status = ak_importance_of(&importance, c.trials, c.count, err);
-    }
-    if (status == AK_OK) {
-        json_t *object = ak_importance_to_json(&importance);
-        status = object == NULL ? ak_fail_memory(err) : ak_json_text(out_text, object, err);
-        json_decref(object);
-        ak_importance_clear(&importance);
-    }
-    for (size_t i = 0; i < c.count; i++) {
-        ak_trial_clear(&c.trials[i]);
-    }
-    ak_free(c.trials);
+    json_t *object = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_gather(&gathered, archive, filter, err));
+    AK_TRY(ak_importance_of(&importance, gathered.trials, gathered.count, err));
+    object = ak_importance_to_json(&importance);
+    AK_TRY(ak_made(object, err));
+    AK_TRY(ak_json_text(out_text, object, err));
+out:
+    json_decref(object);
+    ak_importance_clear(&importance);
+    ak_gathered_clear(&gathered);
     return status;
 }

@@ -33,13 +33,7 @@ static ak_status find_column(size_t *at, reader *r, const char *name, ak_error *
     if (m->column_count == AK_MATRIX_COLUMNS_MAX) {
         return AK_OK;
     }
-    void *columns = m->columns;
-    ak_status status =
-        ak_grow(&columns, &m->column_capacity, m->column_count + 1, sizeof(ak_matrix_column), err);
-    m->columns = columns;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(m->columns, &m->column_capacity, m->column_count + 1, err));
     ak_matrix_column *column = &m->columns[m->column_count];
     *column = (ak_matrix_column){.name = ak_strdup(name)};
     AK_DO(ak_made(column->name, err));
@@ -64,9 +58,7 @@ static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *
     if (c->count == AK_MATRIX_NONE) {
         goto out;
     }
-    void *values = (void *)c->values;
-    AK_TRY(ak_grow(&values, &c->capacity, c->count + 1, sizeof(char *), err));
-    c->values = values;
+    AK_TRY(AK_GROW(c->values, &c->capacity, c->count + 1, err));
     AK_TRY(ak_copy_text(&c->values[c->count], key.data + prefix, err));
     *at = c->count++;
     AK_TRY(ak_map_put(r->values, key.data, *at, err));
@@ -87,14 +79,12 @@ static ak_status read_config(reader *r, const char *config, ak_error *err)
     json_object_foreach(object, name, value)
     {
         size_t column, at = AK_MATRIX_NONE;
-        void *pairs = r->pairs;
         AK_TRY(find_column(&column, r, name, err));
         if (column == AK_MATRIX_NONE || r->matrix->columns == NULL) {
             continue;
         }
         AK_TRY(find_value(&at, r, column, value, err));
-        AK_TRY(ak_grow(&pairs, &r->pair_capacity, r->pair_count + 1, sizeof(pair), err));
-        r->pairs = pairs;
+        AK_TRY(AK_GROW(r->pairs, &r->pair_capacity, r->pair_count + 1, err));
         r->pairs[r->pair_count++] = (pair){(uint16_t)column, (uint16_t)at};
     }
 out:
@@ -157,15 +147,6 @@ void ak_matrix_clear(ak_matrix *matrix)
     *matrix = (ak_matrix){0};
 }
 
-static size_t index_of(const char *const *texts, size_t count, const char *text)
-{
-    size_t i = 0;
-    while (i < count && strcmp(texts[i], text) != 0) {
-        i++;
-    }
-    return i < count ? i : AK_MATRIX_NONE;
-}
-
 ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *config, ak_error *err)
 {
     json_t *object = NULL;
@@ -180,7 +161,8 @@ ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *conf
         ak_buf text = AK_BUF(VALUE_BYTES_MAX);
         ak_value_print(&text, value);
         status = ak_buf_status(&text, err);
-        row[c] = (uint16_t)index_of((const char *const *)column->values, column->count, text.data);
+        size_t at = AK_FIND_TEXT(column->values, column->count, text.data);
+        row[c] = (uint16_t)(at < column->count ? at : AK_MATRIX_NONE);
         ak_buf_free(&text);
     }
     json_decref(object);

@@ -75,18 +75,16 @@ static ak_status headline_json(json_t **out, const ak_report_model *model, ak_er
 static json_t *changes_json(const ak_report_model *model)
 {
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; i < model->change_count; i++) {
         const ak_report_change *c = &model->changes[i];
-        if (json_array_append_new(
-                list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "parameter", c->name, "from",
-                                c->from, "to", c->to, "pairs", (json_int_t)c->pairs, "speed",
-                                ak_json_known(c->speed), "least", ak_json_known(c->least),
-                                "greatest", ak_json_known(c->greatest))) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        json_t *one =
+            json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "parameter", c->name, "from", c->from,
+                      "to", c->to, "pairs", (json_int_t)c->pairs, "speed", ak_json_known(c->speed),
+                      "least", ak_json_known(c->least), "greatest", ak_json_known(c->greatest));
+        good = json_array_append_new(list, one) == 0 && good;
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 /* Keeps at most AK_PAGE_FAILURES_MAX kinds of failures; "failure_kinds" says how many there were.

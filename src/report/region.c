@@ -107,37 +107,29 @@ static ak_status add(finder *f, size_t feature, size_t level, relation how, ak_e
     part p;
     judge(&p, f, &c, NULL);
     c.score = p.score;
-    void *list = f->conditions;
-    ak_status status = ak_grow(&list, &f->capacity, f->count + 1, sizeof c, err);
-    f->conditions = list;
-    if (status == AK_OK) {
-        f->conditions[f->count++] = c;
-    }
-    return status;
+    AK_DO(AK_GROW(f->conditions, &f->capacity, f->count + 1, err));
+    f->conditions[f->count++] = c;
+    return AK_OK;
 }
 
 static ak_status list_conditions(finder *f, ak_error *err)
 {
     const ak_features *features = f->data->features;
-    ak_status status = AK_OK;
     for (size_t c = 0; c < features->count; c++) {
         size_t levels = features->column[c].levels;
-        for (size_t v = 0; v < levels && status == AK_OK; v++) {
-            status = add(f, c, v, IS, err);
+        for (size_t v = 0; v < levels; v++) {
+            AK_DO(add(f, c, v, IS, err));
             /* At the ends, >= and <= are the same as = or hold for all trials. */
-            bool inner = features->column[c].ordered && v > 0 && v + 1 < levels;
-            if (status == AK_OK && inner) {
-                status = add(f, c, v, AT_LEAST, err);
-            }
-            if (status == AK_OK && inner) {
-                status = add(f, c, v, AT_MOST, err);
+            if (features->column[c].ordered && v > 0 && v + 1 < levels) {
+                AK_DO(add(f, c, v, AT_LEAST, err));
+                AK_DO(add(f, c, v, AT_MOST, err));
             }
         }
     }
-    if (status == AK_OK && f->count > 0) {
+    if (f->count > 0) {
         qsort(f->conditions, f->count, sizeof *f->conditions, by_score);
     }
-    return status;
+    return AK_OK;
 }
 
 static void put_condition(ak_buf *out, const finder *f, const condition *c)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/asset.h"
+#include "base/base64.h"
 #include "base/plain.h"
 
 #define ECHARTS "third_party/echarts/echarts.min.js"
@@ -33,20 +34,12 @@ static int digit(char c)
 /* Writes the hash of an asset in the form of a content security policy: 'sha256-' and base64. */
 static void put_hash(ak_buf *out, const char *hex)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned char bytes[33] = {0};
-    for (size_t i = 0; i < 32; i++) {
+    unsigned char bytes[32];
+    for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (unsigned char)(16 * digit(hex[2 * i]) + digit(hex[2 * i + 1]));
     }
     ak_buf_puts(out, " 'sha256-");
-    for (size_t i = 0; i < 33; i += 3) { /* 32 bytes are 43 characters and one '=' in base64 */
-        unsigned word = (unsigned)bytes[i] << 16 | (unsigned)bytes[i + 1] << 8 | bytes[i + 2];
-        for (int shift = 18; shift >= 0; shift -= 6) {
-            bool last = i == 30 && shift == 0;
-            ak_buf_putc(out, last ? '=' : letters[word >> shift & 63]);
-        }
-    }
+    ak_base64_write(out, bytes, sizeof bytes);
     ak_buf_puts(out, "'");
 }
 

@@ -53,12 +53,9 @@ static json_t *counts_of(const ak_report_model *model)
                                json_integer((json_int_t)model->by_status[i]));
         }
     }
-    if (!good) {
-        json_decref(failed);
-        return NULL;
-    }
     return json_pack("{s:I, s:I, s:o}", "evaluated", (json_int_t)model->count, "ok",
-                     (json_int_t)model->by_status[AK_TRIAL_OK], "failed", failed);
+                     (json_int_t)model->by_status[AK_TRIAL_OK], "failed",
+                     ak_json_whole(failed, good));
 }
 
 static json_t *baseline_of(const ak_report_model *model)
@@ -188,14 +185,13 @@ static json_t *list_of(const ak_report_model *model, const char *key, json_type 
 {
     json_t *list = json_array(), *one;
     size_t i;
+    bool good = true;
     json_array_foreach(json_object_get(model->result, key), i, one)
     {
-        if (json_typeof(one) == type && json_array_append_new(list, json_deep_copy(one)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        good = good &&
+               (json_typeof(one) != type || json_array_append_new(list, json_deep_copy(one)) == 0);
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 json_t *ak_report_object(const ak_report_model *model)

@@ -18,29 +18,18 @@
 
 /* ---- the trials ------------------------------------------------------------------------------ */
 
-typedef struct gatherer {
-    ak_report_model *model;
-    ak_status status;
-    ak_error *err;
-} gatherer;
-
-static bool keep_trial(void *context, const ak_trial *trial)
+static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
 {
-    gatherer *g = context;
-    ak_report_model *model = g->model;
+    ak_report_model *model = context;
     if (strcmp(trial->run, model->run.id) != 0) {
         model->elsewhere++; /* the trial is of one of many sizes, whose run has its own report */
         model->elsewhere_ok += trial->status == AK_TRIAL_OK ? 1 : 0;
-        return true;
+        return AK_OK;
     }
-    void *trials = model->trials;
-    g->status = ak_grow(&trials, &model->capacity, model->count + 1, sizeof(ak_trial), g->err);
-    model->trials = trials;
-    if (g->status == AK_OK) {
-        g->status = ak_trial_copy(&model->trials[model->count], trial, g->err);
-        model->count += g->status == AK_OK ? 1 : 0;
-    }
-    return g->status == AK_OK;
+    AK_DO(AK_GROW(model->trials, &model->capacity, model->count + 1, err));
+    AK_DO(ak_trial_copy(&model->trials[model->count], trial, err));
+    model->count++;
+    return AK_OK;
 }
 
 static int by_cost(const void *a, const void *b)
@@ -205,13 +194,7 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
 static ak_status add_value(ak_report_model *model, size_t *capacity, const char *name,
                            const char *value, ak_error *err)
 {
-    void *values = model->values;
-    ak_status status =
-        ak_grow(&values, capacity, model->value_count + 1, sizeof(ak_report_value), err);
-    model->values = values;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(model->values, capacity, model->value_count + 1, err));
     ak_report_value fresh = {.name = ak_strdup(name), .value = ak_strdup(value)};
     if (fresh.name == NULL || fresh.value == NULL) {
         ak_free(fresh.name);
@@ -225,9 +208,9 @@ static ak_status add_value(ak_report_model *model, size_t *capacity, const char 
 static ak_status count_values(ak_report_model *model, size_t *capacity, ak_map *groups,
                               const ak_trial *trial, bool top, ak_error *err)
 {
-    json_t *config;
+    json_t *config, *value;
     const char *name;
-    json_t *value;
+    ak_buf text = AK_BUF(1 << 16);
     /* A configuration that cannot be parsed (from another program) is skipped. */
     ak_status status = ak_config_of_trial(&config, trial, err);
     if (status != AK_OK) {
@@ -237,26 +220,16 @@ static ak_status count_values(ak_report_model *model, size_t *capacity, ak_map *
     {
         size_t at;
         bool fresh;
-        ak_buf text = AK_BUF(1 << 16);
-        if (json_is_string(value)) {
-            ak_buf_puts(&text, json_string_value(value));
-        } else {
-            ak_json_print(&text, value, false);
-        }
-        status = ak_buf_status(&text, err);
-        if (status == AK_OK) {
-            status = find_group(&at, &fresh, groups, name, text.data, err);
-        }
-        if (status == AK_OK && fresh) {
-            status = add_value(model, capacity, name, text.data, err);
-        }
-        ak_buf_free(&text);
-        if (status != AK_OK) {
-            break;
-        }
+        ak_buf_clear(&text);
+        ak_json_print_plain(&text, value);
+        AK_TRY(ak_buf_status(&text, err));
+        AK_TRY(find_group(&at, &fresh, groups, name, text.data, err));
+        AK_TRY(fresh ? add_value(model, capacity, name, text.data, err) : AK_OK);
         model->values[at].in_all++;
         model->values[at].in_top += top ? 1 : 0;
     }
+out:
+    ak_buf_free(&text);
     json_decref(config);
     return status;
 }
@@ -316,11 +289,6 @@ static ak_status compare_values(ak_report_model *model, ak_map *groups, ak_error
 
 /* ---- what the run's record says -------------------------------------------------------------- */
 
-static const char *text(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static ak_status parse(json_t **out, const char *document, const char *name, ak_error *err)
 {
     return document == NULL ? AK_OK : ak_json_parse(out, document, strlen(document), name, err);
@@ -359,7 +327,7 @@ static void choose_best(ak_report_model *model)
 {
     ak_report_best *best = &model->best;
     const json_t *won = json_object_get(model->result, "best");
-    const char *config = text(won, "config");
+    const char *config = ak_json_text_or_null(won, "config");
     for (size_t i = 0; i < model->ok_count && !best->found; i++) {
         if (!failed_later(model, model->ranking[i])) {
             take_trial(best, model->ranking[i]);
@@ -415,7 +383,7 @@ static void find_default(ak_report_model *model)
     json_array_foreach(json_object_get(model->result, "contestants"), i, one)
     {
         if (strcmp(ak_json_text_at(one, "name"), "default") == 0) {
-            model->default_config = text(one, "config");
+            model->default_config = ak_json_text_or_null(one, "config");
         }
     }
     for (i = 0; i < model->count && model->default_trial == NULL; i++) {
@@ -434,36 +402,27 @@ static void find_default(ak_report_model *model)
 
 static ak_status compare_with_default(ak_report_model *model, ak_error *err)
 {
-    ak_status status = ak_matrix_of(&model->matrix, model->trials, model->count, err);
+    AK_DO(ak_matrix_of(&model->matrix, model->trials, model->count, err));
     find_default(model);
-    if (status == AK_OK && model->best.found && model->default_config != NULL) {
-        status = ak_changes_of(&model->changes, &model->change_count, &model->matrix, model->trials,
-                               model->default_config, model->best.config, err);
-    }
-    return status;
+    return model->best.found && model->default_config != NULL
+               ? ak_changes_of(&model->changes, &model->change_count, &model->matrix, model->trials,
+                               model->default_config, model->best.config, err)
+               : AK_OK;
 }
 
 static ak_status read_record(ak_report_model *model, ak_error *err)
 {
-    ak_status status = parse(&model->options, model->run.options_json, "options of the run", err);
-    if (status == AK_OK) {
-        status = parse(&model->result, model->run.result_json, "result of the run", err);
-        status = status == AK_OK && model->result != NULL
-                     ? ak_config_text_in_result(model->result, err)
-                     : status;
-    }
-    if (status == AK_OK) {
-        status =
-            parse(&model->environment, model->run.environment_json, "environment of the run", err);
-    }
-    if (status == AK_OK) {
-        const json_t *baseline = json_object_get(model->result, "baseline");
-        model->seconds = ak_json_positive_at(model->result, "seconds");
-        model->baseline = text(baseline, "name");
-        model->baseline_version = text(baseline, "version");
-        model->baseline_ms = ak_json_positive_at(baseline, "ms");
-    }
-    return status;
+    const ak_run *run = &model->run;
+    AK_DO(parse(&model->options, run->options_json, "options of the run", err));
+    AK_DO(parse(&model->result, run->result_json, "result of the run", err));
+    AK_DO(model->result == NULL ? AK_OK : ak_config_text_in_result(model->result, err));
+    AK_DO(parse(&model->environment, run->environment_json, "environment of the run", err));
+    const json_t *baseline = json_object_get(model->result, "baseline");
+    model->seconds = ak_json_positive_at(model->result, "seconds");
+    model->baseline = ak_json_text_or_null(baseline, "name");
+    model->baseline_version = ak_json_text_or_null(baseline, "version");
+    model->baseline_ms = ak_json_positive_at(baseline, "ms");
+    return AK_OK;
 }
 
 /* Reads what the archive knows of this machine: where the files of the run lie, and whether its
@@ -474,8 +433,8 @@ static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, a
     AK_DO(ak_archive_whereabouts(&process, &model->paths, archive, model->run.id, err));
     model->alive = process == NULL ? AK_ALIVE_UNKNOWN : ak_alive_check(process);
     ak_free(process);
-    const char *recording = text(model->options, "recording");
-    model->missing = text(model->paths, "recording") == NULL ? recording : NULL;
+    const char *recording = ak_json_text_or_null(model->options, "recording");
+    model->missing = ak_json_text_or_null(model->paths, "recording") == NULL ? recording : NULL;
     return ak_report_command(model, err);
 }
 
@@ -532,12 +491,10 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
                            ak_error *err)
 {
     ak_report_model model = {0};
-    gatherer g = {&model, AK_OK, err};
     ak_status status = AK_OK;
     AK_TRY(ak_archive_get_run(&model.run, archive, run, err));
     ak_archive_filter filter = {.run = model.run.id};
-    AK_TRY(ak_archive_each(archive, &filter, keep_trial, &g, err));
-    AK_TRY(g.status);
+    AK_TRY(ak_archive_take(archive, &filter, keep_trial, &model, err));
     AK_TRY(rank(&model, err));
     AK_TRY(with_map(group_failures, &model, err));
     AK_TRY(with_map(group_authors, &model, err));
@@ -550,13 +507,11 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_TRY(look_for_changes(&model, archive, err));
     choose_best(&model);
     AK_TRY(compare_with_default(&model, err));
-out:
-    if (status != AK_OK) {
-        ak_report_model_clear(&model);
-        return status;
-    }
     *out = model;
-    return AK_OK;
+    model = (ak_report_model){0};
+out:
+    ak_report_model_clear(&model);
+    return status;
 }
 
 void ak_report_model_clear(ak_report_model *model)

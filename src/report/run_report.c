@@ -75,55 +75,27 @@ out:
     return status;
 }
 
-/* Prints a comparison: its sections or, in json and html, its object. Takes the object. */
-static ak_status print_object(ak_buf *out, const ak_report_ops *ops, const char *title,
-                              json_t *object, ak_error *err)
+/* Prints a comparison: its sections or, in json and html, its object; NULL: no memory. */
+static ak_status print_comparison(char **out_text, const ak_report_ops *ops, const char *title,
+                                  const ak_sections *sections, size_t width, const json_t *object,
+                                  ak_error *err)
 {
+    char page_title[64];
+    ak_buf out = AK_BUF(AK_REPORT_BYTES_MAX);
     ak_status status = AK_OK;
-    if (ops == &ak_report_html) {
-        status = ak_page_print(out, title, object, err);
+    if (ops->print != NULL) {
+        ops->print(&out, title, sections, width);
+    } else if (ops == &ak_report_html) {
+        (void)snprintf(page_title, sizeof page_title, "autokernel: %s", title);
+        AK_TRY(ak_page_print(&out, page_title, object, err));
     } else {
-        ak_json_print(out, object, true);
-        ak_buf_putc(out, '\n');
+        ak_json_print(&out, object, true);
+        ak_buf_putc(&out, '\n');
     }
-    json_decref(object);
+    AK_TRY(ak_buf_take(out_text, &out, err));
+out:
+    ak_buf_free(&out);
     return status;
-}
-
-static ak_status print_versus(ak_buf *out, const ak_report_ops *ops, const ak_versus *versus,
-                              size_t width, ak_error *err)
-{
-    ak_sections sections = {0};
-    json_t *object = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_versus_sections(&sections, versus, err));
-    if (ops->print != NULL) {
-        ops->print(out, "two runs", &sections, width);
-        goto out;
-    }
-    AK_TRY(ak_versus_object(&object, versus, &sections, err));
-    AK_TRY(print_object(out, ops, "autokernel: two runs", object, err));
-out:
-    ak_sections_clear(&sections);
-    return status == AK_OK ? ak_buf_status(out, err) : status;
-}
-
-static ak_status print_versions(ak_buf *out, const ak_report_ops *ops, const ak_versions *versions,
-                                size_t width, ak_error *err)
-{
-    ak_sections sections = {0};
-    json_t *object = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_versions_sections(&sections, versions, err));
-    if (ops->print != NULL) {
-        ops->print(out, "versions of a kernel", &sections, width);
-        goto out;
-    }
-    AK_TRY(ak_versions_object(&object, versions, &sections, err));
-    AK_TRY(print_object(out, ops, "autokernel: versions of a kernel", object, err));
-out:
-    ak_sections_clear(&sections);
-    return status == AK_OK ? ak_buf_status(out, err) : status;
 }
 
 ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *run,
@@ -132,15 +104,18 @@ ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *r
     size_t width = 0;
     const ak_report_ops *ops;
     ak_versions versions = {0};
-    ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
+    ak_sections sections = {0};
+    json_t *object = NULL;
     ak_status status = AK_OK;
     AK_TRY(need_format(&ops, &width, format, err));
     AK_TRY(ak_versions_gather(&versions, archive, run, err));
-    AK_TRY(print_versions(&text_out, ops, &versions, width, err));
-    AK_TRY(ak_buf_take(out_text, &text_out, err));
+    AK_TRY(ak_versions_sections(&sections, &versions, err));
+    AK_TRY(ak_versions_object(&object, &versions, &sections, err));
+    AK_TRY(print_comparison(out_text, ops, "versions of a kernel", &sections, width, object, err));
 out:
+    json_decref(object);
+    ak_sections_clear(&sections);
     ak_versions_clear(&versions);
-    ak_buf_free(&text_out);
     return status;
 }
 
@@ -150,15 +125,18 @@ ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, 
     size_t width = 0;
     const ak_report_ops *ops;
     ak_versus versus = {0};
-    ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
+    ak_sections sections = {0};
+    json_t *object = NULL;
     ak_status status = AK_OK;
     AK_TRY(need_format(&ops, &width, format, err));
     AK_TRY(ak_versus_gather(&versus, archive, a, b, err));
-    AK_TRY(print_versus(&text_out, ops, &versus, width, err));
-    AK_TRY(ak_buf_take(out_text, &text_out, err));
+    AK_TRY(ak_versus_sections(&sections, &versus, err));
+    AK_TRY(ak_versus_object(&object, &versus, &sections, err));
+    AK_TRY(print_comparison(out_text, ops, "two runs", &sections, width, object, err));
 out:
+    json_decref(object);
+    ak_sections_clear(&sections);
     ak_versus_clear(&versus);
-    ak_buf_free(&text_out);
     return status;
 }
 

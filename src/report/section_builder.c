@@ -56,11 +56,9 @@ void ak_section_cell(ak_section_builder *b, const char *text)
     char *clean = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
     char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
     ak_free(clean);
-    void *cells = (void *)b->section->cells;
     b->status = kept == NULL ? ak_fail_memory(b->err)
-                             : ak_grow(&cells, &b->section->capacity, b->section->cell_count + 1,
-                                       sizeof(char *), b->err);
-    b->section->cells = cells;
+                             : AK_GROW(b->section->cells, &b->section->capacity,
+                                       b->section->cell_count + 1, b->err);
     if (b->status == AK_OK) {
         ak_plain_line(kept);
         b->section->cells[b->section->cell_count++] = kept;

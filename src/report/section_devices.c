@@ -2,8 +2,6 @@
    the warnings of the finish. */
 #include "report/section_builder.h"
 
-#include <string.h>
-
 void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "warnings");

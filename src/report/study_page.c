@@ -15,12 +15,11 @@ ak_status ak_study_object(json_t **out, const char *kind, const char *ended, con
                 ak_json_set_text(page, "autokernel", AK_VERSION) &&
                 ak_json_set(page, "result", json_incref(result));
     json_decref(result);
-    if (!good) {
+    if (status != AK_OK) {
         json_decref(page);
-        return status == AK_OK ? ak_fail_memory(err) : status;
+        return status;
     }
-    *out = page;
-    return AK_OK;
+    return ak_json_give(out, page, good, err);
 }
 
 ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err)

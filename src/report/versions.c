@@ -14,41 +14,30 @@
 /* Of one change, at most this many lines are shown. */
 #define LINES_SHOWN 400
 
-/* ---- gathering --------------------------------------------------------------------------------
- */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 typedef struct gathering {
     ak_versions *out;
     ak_archive *archive;
     ak_kernel_version *version; /* of the run whose trials are read */
-    ak_status status;
-    ak_error *err;
 } gathering;
 
-/* Returns the version with these sources, which is added if it is new; NULL: a failure. */
-static ak_kernel_version *version_of(gathering *g, const ak_run *run, const char *hash)
+/* Finds the version with these sources, which is added if it is new. */
+static ak_status find_version(gathering *g, const ak_run *run, const char *hash, ak_error *err)
 {
     ak_versions *v = g->out;
-    for (size_t i = 0; i < v->count; i++) {
-        if (strcmp(v->list[i].hash, hash) == 0) {
-            return &v->list[i];
-        }
+    const size_t at = AK_FIND(v->list, v->count, hash, hash);
+    if (at < v->count) {
+        g->version = &v->list[at];
+        return AK_OK;
     }
-    void *list = v->list;
-    g->status = ak_grow(&list, &v->capacity, v->count + 1, sizeof *v->list, g->err);
-    v->list = list;
-    if (g->status != AK_OK) {
-        return NULL;
-    }
-    ak_kernel_version *one = &v->list[v->count];
+    AK_DO(AK_GROW(v->list, &v->capacity, v->count + 1, err));
+    ak_kernel_version *one = &v->list[v->count++];
     *one = (ak_kernel_version){.hash = ak_strdup(hash), .since = ak_strdup(run->started)};
-    v->count++;
-    g->status = one->hash == NULL || one->since == NULL ? ak_fail_memory(g->err) : AK_OK;
-    if (g->status == AK_OK) {
-        ak_status known = ak_archive_get_sources(&one->sources, g->archive, hash, g->err);
-        g->status = known == AK_NOT_FOUND ? AK_OK : known;
-    }
-    return g->status == AK_OK ? one : NULL;
+    AK_DO(one->hash == NULL || one->since == NULL ? ak_fail_memory(err) : AK_OK);
+    g->version = one;
+    ak_status known = ak_archive_get_sources(&one->sources, g->archive, hash, err);
+    return known == AK_NOT_FOUND ? AK_OK : known;
 }
 
 static bool take_trial(void *context, const ak_trial *trial)
@@ -87,39 +76,32 @@ static ak_status parse(json_t **out, const char *text, ak_error *err)
     return text == NULL ? AK_OK : ak_json_parse(out, text, strlen(text), "run", err);
 }
 
-static ak_status take(gathering *g, const ak_run *run)
+static ak_status take(void *context, const ak_run *run, ak_error *err)
 {
+    gathering *g = context;
     ak_status status = AK_OK;
     json_t *environment = NULL, *result = NULL;
     const ak_archive_filter filter = {.run = run->id, .simulated = true};
-    AK_TRY(parse(&environment, run->environment_json, g->err));
-    AK_TRY(parse(&result, run->result_json, g->err));
-    AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, g->err));
+    AK_TRY(parse(&environment, run->environment_json, err));
+    AK_TRY(parse(&result, run->result_json, err));
+    AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, err));
     const char *hash = json_string_value(json_object_get(environment, "source"));
     if (hash == NULL) {
         goto out; /* the run did not record the hash of its sources */
     }
-    g->version = version_of(g, run, hash);
-    AK_TRY(g->status);
+    AK_TRY(find_version(g, run, hash, err));
     g->version->runs++;
     json_decref(g->version->environment);
     g->version->environment = json_incref(environment);
     if (strcmp(run->id, g->out->run.id) == 0) {
         g->out->at = (size_t)(g->version - g->out->list);
     }
-    AK_TRY(take_best(g->version, run, result, g->err));
-    AK_TRY(ak_archive_each(g->archive, &filter, take_trial, g, g->err));
+    AK_TRY(take_best(g->version, run, result, err));
+    AK_TRY(ak_archive_each(g->archive, &filter, take_trial, g, err));
 out:
     json_decref(environment);
     json_decref(result);
     return status;
-}
-
-static bool visit_run(void *context, const ak_run *run)
-{
-    gathering *g = context;
-    g->status = take(g, run);
-    return g->status == AK_OK;
 }
 
 ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err)
@@ -127,14 +109,13 @@ ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *
     ak_status status = AK_OK;
     ak_versions v = {.at = SIZE_MAX};
     json_t *result = NULL;
-    gathering g = {.out = &v, .archive = archive, .status = AK_OK, .err = err};
+    gathering g = {.out = &v, .archive = archive};
     AK_TRY(ak_archive_get_run(&v.run, archive, run, err));
     AK_TRY(parse(&result, v.run.result_json, err));
     AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, err));
     const char *config = ak_json_text_at(json_object_get(result, "best"), "config");
     AK_TRY(config[0] == 0 ? AK_OK : ak_trial_set(&v.config, config, err));
-    AK_TRY(ak_archive_runs_like(archive, &v.run, visit_run, &g, err));
-    AK_TRY(g.status);
+    AK_TRY(ak_archive_runs_like(archive, &v.run, take, &g, err));
     AK_TRY(v.at != SIZE_MAX ? AK_OK
                             : ak_fail(err, AK_NOT_FOUND,
                                       "run %s does not say which sources it was made of, so its "
@@ -165,8 +146,7 @@ void ak_versions_clear(ak_versions *versions)
     *versions = (ak_versions){0};
 }
 
-/* ---- sections ---------------------------------------------------------------------------------
- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void add_verdict(ak_section_builder *b, double ratio, double low, double high)
 {
@@ -305,8 +285,7 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     return ak_sections_end(&b);
 }
 
-/* ---- the page ---------------------------------------------------------------------------------
- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sections *sections,
                              ak_error *err)

@@ -11,8 +11,7 @@
 #include "report/page.h"
 #include "report/section_builder.h"
 
-/* ---- what both have ----------------------------------------------------------------------------
- */
+/* ---- what both have -------------------------------------------------------------------------- */
 
 static int by_ratio(const void *a, const void *b)
 {
@@ -87,8 +86,7 @@ void ak_versus_clear(ak_versus *versus)
     *versus = (ak_versus){0};
 }
 
-/* ---- sections ----------------------------------------------------------------------------------
- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void row(ak_section_builder *b, const char *label, const char *of_a, const char *of_b)
 {
@@ -289,10 +287,8 @@ static void add_differences(ak_section_builder *b, const char *prefix, const jso
     ak_section_cell(b, prefix);
     for (size_t i = 0; i < 2; i++) {
         ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-        if (json_is_string(values[i])) {
-            ak_buf_puts(&text, json_string_value(values[i]));
-        } else if (values[i] != NULL) {
-            ak_json_print(&text, values[i], false);
+        if (values[i] != NULL) {
+            ak_json_print_plain(&text, values[i]);
         }
         ak_section_cell(b, text.failed != AK_OK ? "(too long to show)"
                            : text.length == 0   ? "-"
@@ -365,8 +361,7 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
     return ak_sections_end(&b);
 }
 
-/* ---- the page ----------------------------------------------------------------------------------
- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 /* Returns what names a run, and the steps of its search as [[evaluation, ms, config], ...]. */
 static json_t *side_json(const ak_report_model *model)
@@ -391,16 +386,14 @@ static json_t *side_json(const ak_report_model *model)
 static json_t *common_json(const ak_versus *v)
 {
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
-        if (json_array_append_new(list, json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
-                                                  ak_json_known(c->b->median_ms), c->a->config)) !=
-            0) {
-            json_decref(list);
-            return NULL;
-        }
+        json_t *one = json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
+                                ak_json_known(c->b->median_ms), c->a->config);
+        good = json_array_append_new(list, one) == 0 && good;
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *sections,

@@ -343,8 +343,7 @@ static json_t *proposers_json(const worth *w)
                ak_json_set(object, "trials", json_integer((json_int_t)p->trials)) &&
                ak_json_set_real(object, "success_rate",
                                 (double)p->by_status[AK_TRIAL_OK] / (double)p->trials) &&
-               ak_json_set(object, "best_speed",
-                           p->best_ratio > 0 ? ak_json_real(p->best_ratio) : json_null()) &&
+               ak_json_set(object, "best_speed", ak_json_known(p->best_ratio)) &&
                ak_json_set(object, "best_speed_ci",
                            p->best_ratio > 0 ? json_pack("[f,f]", p->best_low, p->best_high)
                                              : json_null());

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,8 +54,7 @@ struct server {
     char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* the run that was asked for last */
 };
 
-/* ---- replies ----------------------------------------------------------------------------------
- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 /* Queues a response and takes ownership of it. It may be NULL; the connection then ends. */
 static int queue(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
@@ -110,8 +108,7 @@ static int reply_json(server *s, struct MHD_Connection *connection, json_t *valu
     return done;
 }
 
-/* ---- pages and data ---------------------------------------------------------------------------
- */
+/* ---- pages and data -------------------------------------------------------------------------- */
 
 static const char live_script[] = "src/serve/page/live.js";
 
@@ -254,8 +251,7 @@ static int show_runs(server *s, struct MHD_Connection *connection)
     return reply_json(s, connection, object);
 }
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static ak_guest *guest_of(server *s, struct MHD_Connection *connection)
 {
@@ -298,8 +294,7 @@ static void notice(void *context, struct MHD_Connection *connection, void **gues
     }
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static const char *header_of(server *s, struct MHD_Connection *connection, const char *name)
 {
@@ -384,8 +379,7 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
     return answer(s, connection, url);
 }
 
-/* ---- the server -------------------------------------------------------------------------------
- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 /* The browser keeps the token as a cookie, whose values have some characters less (RFC 6265). */
 static ak_status check_token(const char *token, const char *file, ak_error *err)

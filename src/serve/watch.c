@@ -55,8 +55,7 @@ struct ak_watch {
     ak_error *err;
 };
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Updates `s` from the row of the run. */
 static ak_status take(seen *s, const ak_overview_run *run, ak_error *err)
@@ -105,9 +104,7 @@ static void note_end(ak_watch *w, seen *s, bool ended_before)
 static bool add_run(void *context, const ak_overview_run *run)
 {
     ak_watch *w = context;
-    void *runs = w->runs;
-    w->status = ak_grow(&runs, &w->capacity, w->count + 1, sizeof(seen), w->err);
-    w->runs = runs;
+    w->status = AK_GROW(w->runs, &w->capacity, w->count + 1, w->err);
     if (w->status != AK_OK) {
         return false;
     }
@@ -139,8 +136,7 @@ static bool update_run(void *context, const ak_overview_run *run)
     return w->status == AK_OK;
 }
 
-/* ---- studies ----------------------------------------------------------------------------------
- */
+/* ---- studies --------------------------------------------------------------------------------- */
 
 /* A row that another program spoiled is passed over: the others must be shown. */
 static bool add_study(void *context, const ak_overview_study *study)
@@ -168,8 +164,7 @@ static bool add_study(void *context, const ak_overview_study *study)
     return w->status == AK_OK && !w->unfinished;
 }
 
-/* ---- the devices of runs under way ------------------------------------------------------------
- */
+/* ---- the devices of runs under way ----------------------------------------------------------- */
 
 static bool add_device(void *context, const ak_overview_device *device)
 {
@@ -208,8 +203,7 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
     return AK_OK;
 }
 
-/* ---- workers on other machines ----------------------------------------------------------------
- */
+/* ---- workers on other machines --------------------------------------------------------------- */
 
 static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 {
@@ -241,8 +235,7 @@ static ak_status look_at_fleets(ak_watch *w, ak_error *err)
     return AK_OK;
 }
 
-/* ---- runs that were killed --------------------------------------------------------------------
- */
+/* ---- runs that were killed ------------------------------------------------------------------- */
 
 /* Asks for the processes of the runs under way that are not known yet. */
 static ak_status look_at_processes(ak_watch *w, ak_error *err)
@@ -286,8 +279,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
     return AK_OK;
 }
 
-/* ---- what is new ------------------------------------------------------------------------------
- */
+/* ---- what is new ----------------------------------------------------------------------------- */
 
 /* Marks a run that has new trials; its trials are counted again after the visit. */
 static bool note_trials(void *context, const ak_overview_trials *trials)
@@ -311,16 +303,15 @@ static ak_status visited(const ak_watch *w, ak_status status)
 
 static ak_status look(ak_watch *w, ak_error *err)
 {
-    ak_status status = AK_OK;
     const size_t before = w->count;
     w->status = AK_OK;
     w->err = err;
     for (size_t i = 0; i < before; i++) {
         if (w->runs[i].ended == NULL && !w->runs[i].imported) {
-            AK_TRY(visited(w, ak_archive_overview(w->archive, w->runs[i].id, update_run, w, err)));
+            AK_DO(visited(w, ak_archive_overview(w->archive, w->runs[i].id, update_run, w, err)));
         }
     }
-    AK_TRY(visited(w, ak_archive_runs_since(w->archive, w->last_number, add_run, w, err)));
+    AK_DO(visited(w, ak_archive_runs_since(w->archive, w->last_number, add_run, w, err)));
     for (size_t i = before; i < w->count; i++) {
         w->runs[i].trials = w->runs[i].has_result ? w->runs[i].trials : -1;
         /* In which order those ended that had ended before is not known. */
@@ -328,29 +319,26 @@ static ak_status look(ak_watch *w, ak_error *err)
         w->runs[i].ends = ended_before ? w->ends : w->runs[i].ends;
     }
     if (before == 0) { /* at first every run is new */
-        AK_TRY(ak_archive_last_trial(&w->last_trial, w->archive, err));
+        AK_DO(ak_archive_last_trial(&w->last_trial, w->archive, err));
     } else {
-        AK_TRY(visited(w, ak_archive_trials_since(w->archive, w->last_trial, note_trials, w, err)));
+        AK_DO(visited(w, ak_archive_trials_since(w->archive, w->last_trial, note_trials, w, err)));
     }
     for (size_t i = 0; i < w->count; i++) {
         seen *s = &w->runs[i];
         if (s->trials < 0) {
             s->trials = 0;
-            AK_TRY(ak_archive_count_trials(w->archive, s->id, count_trials, s, err));
+            AK_DO(ak_archive_count_trials(w->archive, s->id, count_trials, s, err));
         }
     }
-    AK_TRY(look_at_devices(w, err));
-    AK_TRY(look_at_fleets(w, err));
-    AK_TRY(look_at_processes(w, err));
+    AK_DO(look_at_devices(w, err));
+    AK_DO(look_at_fleets(w, err));
+    AK_DO(look_at_processes(w, err));
     w->unfinished = false;
     w->until_ns = ak_clock_ns() + STUDIES_MS * AK_MS_NS;
-    AK_TRY(visited(w, ak_archive_studies_since(w->archive, w->last_study, add_study, w, err)));
-out:
-    return status;
+    return visited(w, ak_archive_studies_since(w->archive, w->last_study, add_study, w, err));
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static ak_status open_archive(ak_watch *w, ak_error *err)
 {
@@ -436,8 +424,7 @@ ak_archive *ak_watch_archive(ak_watch *w)
     return w->archive;
 }
 
-/* ---- what changed -----------------------------------------------------------------------------
- */
+/* ---- what changed ---------------------------------------------------------------------------- */
 
 void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *w)
 {

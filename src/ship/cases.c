@@ -9,40 +9,26 @@
 
 static ak_status new_case(ak_bundle_case **out, ak_bundle_build *b, ak_error *err)
 {
-    void *cases = b->cases;
-    ak_status status = ak_grow(&cases, &b->case_capacity, b->case_count + 1, sizeof *b->cases, err);
-    b->cases = cases;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(b->cases, &b->case_capacity, b->case_count + 1, err));
     b->cases[b->case_count] = (ak_bundle_case){.variant = 0};
     *out = &b->cases[b->case_count++];
     return AK_OK;
 }
 
-typedef struct taken {
-    ak_trial *trial;
-    bool found;
-    ak_status status;
-    ak_error *err;
-} taken;
-
-static bool take(void *context, const ak_trial *trial)
+static ak_status take(void *out, const ak_trial *trial, ak_error *err)
 {
-    taken *t = context;
-    t->found = true;
-    t->status = ak_trial_copy(t->trial, trial, t->err);
-    return false;
+    return ak_trial_copy(out, trial, err);
 }
 
 /* Copies the first trial that matches the filter; *found says whether there is one. */
 static ak_status find_trial(bool *found, ak_trial *out, ak_archive *archive,
                             const ak_archive_filter *filter, ak_error *err)
 {
-    taken t = {.trial = out, .status = AK_OK, .err = err};
-    ak_status status = ak_archive_each(archive, filter, take, &t, err);
-    *found = t.found;
-    return status == AK_OK ? t.status : status;
+    ak_archive_filter first = *filter;
+    first.limit = 1;
+    AK_DO(ak_archive_take(archive, &first, take, out, err));
+    *found = out->id > 0;
+    return AK_OK;
 }
 
 /* Notes that the trial's time is that of a search, unless it is that of a finish. */
@@ -99,8 +85,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
     return AK_OK;
 }
 
-/* ---- a dispatch table -------------------------------------------------------------------------
- */
+/* ---- a dispatch table ------------------------------------------------------------------------ */
 
 static bool set_text(char **to, const char *text)
 {
@@ -210,8 +195,7 @@ out:
     return status;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* Returns whether the task has the kernel and the sources that the trial was measured with. */
 static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
@@ -278,20 +262,17 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
         .allow_numerics = json_is_true(json_object_get(b->environment, "numerics")),
         .threads = (int)json_integer_value(json_object_get(b->environment, "threads")),
     };
-    ak_status status = AK_OK;
-    AK_TRY(open_task(one, b, &spec, err));
+    AK_DO(open_task(one, b, &spec, err));
     if (one->task == NULL || one->task->recorded) {
         return ak_fail(
             err, AK_INVALID,
             "%s is a recording, on which nothing is compiled: tune on a device to ship the result",
             trial->device);
     }
-    AK_TRY(ak_problem_runnable(one->task->problem, err));
-    AK_TRY(ak_config_parse(&one->config, one->task->space, trial->config, err));
-    AK_TRY(ak_task_workspace(&one->workspace_bytes, &one->threads, one->task, &one->task->shape,
-                             &one->config, err));
-out:
-    return status;
+    AK_DO(ak_problem_runnable(one->task->problem, err));
+    AK_DO(ak_config_parse(&one->config, one->task->space, trial->config, err));
+    return ak_task_workspace(&one->workspace_bytes, &one->threads, one->task, &one->task->shape,
+                             &one->config, err);
 }
 
 /* Dates the bundle by its latest measurement and not by the clock, so that equal inputs give equal
@@ -311,13 +292,11 @@ static ak_status date(ak_bundle_build *b, ak_error *err)
 
 ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(request->table ? take_table(b, request, err) : take_one(b, request, err));
-    AK_TRY(date(b, err));
-    AK_TRY(ak_format_environment(&b->environment, b->archive, b->cases[0].trial.environment, err));
+    AK_DO(request->table ? take_table(b, request, err) : take_one(b, request, err));
+    AK_DO(date(b, err));
+    AK_DO(ak_format_environment(&b->environment, b->archive, b->cases[0].trial.environment, err));
     for (size_t i = 0; i < b->case_count; i++) {
-        AK_TRY(open_case(b, &b->cases[i], err));
+        AK_DO(open_case(b, &b->cases[i], err));
     }
-out:
-    return status;
+    return AK_OK;
 }

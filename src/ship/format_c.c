@@ -27,8 +27,7 @@ typedef struct writer {
     char size[AKR_SIZES_MAX][NAME_MAX_C], argument[AKR_ARGUMENTS_MAX][NAME_MAX_C];
 } writer;
 
-/* ---- names and types --------------------------------------------------------------------------
- */
+/* ---- names and types ------------------------------------------------------------------------- */
 
 static bool is_word(const char *name)
 {
@@ -124,8 +123,7 @@ static void print_function(ak_buf *out, const writer *w)
                  ak_bundle_is_for_gpu(w->info->backend) ? ", void *stream" : "");
 }
 
-/* ---- the header -------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 static void print_arguments(ak_buf *out, const writer *w)
 {
@@ -208,8 +206,7 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
     return ak_buf_status(out, err);
 }
 
-/* ---- the source -------------------------------------------------------------------------------
- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static ak_status print_asset(ak_buf *out, const char *path, ak_error *err)
 {
@@ -314,8 +311,7 @@ out:
     return status;
 }
 
-/* ---- the test ---------------------------------------------------------------------------------
- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 /* Prints what the test knows of an array: a test_array of runtime/amalgam_test.c. */
 static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int i)
@@ -449,8 +445,7 @@ out:
     return status;
 }
 
-/* ---- the files --------------------------------------------------------------------------------
- */
+/* ---- the files ------------------------------------------------------------------------------- */
 
 static ak_status add(ak_pack *out, const char *before, const char *name, const char *after,
                      ak_status (*write)(ak_buf *out, const writer *w, ak_error *err),

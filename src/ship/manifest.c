@@ -19,8 +19,7 @@ static bool append(json_t *list, json_t *one, bool good)
     return json_array_append_new(list, ak_json_whole(one, good)) == 0;
 }
 
-/* ---- the problem ------------------------------------------------------------------------------
- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 static json_t *sizes_of(const ak_problem *problem)
 {
@@ -143,8 +142,7 @@ static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
     return status;
 }
 
-/* ---- the code ---------------------------------------------------------------------------------
- */
+/* ---- the code -------------------------------------------------------------------------------- */
 
 static json_t *compiler_of(const ak_bundle_variant *v)
 {
@@ -199,8 +197,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
     return status;
 }
 
-/* ---- evidence ---------------------------------------------------------------------------------
- */
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 static json_t *number_or_null(double value)
 {
@@ -283,8 +280,7 @@ static json_t *measured_of(const ak_bundle_build *b)
     return ak_json_whole(list, good);
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool add_files(json_t *list, const ak_pack *pack)
 {

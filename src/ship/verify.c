@@ -59,8 +59,7 @@ ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err)
     return ak_made(text, err);
 }
 
-/* ---- verifying --------------------------------------------------------------------------------
- */
+/* ---- verifying ------------------------------------------------------------------------------- */
 
 typedef struct verifying {
     const ak_bundle_verify_options *options;

@@ -332,8 +332,7 @@ static size_t number_of(const ak_advisor *a, const ak_config *config)
 
 static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
 {
-    AK_DO(
-        ak_grow((void **)&a->list, &a->advice_capacity, a->advice_count + 1, sizeof *a->list, err));
+    AK_DO(AK_GROW(a->list, &a->advice_capacity, a->advice_count + 1, err));
     advice *kept = &a->list[a->advice_count];
     *kept = (advice){.what = *s, .generation = a->generation};
     if (s->parent > 0) {
@@ -396,29 +395,24 @@ static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **o
 {
     json_t *list = json_array();
     size_t total = json_array_size(elements), first = a->advice_count;
-    ak_status status = ak_made(list, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(list, err));
     a->refused_count = 0;
-    for (size_t i = 0; status == AK_OK && i < total && i < AK_PROPOSALS_MAX; i++) {
+    for (size_t i = 0; i < total && i < AK_PROPOSALS_MAX; i++) {
         ak_suggestion s;
         judge(a, &s, json_array_get(elements, i), first);
         bool taken = s.status == AK_SUGGESTION_ACCEPTED || s.status == AK_SUGGESTION_SNAPPED;
-        if (taken) {
-            status = keep(a, &s, err);
-        }
+        AK_TRY(taken ? keep(a, &s, err) : AK_OK);
         if (s.note[0] != 0 && s.status != AK_SUGGESTION_SURPLUS &&
             a->refused_count < AK_PROMPT_REFUSALS) {
             a->refused[a->refused_count++] = s;
         }
-        if (status == AK_OK && json_array_append_new(list, record(a, &s)) != 0) {
-            status = ak_fail_memory(err);
-        }
+        AK_TRY(json_array_append_new(list, record(a, &s)) == 0 ? AK_OK : ak_fail_memory(err));
     }
-    if (status != AK_OK) {
-        json_decref(list);
-        return status;
-    }
-    *out_record = list;
-    return AK_OK;
+    *out_record = json_incref(list);
+out:
+    json_decref(list);
+    return status;
 }
 
 /* Reports the call in the form that the archive keeps. The strings are borrowed for the duration of
@@ -643,11 +637,8 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
     if (trial != NULL && ak_trial_not_judged(trial)) {
         return AK_OK; /* the machine's fault: it must not teach the model anything */
     }
-    ak_status status =
-        ak_grow((void **)&a->trials, &a->capacity, a->count + 1, sizeof *a->trials, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    ak_status status = AK_OK;
+    AK_DO(AK_GROW(a->trials, &a->capacity, a->count + 1, err));
     ak_experience *t = &a->trials[a->count];
     *t = (ak_experience){.config = *observation->config,
                          .status = observation->ok ? AK_TRIAL_OK

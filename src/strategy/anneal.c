@@ -106,12 +106,8 @@ static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *conte
     self->cooling = ak_strategy_hyper(context, hypers, HYPER_COOLING);
     self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
     restart(self);
-    *out = &self->frame.base;
 out:
-    if (status != AK_OK) {
-        ak_frame_end(&self->frame.base);
-    }
-    return status;
+    return ak_strategy_opened(out, &self->frame.base, status);
 }
 
 const ak_strategy_ops ak_strategy_anneal = {

@@ -88,12 +88,7 @@ static ak_status open_loop(ak_strategy **out, const ak_strategy_context *context
     AK_TRY(ak_walk_open(&self->walk, context->space, context->seed, err));
     AK_TRY(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
 out:
-    if (status != AK_OK) {
-        close_loop(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return AK_OK;
+    return ak_strategy_opened(out, &self->base, status);
 }
 
 static ak_status open_llm(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
@@ -119,23 +114,22 @@ static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *
                                   ak_error *err)
 {
     size_t given = 1, n = 0;
-    ak_status status = AK_OK;
-    while (status == AK_OK && n == 0 && given > 0) {
+    while (n == 0 && given > 0) {
         given = 0;
-        status = self->fallback->ops->propose(out, &given, self->fallback, max, err);
-        for (size_t i = 0; status == AK_OK && i < given; i++) {
+        AK_DO(self->fallback->ops->propose(out, &given, self->fallback, max, err));
+        for (size_t i = 0; i < given; i++) {
             /* The fallback does not know about configurations under way that the model or the
                random fill proposed. */
             if (!ak_walk_seen(&self->walk, &out[i].config)) {
                 out[n] = out[i];
                 out[n].strategy = AK_STRATEGY_FINISHER.name;
-                status = ak_walk_propose(&self->walk, &out[n].config, err);
+                AK_DO(ak_walk_propose(&self->walk, &out[n].config, err));
                 n++;
             }
         }
     }
     *count = n;
-    return status;
+    return AK_OK;
 }
 
 /* ---- ask and tell ---------------------------------------------------------------------------- */
@@ -151,18 +145,18 @@ static bool draw_random(ak_proposal *out, closed_loop *self)
 /* Makes the next proposal. *found is false if there is none now. */
 static ak_status next_proposal(bool *found, ak_proposal *out, closed_loop *self, ak_error *err)
 {
-    ak_status status = ak_advisor_poll(self->advisor, err);
+    *found = false;
+    AK_DO(ak_advisor_poll(self->advisor, err));
     ak_advice_state state = ak_advisor_state(self->advisor);
     bool first = ak_advisor_generation(self->advisor) == 0;
     bool all_in = self->walk.outstanding == 0 && self->fill == 0 &&
                   !(self->rechecks && ak_advisor_in_doubt(self->advisor));
-    if (status == AK_OK && state == AK_ADVICE_IDLE && (first || all_in)) {
-        status = ak_advisor_ask(self->advisor, err);
+    if (state == AK_ADVICE_IDLE && (first || all_in)) {
+        AK_DO(ak_advisor_ask(self->advisor, err));
         state = ak_advisor_state(self->advisor);
     }
-    *found = false;
-    if (status != AK_OK || state == AK_ADVICE_FAILED) {
-        return status;
+    if (state == AK_ADVICE_FAILED) {
+        return AK_OK;
     }
     /* All random configurations go first. Then the same ones are tried however long the reply
        takes. */
@@ -179,22 +173,17 @@ static ak_status propose_loop(ak_proposal *out, size_t *count, ak_strategy *stra
                               ak_error *err)
 {
     closed_loop *self = (closed_loop *)strategy;
-    ak_status status = AK_OK;
     size_t n = 0;
     bool found = self->fallback == NULL;
-    while (status == AK_OK && found && n < max) {
-        status = next_proposal(&found, &out[n], self, err);
-        n += status == AK_OK && found;
+    while (found && n < max) {
+        AK_DO(next_proposal(&found, &out[n], self, err));
+        n += found;
     }
-    if (status == AK_OK && n == 0 && self->fallback == NULL &&
-        ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
-        status = fall_back(self, err);
+    if (n == 0 && self->fallback == NULL && ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
+        AK_DO(fall_back(self, err));
     }
     *count = n;
-    if (status == AK_OK && n == 0 && self->fallback != NULL) {
-        status = propose_fallback(out, count, self, max, err);
-    }
-    return status;
+    return n == 0 && self->fallback != NULL ? propose_fallback(out, count, self, max, err) : AK_OK;
 }
 
 static ak_status observe_loop(ak_strategy *strategy, const ak_observation *observation,

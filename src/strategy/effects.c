@@ -100,8 +100,8 @@ ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error 
     ak_effects *e = effects;
     size_t count = frame->known_count;
     ak_status status = AK_OK;
-    AK_TRY(ak_grow((void **)&e->left, &e->left_capacity, count + 1, sizeof *e->left, err));
-    AK_TRY(ak_grow((void **)&e->share, &e->share_capacity, count + 1, sizeof *e->share, err));
+    AK_TRY(AK_GROW(e->left, &e->left_capacity, count + 1, err));
+    AK_TRY(AK_GROW(e->share, &e->share_capacity, count + 1, err));
 out:
     if (status != AK_OK || frame->best == SIZE_MAX) {
         return status;

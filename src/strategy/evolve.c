@@ -151,12 +151,8 @@ static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *conte
     ak_status status = AK_OK;
     AK_TRY(ak_frame_open(&self->frame, &ak_strategy_evolve, next_evolve, context, err));
     AK_TRY(ak_effects_new(&self->effects, context->space, err));
-    *out = &self->frame.base;
 out:
-    if (status != AK_OK) {
-        close_evolve(&self->frame.base);
-    }
-    return status;
+    return ak_strategy_opened(out, &self->frame.base, status);
 }
 
 const ak_strategy_ops ak_strategy_evolve = {

@@ -27,12 +27,7 @@ static ak_status open_exhaustive(ak_strategy **out, const ak_strategy_context *c
     self->base.ops = &ak_strategy_exhaustive;
     self->space = context->space;
     self->skip = ak_set_new();
-    if (self->skip == NULL) {
-        close_exhaustive(&self->base);
-        return ak_fail_memory(err);
-    }
-    *out = &self->base;
-    return AK_OK;
+    return ak_strategy_opened(out, &self->base, ak_made(self->skip, err));
 }
 
 static ak_status propose_exhaustive(ak_proposal *out, size_t *count, ak_strategy *strategy,

@@ -65,8 +65,7 @@ static size_t slot_of(const ak_frame *frame, const ak_config *config)
 /* Makes room for one more configuration. The hash table stays at most half full. */
 static ak_status make_room(ak_frame *frame, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&frame->known, &frame->known_capacity, frame->known_count + 1,
-                  sizeof *frame->known, err));
+    AK_DO(AK_GROW(frame->known, &frame->known_capacity, frame->known_count + 1, err));
     if (2 * (frame->known_count + 1) <= frame->slot_count) {
         return AK_OK;
     }
@@ -163,8 +162,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_
     if (!*found) {
         return AK_OK;
     }
-    AK_DO(ak_grow((void **)&frame->errands, &frame->errand_capacity, frame->errand_count + 1,
-                  sizeof *frame->errands, err));
+    AK_DO(AK_GROW(frame->errands, &frame->errand_capacity, frame->errand_count + 1, err));
     assert(!ak_walk_seen(&frame->walk, &out->config));
     AK_DO(ak_walk_propose(&frame->walk, &out->config, err));
     frame->errands[frame->errand_count++] =

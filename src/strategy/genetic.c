@@ -97,12 +97,8 @@ static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *cont
     self->initial = self->population;
     AK_TRY(ak_frame_list((void **)&self->member, &self->frame, self->population,
                          sizeof *self->member, err));
-    *out = &self->frame.base;
 out:
-    if (status != AK_OK) {
-        ak_frame_end(&self->frame.base);
-    }
-    return status;
+    return ak_strategy_opened(out, &self->frame.base, status);
 }
 
 const ak_strategy_ops ak_strategy_genetic = {

@@ -143,8 +143,7 @@ static int compare_ranked(const void *a, const void *b)
    forgetting what is bad. */
 static ak_status thin_rows(guided *self, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&self->order, &self->order_capacity, self->trial_count,
-                  sizeof *self->order, err));
+    AK_DO(AK_GROW(self->order, &self->order_capacity, self->trial_count, err));
     for (size_t i = 0; i < self->trial_count; i++) {
         self->order[i] = (ranked){self->trials[i].log_ms, i};
     }
@@ -413,8 +412,7 @@ static void update_elites(guided *self, size_t index)
 
 static ak_status add_trial(guided *self, const trial *t, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&self->trials, &self->trial_capacity, self->trial_count + 1,
-                  sizeof *self->trials, err));
+    AK_DO(AK_GROW(self->trials, &self->trial_capacity, self->trial_count + 1, err));
     self->trials[self->trial_count] = *t;
     update_elites(self, self->trial_count++);
     self->stale = true;
@@ -459,13 +457,8 @@ static ak_status follow_list(guided *self, ak_error *err)
    was seen. */
 static ak_status choose(candidate *out, bool *found, guided *self, ak_error *err)
 {
-    ak_status status = follow_list(self, err);
-    if (status == AK_OK && self->stale) {
-        status = learn(self, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(follow_list(self, err));
+    AK_DO(self->stale ? learn(self, err) : AK_OK);
     refresh_pool(self);
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < self->options.pool; i++) {
@@ -708,42 +701,28 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
     AK_TRY(open_arrays(self, err));
     AK_TRY(plan(self, err));
 out:
-    if (status != AK_OK) {
-        ak_guided_close(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return AK_OK;
+    return ak_strategy_opened(out, &self->base, status);
 }
 
 /* Makes one proposal. *found is false if there is none. */
 static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_error *err)
 {
     candidate chosen = {0};
-    bool modelled = false;
-    ak_status status = AK_OK;
     *found = next_of_design(&chosen, self);
     if (!*found && self->trial_count >= LEARN_MIN && self->features.count > 0) {
-        status = choose(&chosen, &modelled, self, err);
-        *found = modelled;
-        self->modelled += modelled;
+        AK_DO(choose(&chosen, found, self, err));
+        self->modelled += *found;
     }
-    if (status == AK_OK && !*found) {
+    if (!*found) {
         chosen = (candidate){0};
         *found = ak_walk_next(&chosen.config, &self->walk);
         locate(&chosen.point, self, &chosen.config);
     }
-    if (status != AK_OK || !*found) {
-        return status;
+    if (!*found) {
+        return AK_OK;
     }
-    status = ak_grow((void **)&self->pending, &self->pending_capacity, self->pending_count + 1,
-                     sizeof *self->pending, err);
-    if (status == AK_OK) {
-        status = ak_walk_propose(&self->walk, &chosen.config, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(self->pending, &self->pending_capacity, self->pending_count + 1, err));
+    AK_DO(ak_walk_propose(&self->walk, &chosen.config, err));
     self->stale = true;
     *out = (ak_proposal){.config = chosen.config};
     if (chosen.has_parent) {

@@ -120,12 +120,7 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     AK_TRY(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
     AK_TRY(AK_STRATEGY_FINISHER.open(&self->search, &search, err));
 out:
-    if (status != AK_OK) {
-        close_hybrid(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return AK_OK;
+    return ak_strategy_opened(out, &self->base, status);
 }
 
 /* Tells the search a result that was held, and forgets it. */
@@ -169,69 +164,65 @@ static bool is_apart(const hybrid *self)
 static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
 {
     size_t given = 1;
-    ak_status status = AK_OK;
     *found = false;
-    while (status == AK_OK && given > 0 && !*found) {
+    while (given > 0 && !*found) {
         given = 0;
-        status = self->search->ops->propose(out, &given, self->search, 1, err);
-        *found = status == AK_OK && given > 0 && !ak_walk_seen(&self->walk, &out->config);
-        if (status == AK_OK && given > 0 && !*found) {
-            status = tell_proposed(self, &out->config, err);
+        AK_DO(self->search->ops->propose(out, &given, self->search, 1, err));
+        *found = given > 0 && !ak_walk_seen(&self->walk, &out->config);
+        if (given > 0 && !*found) {
+            AK_DO(tell_proposed(self, &out->config, err));
         }
     }
     if (*found) {
         out->strategy = AK_STRATEGY_FINISHER.name;
         self->since++;
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
 {
-    ak_status status = ak_advisor_poll(self->advisor, err);
+    AK_DO(ak_advisor_poll(self->advisor, err));
     bool first = ak_advisor_generation(self->advisor) == 0;
-    bool due = status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
+    bool due = ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
                (first || self->since >= self->interval);
     bool early = due && !first && ak_advisor_generation(self->advisor) < self->questions &&
                  (self->own_count > 0 || self->unseen > self->interval / UNSEEN_PART);
     if (due && !early) {
         self->since = 0;
-        status = ak_advisor_ask(self->advisor, err);
+        AK_DO(ak_advisor_ask(self->advisor, err));
     }
-    if (status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
+    if (ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
         ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
     }
-    if (status == AK_OK && !is_apart(self)) {
-        status = tell_all(self, err);
-    }
-    *found = status == AK_OK && ak_advisor_next(out, self->advisor);
+    AK_DO(is_apart(self) ? AK_OK : tell_all(self, err));
+    *found = ak_advisor_next(out, self->advisor);
     bool held = early || (self->patient && ak_advisor_state(self->advisor) == AK_ADVICE_ASKED);
-    if (status == AK_OK && !*found && !held) {
-        status = search_on(found, out, self, err);
+    if (!*found && !held) {
+        AK_DO(search_on(found, out, self, err));
     }
-    if (status == AK_OK && *found) {
-        self->unseen++;
-        if (out->model != NULL && self->own_count < AK_ADVICE_BATCH_MAX) {
-            self->own[self->own_count++] = out->config;
-        }
-        status = ak_walk_propose(&self->walk, &out->config, err);
+    if (!*found) {
+        return AK_OK;
     }
-    return status;
+    self->unseen++;
+    if (out->model != NULL && self->own_count < AK_ADVICE_BATCH_MAX) {
+        self->own[self->own_count++] = out->config;
+    }
+    return ak_walk_propose(&self->walk, &out->config, err);
 }
 
 static ak_status propose_hybrid(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
                                 ak_error *err)
 {
     hybrid *self = (hybrid *)strategy;
-    ak_status status = AK_OK;
     bool found = true;
     size_t n = 0;
-    while (status == AK_OK && found && n < max) {
-        status = next_proposal(&found, &out[n], self, err);
-        n += status == AK_OK && found;
+    while (found && n < max) {
+        AK_DO(next_proposal(&found, &out[n], self, err));
+        n += found;
     }
     *count = n;
-    return status;
+    return AK_OK;
 }
 
 /* Says whether the model proposed a configuration whose result is awaited, and ends the waiting. */
@@ -248,8 +239,7 @@ static bool take_own(hybrid *self, const ak_config *config)
 
 static ak_status hold(hybrid *self, const ak_observation *observation, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&self->held, &self->held_capacity, self->held_count + 1,
-                  sizeof *self->held, err));
+    AK_DO(AK_GROW(self->held, &self->held_capacity, self->held_count + 1, err));
     result *held = &self->held[self->held_count++];
     *held = (result){.config = *observation->config, .observation = *observation};
     held->observation.trial = NULL;

@@ -82,8 +82,7 @@ void ak_like_free(ak_like *like)
 
 ak_status ak_like_begin(ak_like *like, const char *name, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&like->places, &like->place_capacity, like->place_count + 1,
-                  sizeof *like->places, err));
+    AK_DO(AK_GROW(like->places, &like->place_capacity, like->place_count + 1, err));
     place *p = &like->places[like->place_count++];
     *p = (place){.name = ak_strdup(name)};
     return ak_made(p->name, err);
@@ -98,7 +97,7 @@ ak_status ak_like_add(ak_like *like, const json_t *values, double time, ak_error
         like->passed++;
         return AK_OK;
     }
-    AK_DO(ak_grow((void **)&like->rows, &like->capacity, like->count + 1, sizeof *like->rows, err));
+    AK_DO(AK_GROW(like->rows, &like->capacity, like->count + 1, err));
     like->rows[like->count] = (row){.config = wish.config,
                                     .place = like->place_count - 1,
                                     .order = like->count,

@@ -19,19 +19,18 @@ static ak_status values_of(json_t **out, const ak_recording *recording, const ak
 
 ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak_error *err)
 {
-    ak_status status = ak_like_begin(like, recording->path, err);
-    for (size_t i = 0; i < recording->count && status == AK_OK; i++) {
+    AK_DO(ak_like_begin(like, recording->path, err));
+    for (size_t i = 0; i < recording->count; i++) {
         const ak_record *record = &recording->records[i];
         json_t *values = NULL;
         double time =
             record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : HUGE_VAL;
-        status = values_of(&values, recording, &recording->configs[i], err);
-        if (status == AK_OK) {
-            status = ak_like_add(like, values, time, err);
-        }
+        AK_DO(values_of(&values, recording, &recording->configs[i], err));
+        ak_status status = ak_like_add(like, values, time, err);
         json_decref(values);
+        AK_DO(status);
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_like_open(ak_like **out, const ak_space *space, const char *own,

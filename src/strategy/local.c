@@ -153,12 +153,8 @@ static ak_status open_local(ak_strategy **out, const ak_strategy_context *contex
     self->centre = SIZE_MAX;
     AK_TRY(ak_frame_list((void **)&self->neighbours, &self->frame, NEIGHBOURS_MAX,
                          sizeof *self->neighbours, err));
-    *out = &self->frame.base;
 out:
-    if (status != AK_OK) {
-        ak_frame_end(&self->frame.base);
-    }
-    return status;
+    return ak_strategy_opened(out, &self->frame.base, status);
 }
 
 const ak_strategy_ops ak_strategy_local = {

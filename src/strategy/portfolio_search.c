@@ -93,12 +93,7 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
         own.hyper = NULL;
         status = member_of(context, i)->open(&self->member[i], &own, err);
     }
-    if (status != AK_OK) {
-        close_portfolio(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return AK_OK;
+    return ak_strategy_opened(out, &self->base, status);
 }
 
 typedef struct credit {
@@ -180,8 +175,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, portfolio *self, ak_
     if (!*found) {
         return AK_OK;
     }
-    AK_DO(ak_grow((void **)&self->outcomes, &self->capacity, self->count + 1,
-                  sizeof *self->outcomes, err));
+    AK_DO(AK_GROW(self->outcomes, &self->capacity, self->count + 1, err));
     AK_DO(ak_walk_propose(&self->walk, &out->config, err));
     self->outcomes[self->count++] = (outcome){.config = out->config, .member = member};
     return AK_OK;

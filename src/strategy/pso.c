@@ -113,12 +113,8 @@ static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context,
     for (size_t i = 0; i < self->count; i++) {
         self->best[i] = SIZE_MAX;
     }
-    *out = &self->frame.base;
 out:
-    if (status != AK_OK) {
-        ak_frame_end(&self->frame.base);
-    }
-    return status;
+    return ak_strategy_opened(out, &self->frame.base, status);
 }
 
 const ak_strategy_ops ak_strategy_pso = {

@@ -21,13 +21,8 @@ static ak_status open_random(ak_strategy **out, const ak_strategy_context *conte
     uniform *self;
     AK_DO(AK_NEW(self, 1, err));
     self->base.ops = &ak_strategy_random;
-    ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
-    if (status != AK_OK) {
-        close_random(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return AK_OK;
+    return ak_strategy_opened(out, &self->base,
+                              ak_walk_open(&self->walk, context->space, context->seed, err));
 }
 
 static ak_status propose_random(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,

@@ -135,22 +135,20 @@ ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error
     }
     ak_strategy_choice choice = {0};
     bool given[AK_HYPERS_MAX] = {false};
-    ak_status status = ak_strategy_find(&choice.ops, copy, err);
-    for (size_t i = 0; status == AK_OK && i < ak_strategy_hyper_count(choice.ops); i++) {
+    AK_DO(ak_strategy_find(&choice.ops, copy, err));
+    for (size_t i = 0; i < ak_strategy_hyper_count(choice.ops); i++) {
         choice.hyper[i] = choice.ops->hypers[i].initial;
     }
-    while (status == AK_OK && rest != NULL) {
+    while (rest != NULL) {
         char *comma = strchr(rest, ',');
         if (comma != NULL) {
             *comma = 0;
         }
-        status = choose_hyper(&choice, given, rest, err);
+        AK_DO(choose_hyper(&choice, given, rest, err));
         rest = comma == NULL ? NULL : comma + 1;
     }
-    if (status == AK_OK) {
-        *out = choice;
-    }
-    return status;
+    *out = choice;
+    return AK_OK;
 }
 
 ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_choice *choice,

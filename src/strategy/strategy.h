@@ -132,6 +132,18 @@ struct ak_strategy {
     const ak_strategy_ops *ops;
 };
 
+/* Ends `open`, once the strategy has its ops: gives it, or closes it if `status` is a failure. */
+static inline ak_status ak_strategy_opened(ak_strategy **out, ak_strategy *strategy,
+                                           ak_status status)
+{
+    if (status == AK_OK) {
+        *out = strategy;
+    } else {
+        strategy->ops->close(strategy);
+    }
+    return status;
+}
+
 #define X(name) extern const ak_strategy_ops ak_strategy_##name;
 #include "strategy/strategies.def"
 #undef X
