@@ -28,6 +28,11 @@ void ak_free(void *memory);
 /* Makes room for `need` elements in a growing array. The capacity doubles until it suffices; new
    elements are not zeroed. */
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err);
+/* The same for the array that `pointer` points to, whose elements have the size of its type:
+
+       AK_DO(AK_GROW(list->items, &list->capacity, list->count + 1, err)); */
+#define AK_GROW(pointer, capacity, need, err)                                                      \
+    ak_grow((void **)&(pointer), capacity, need, sizeof *(pointer), err)
 
 /* Makes the nth allocation from now (1 is the next) and all after it fail; 0 ends this. For
    tests. */
