@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 
@@ -39,6 +40,7 @@ void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *form
     va_list args;
     va_start(args, format);
     out->status = status;
+    out->ns = 0;
     (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
     va_end(args);
 }
@@ -58,12 +60,29 @@ void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns)
                       (double)timeout_ns / 1e9);
 }
 
+void ak_backend_say(const char *text)
+{
+    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
+}
+
 ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err)
 {
     ak_buf_print(out, "#line 1 \"%s\"\n", name);
     ak_buf_puts(out, text);
     ak_buf_putc(out, '\n');
     return ak_buf_status(out, err);
+}
+
+ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backend,
+                                  const ak_implementation_spec *implementation, ak_error *err)
+{
+    char name[128];
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
+    ak_status status = backend->source(&text, implementation->source, name, err);
+    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
+    ak_buf_free(&text);
+    return status;
 }
 
 ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err)
@@ -76,32 +95,15 @@ ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_e
 
 const ak_backend_rules *ak_backend_rules_find(const char *backend)
 {
-    for (size_t i = 0; ak_backends[i] != NULL; i++) {
-        if (strcmp(ak_backends[i]->name, backend) == 0) {
-            return ak_backends[i]->rules;
-        }
-    }
-    return NULL;
+    const ak_backend_ops *found = NULL;
+    return ak_backend_find(&found, backend, NULL) == AK_OK ? found->rules : NULL;
 }
 
-typedef struct first_device {
-    char *out;
-    size_t bytes;
-    bool found;
-} first_device;
-
-static void take_first(void *context, const char *device, const char *description)
-{
-    first_device *first = context;
-    (void)description;
-    if (!first->found) {
-        first->found = true;
-        (void)snprintf(first->out, first->bytes, "%s", device);
-    }
-}
-
+/* A device to look for; without a name, the first. */
 typedef struct wanted_device {
     const char *name;
+    char *out;
+    size_t bytes;
     bool found;
 } wanted_device;
 
@@ -109,7 +111,10 @@ static void look_for(void *context, const char *device, const char *description)
 {
     wanted_device *wanted = context;
     (void)description;
-    wanted->found = wanted->found || strcmp(device, wanted->name) == 0;
+    if (!wanted->found && (wanted->name == NULL || strcmp(device, wanted->name) == 0)) {
+        wanted->found = strlen(device) < wanted->bytes;
+        (void)snprintf(wanted->out, wanted->bytes, "%s", device);
+    }
 }
 
 static ak_status best_device(const ak_backend_ops **out, char *device, size_t bytes, ak_error *err)
@@ -119,8 +124,8 @@ static ak_status best_device(const ak_backend_ops **out, char *device, size_t by
         count++;
     }
     while (count-- > 0) {
-        first_device first = {.out = device, .bytes = bytes, .found = false};
-        if (ak_backends[count]->probe(take_first, &first, NULL) == AK_OK && first.found) {
+        wanted_device first = {.out = device, .bytes = bytes};
+        if (ak_backends[count]->probe(look_for, &first, NULL) == AK_OK && first.found) {
             *out = ak_backends[count];
             return AK_OK;
         }
@@ -138,32 +143,21 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
     const ak_backend_ops *backend = NULL;
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(wanted, ":"), wanted);
     if (ak_backend_find(&backend, name, NULL) == AK_OK) {
-        wanted_device look = {.name = wanted, .found = false};
-        ak_status status = backend->probe(look_for, &look, err);
-        if (status != AK_OK) {
-            return status;
-        }
-        if (look.found && strlen(wanted) < bytes) {
-            *out = backend;
-            (void)snprintf(device, bytes, "%s", wanted);
+        wanted_device look = {.name = wanted, .out = device, .bytes = bytes};
+        AK_DO(backend->probe(look_for, &look, err));
+        *out = backend;
+        if (look.found) {
             return AK_OK;
         }
         if (backend->find != NULL) {
-            status = backend->find(wanted, err);
-            if (status == AK_OK && strlen(wanted) >= bytes) {
-                status = ak_fail(err, AK_LIMIT, "the name of the device is too long");
-            }
-            if (status == AK_OK) {
-                *out = backend;
-                (void)snprintf(device, bytes, "%s", wanted);
-            }
-            return status;
+            AK_DO(backend->find(wanted, err));
+            return (size_t)snprintf(device, bytes, "%s", wanted) < bytes
+                       ? AK_OK
+                       : ak_fail(err, AK_LIMIT, "the name of the device is too long");
         }
-        first_device first = {.out = name, .bytes = sizeof name, .found = false};
-        if (strchr(wanted, ':') == NULL && backend->probe(take_first, &first, NULL) == AK_OK &&
-            first.found && strlen(name) < bytes) {
-            *out = backend;
-            (void)snprintf(device, bytes, "%s", name);
+        look.name = NULL;
+        if (strchr(wanted, ':') == NULL && backend->probe(look_for, &look, NULL) == AK_OK &&
+            look.found) {
             return AK_OK;
         }
     }
@@ -255,8 +249,7 @@ static ak_status add_device(const ak_backend_ops **out, names *list, const char 
 static ak_status listed_devices(const ak_backend_ops **out, names *list, const char *wanted,
                                 ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (const char *at = wanted; status == AK_OK;) {
+    for (const char *at = wanted;; at++) {
         char one[2 * AK_DEVICE_NAME_BYTES];
         int length = (int)strcspn(at, ",");
         bool number = length > 0 && strspn(at, "0123456789") == (size_t)length;
@@ -265,20 +258,18 @@ static ak_status listed_devices(const ak_backend_ops **out, names *list, const c
         }
         (void)snprintf(one, sizeof one, "%s%s%.*s", number && *out != NULL ? (*out)->name : "",
                        number && *out != NULL ? ":" : "", length, at);
-        status = add_device(out, list, one, err);
+        AK_DO(add_device(out, list, one, err));
         at += length;
         if (*at == 0) {
-            break;
+            return AK_OK;
         }
-        at++;
     }
-    return status;
 }
 
 static const char *name_of(const json_t *environment)
 {
-    const char *name = json_string_value(json_object_get(environment, "name"));
-    return name == NULL ? "another" : name;
+    const char *name = ak_json_text_at(environment, "name");
+    return name[0] == 0 ? "another" : name;
 }
 
 /* Refuses devices with different environments: their times are not comparable, and neither are
@@ -338,12 +329,10 @@ static bool is_several(const char *wanted)
 static bool is_sheet(const ak_backend_ops **out, const char *wanted)
 {
     for (size_t i = 0; ak_backends[i] != NULL; i++) {
-        const char *const *sheet = ak_backends[i]->sheets;
-        for (; sheet != NULL && *sheet != NULL; sheet++) {
-            if (strcmp(*sheet, wanted) == 0) {
-                *out = ak_backends[i];
-                return true;
-            }
+        const char *const *sheets = ak_backends[i]->sheets;
+        if (sheets != NULL && ak_text_is_one_of(wanted, sheets)) {
+            *out = ak_backends[i];
+            return true;
         }
     }
     return false;

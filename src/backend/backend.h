@@ -126,7 +126,7 @@ typedef struct ak_outcome {
        iterations. */
     bool alone;
 } ak_outcome;
-/* Sets status and reason. */
+/* Sets status and reason; such an outcome has no time. */
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Refuses a candidate that has changed the zone before or the one behind its workspace. */
@@ -175,6 +175,8 @@ typedef struct ak_referee_ops {
 
 /* Exit code of a role whose command line is not the one that autokernel itself uses. */
 #define AK_WORKER_EXIT_USAGE 2
+/* Writes a text to the standard output, for roles that run as children. */
+void ak_backend_say(const char *text);
 /* A role of `autokernel worker` that only this backend has, such as `worker --runner 5 6`. The
    workers of the pool (worker/worker.c) are roles of every backend. */
 typedef struct ak_backend_role {
@@ -297,9 +299,11 @@ typedef struct ak_backend_ops {
     /* (optional) Returns whether the device had an error that only a new process cures. Every
        launch is refused from then on; the worker ends after its reply and is started again. */
     bool (*lost)(const ak_device *device);
+    /* (optional) Measures what the device can do at most; without ceilings no result is judged too
+       fast to be true. */
     ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
-    /* Lists the baselines that apply to the task. If one is not installed, `note` says what is
-       missing and how to install it. */
+    /* (optional) Lists the baselines that apply to the task. If one is not installed, `note` says
+       what is missing and how to install it. */
     ak_status (*baselines)(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                            void *context, ak_error *err);
     /* (optional) Gives what is known of a baseline's version only after it has run, such as the
@@ -312,6 +316,9 @@ typedef struct ak_backend_ops {
 /* Writes a text with its name in front of it, for backends whose kernels see nothing else: their
    `source`. */
 ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err);
+/* Writes the file that the compiler gets for an implementation. */
+ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backend,
+                                  const ak_implementation_spec *implementation, ak_error *err);
 /* Refuses bytes that do not lie within the `reserved` bytes of a device's block. */
 ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err);
 

@@ -1,7 +1,6 @@
 /* compile.c: see compile.h. */
 #include "backend/compile.h"
 
-#include <elf.h>
 #include <limits.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/elf_file.h"
 #include "backend/lacking.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
@@ -52,14 +53,29 @@ bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler)
     return out[0] != 0;
 }
 
-bool ak_compile_listed(const char *const *beginnings, const char *option)
+ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *source,
+                         const char *folder, ak_error *err)
 {
-    for (size_t i = 0; beginnings[i] != NULL; i++) {
-        if (strncmp(option, beginnings[i], strlen(beginnings[i])) == 0) {
-            return true;
-        }
+    char home[AK_PATH_MAX], temporary[AK_PATH_MAX + 8];
+    const char *readable[AK_COMPILE_READS + 3];
+    size_t count = AK_COMPILE_READS;
+    ak_sandbox_plan plan;
+    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
+    if (source != NULL) {
+        readable[count++] = source;
     }
-    return false;
+    readable[count++] = ak_compile_home(home, spec.argv[0]) ? home : NULL;
+    readable[count] = NULL;
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder == NULL ? "" : folder);
+    const char *const writable[] = {"/dev/null", folder, NULL};
+    const char *const variables[] = {"LC_ALL=C", folder == NULL ? NULL : temporary, NULL};
+    ak_sandbox_plan_open(&plan, readable, writable);
+    spec.setenv = variables;
+    spec.confine = ak_sandbox_plan_apply;
+    spec.confine_context = &plan;
+    ak_status status = ak_proc_run(out, &spec, err);
+    ak_sandbox_plan_close(&plan);
+    return status;
 }
 
 void ak_compile_result_clear(ak_compile_result *result)
@@ -223,26 +239,18 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
 
 /* Returns the bytes of machine code in a 64-bit ELF file of this machine's byte order, as shared
    objects of the host and cubins are, at most INT_MAX; 0 for any other file. */
-static int code_bytes(const unsigned char *file, size_t length)
+static int code_bytes(const char *file, size_t length)
 {
-    Elf64_Ehdr header;
+    ak_elf elf;
+    Elf64_Shdr section;
     uint64_t sum = 0;
-    if (length < sizeof header) {
+    if (!ak_elf_open(&elf, file, length) || elf.head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        elf.head.e_shentsize != sizeof section) {
         return 0;
     }
-    memcpy(&header, file, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_shentsize != sizeof(Elf64_Shdr)) {
-        return 0;
-    }
-    for (size_t i = 0; i < header.e_shnum; i++) {
-        Elf64_Shdr section;
-        if (header.e_shoff > length || (i + 1) * sizeof section > length - header.e_shoff) {
-            return 0;
-        }
-        memcpy(&section, file + header.e_shoff + i * sizeof section, sizeof section);
+    for (size_t i = 0; ak_elf_section(&section, &elf, i); i++) {
         bool code = (section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_type == SHT_PROGBITS;
-        sum += code && section.sh_size <= length ? section.sh_size : 0;
+        sum += code ? section.sh_size : 0;
     }
     return sum > INT_MAX ? INT_MAX : (int)sum;
 }
@@ -272,7 +280,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
     if (of_code == NULL || !of_code(out->artifact_hash, (const unsigned char *)file, length)) {
         memcpy(out->artifact_hash, out->file_hash, sizeof out->artifact_hash);
     }
-    out->code_bytes = code_bytes((const unsigned char *)file, length);
+    out->code_bytes = code_bytes(file, length);
     ak_free(file);
     return AK_OK;
 }
@@ -324,15 +332,19 @@ ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend
     } else {
         ak_fs_remove(folder);
     }
-    if (status != AK_OK) {
-        ak_compile_result_clear(&result);
-        return status;
-    }
-    *out = result;
-    return AK_OK;
+    return ak_compile_end(out, &result, status, err);
 }
 
-ak_status ak_compile_end(const ak_compile_result *result, ak_error *err)
+ak_status ak_compile_end(ak_compile_result *out, ak_compile_result *result, ak_status status,
+                         ak_error *err)
 {
-    return result->status != AK_TRIAL_OK && result->reason == NULL ? ak_fail_memory(err) : AK_OK;
+    if (status == AK_OK && result->status != AK_TRIAL_OK && result->reason == NULL) {
+        status = ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        *out = *result;
+    } else {
+        ak_compile_result_clear(result);
+    }
+    return status;
 }

@@ -7,7 +7,7 @@
  *     if (status == AK_OK && result.status == AK_TRIAL_OK) {
  *         status = ak_compile_hash(&result, job, NULL, err);
  *     }
- *     status = status == AK_OK ? ak_compile_end(&result, err) : status;
+ *     return ak_compile_end(out, &result, status, err);
  */
 #ifndef AK_BACKEND_COMPILE_H
 #define AK_BACKEND_COMPILE_H
@@ -24,10 +24,11 @@ extern const char *const ak_compile_reads[AK_COMPILE_READS + 1];
 /* Gives the folder that a compiler is installed under: .../bin/gcc gives ..., x/gcc gives x.
    Returns false if there is no such compiler. */
 bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler);
-
-/* Returns whether `option` begins with one of these. Such a table lists all that a compiler may be
-   told, because any other option could name a program to run, a file to read or where to write. */
-bool ak_compile_listed(const char *const *beginnings, const char *option);
+/* Runs the compiler or tool of `spec`, confined and without translated messages. It may read what
+   is installed, its own folder and `source`, and write to `folder`, where its temporary files are;
+   these may be NULL. */
+ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *source,
+                         const char *folder, ak_error *err);
 
 /* Sets limits and priority of the child. The limit counts processor time, because time by the
    clock says more about the machine's other load than about the configuration. A compilation at
@@ -60,8 +61,10 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
 ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend,
                            const ak_compile_job *job, ak_error *err);
 
-/* Ends a compilation: returns AK_NO_MEMORY if a failed one has no reason, because there was no
-   memory for its text. */
-ak_status ak_compile_end(const ak_compile_result *result, ak_error *err);
+/* Ends a compilation that returned `status`: gives its result, or frees it if it is a failure.
+   Returns AK_NO_MEMORY if a failed compilation has no reason, because there was no memory for its
+   text. */
+ak_status ak_compile_end(ak_compile_result *out, ak_compile_result *result, ak_status status,
+                         ak_error *err);
 
 #endif

@@ -14,35 +14,43 @@
 #define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define INVENTORY_MAX        65536
 
-ak_status ak_inventory_ask(json_t **out, const ak_inventory_child *child, ak_error *err)
+static ak_status ask(ak_inventory *inventory, ak_error *err)
 {
-    char program[AK_PATH_MAX];
+    char program[AK_PATH_MAX], variable[AK_PATH_MAX + 32] = "";
     const char *argv[AK_INVENTORY_ARGUMENTS_MAX + 2] = {program};
-    const char *const variables[] = {child->variable, NULL};
-    const bool has_variable = child->variable != NULL && child->variable[0] != 0;
+    const char *const variables[] = {variable, NULL};
     ak_proc_result run = {0};
     ak_status status = AK_OK;
     AK_DO(ak_program_find(program, err));
-    for (size_t i = 0; i < AK_INVENTORY_ARGUMENTS_MAX && child->arguments[i] != NULL; i++) {
-        argv[i + 1] = child->arguments[i];
+    memcpy(argv + 1, inventory->arguments, sizeof inventory->arguments);
+    if (inventory->variable != NULL) {
+        inventory->variable(variable, sizeof variable);
     }
     ak_proc_spec spec = {.argv = argv,
-                         .setenv = has_variable ? variables : NULL,
+                         .setenv = variable[0] != 0 ? variables : NULL,
                          .timeout_ns = INVENTORY_TIMEOUT_NS,
                          .output_max = INVENTORY_MAX};
     AK_TRY(ak_proc_run(&run, &spec, err));
     if (run.exit_code != 0) {
         AK_TRY(ak_fail(err, AK_UNAVAILABLE, "the %s libraries %s when they are loaded: %.200s",
-                       child->who, run.timed_out ? "hang" : "crash", run.output));
+                       inventory->who, run.timed_out ? "hang" : "crash", run.output));
     }
     /* A driver may write before or after our line. */
     const char *line = strstr(run.output, "{\"");
     const char *end = line == NULL ? NULL : strrchr(line, '}');
-    AK_TRY(end == NULL ? ak_fail(err, AK_CORRUPT, "%s: no answer", child->where)
-                       : ak_json_parse(out, line, (size_t)(end + 1 - line), child->where, err));
+    AK_TRY(end == NULL ? ak_fail(err, AK_CORRUPT, "%s: no answer", inventory->where)
+                       : ak_json_parse(&inventory->known, line, (size_t)(end + 1 - line),
+                                       inventory->where, err));
 out:
     ak_proc_result_clear(&run);
     return status;
+}
+
+ak_status ak_inventory_get(const json_t **out, ak_inventory *inventory, ak_error *err)
+{
+    AK_DO(inventory->known == NULL ? ask(inventory, err) : AK_OK);
+    *out = inventory->known;
+    return AK_OK;
 }
 
 bool ak_inventory_write(const json_t *inventory)
@@ -54,24 +62,49 @@ bool ak_inventory_write(const json_t *inventory)
     return good;
 }
 
-const json_t *ak_inventory_device(const json_t *inventory, const char *device)
+ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_error *err)
 {
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(inventory, "devices"), i, one)
-    {
-        if (strcmp(ak_json_text_at(one, "device"), device) == 0) {
-            return one;
-        }
+    const json_t *all = NULL;
+    ak_error why = AK_ERROR_INIT;
+    if (ak_inventory_get(&all, inventory, &why) != AK_OK) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
     }
-    return NULL;
+    const char *missing = json_string_value(json_object_get(all, inventory->missing));
+    size_t count = json_array_size(json_object_get(all, "devices"));
+    if (count == 0) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
+                       missing == NULL ? "the driver has none" : missing);
+    }
+    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: this machine has %s%s%s%zu",
+                   device, count == 1 ? "only " : inventory->prefix, count == 1 ? "" : "0 to ",
+                   inventory->prefix, count - 1);
 }
 
-ak_status ak_inventory_facts(ak_scope *out, const json_t *device, ak_error *err)
+ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const char *device,
+                              ak_error *err)
 {
+    const json_t *all = NULL;
+    size_t i;
+    json_t *one;
+    AK_DO(ak_inventory_get(&all, inventory, err));
+    json_array_foreach(json_object_get(all, "devices"), i, one)
+    {
+        if (strcmp(ak_json_text_at(one, "device"), device) == 0) {
+            *out = one;
+            return AK_OK;
+        }
+    }
+    return ak_inventory_missing(inventory, device, err);
+}
+
+ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char *device,
+                             ak_error *err)
+{
+    const json_t *found = NULL;
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)device, key, value)
+    AK_DO(ak_inventory_device(&found, inventory, device, err));
+    json_object_foreach((json_t *)(uintptr_t)found, key, value)
     {
         if (json_is_integer(value)) {
             AK_DO(ak_scope_set_int(out, key, json_integer_value(value), err));

@@ -9,22 +9,33 @@
 #include "space/expr.h"
 #include "base/json.h"
 
-typedef struct ak_inventory_child {
-    const char *who;              /* "CUDA" */
-    const char *where;            /* "CUDA inventory" */
-    const char *const *arguments; /* of this program; NULL-terminated */
-    const char *variable;         /* "NAME=VALUE" for its environment; NULL or "": none */
-} ak_inventory_child;
-
 #define AK_INVENTORY_ARGUMENTS_MAX 4
 
-/* Asks the child. Returns AK_UNAVAILABLE if it crashes or hangs. */
-ak_status ak_inventory_ask(json_t **out, const ak_inventory_child *child, ak_error *err);
+/* What a backend has one of. */
+typedef struct ak_inventory {
+    const char *who;                                   /* "CUDA" */
+    const char *where;                                 /* "CUDA inventory" */
+    const char *arguments[AK_INVENTORY_ARGUMENTS_MAX]; /* of this program, for the child */
+    /* Writes "NAME=VALUE" for the child's environment, or "". NULL: there is nothing to add. */
+    void (*variable)(char *out, size_t bytes);
+    const char *missing; /* the member that says why there is no device */
+    const char *prefix;  /* "cuda:" */
+    json_t *known;       /* the answer; NULL until it is asked for */
+} ak_inventory;
+
+/* Gives the inventory, which is borrowed: it stays until the process ends, because drivers and
+   devices do not change while a program runs. Returns AK_UNAVAILABLE if the child crashes or
+   hangs. */
+ak_status ak_inventory_get(const json_t **out, ak_inventory *inventory, ak_error *err);
 /* Writes the inventory to the standard output, in the child. Returns false if that fails. */
 bool ak_inventory_write(const json_t *inventory);
-/* Returns the device of this name, borrowed, or NULL. */
-const json_t *ak_inventory_device(const json_t *inventory, const char *device);
+/* Gives the device of this name, borrowed, or fails as ak_inventory_missing does. */
+ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const char *device,
+                              ak_error *err);
+/* Fails with a line that says what this machine has, or why it has no device. */
+ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_error *err);
 /* Adds the whole numbers that are known of a device. */
-ak_status ak_inventory_facts(ak_scope *out, const json_t *device, ak_error *err);
+ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char *device,
+                             ak_error *err);
 
 #endif

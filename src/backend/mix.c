@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backend/compile.h"
-#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -335,9 +334,7 @@ static ak_status read_lines(listing *out, label **labels, size_t *label_count, c
         const char *code = read_address(&one.at, line, out->gpu);
         bool local = out->gpu && line[0] == '.' && line[length - 1] == ':' && line[1] == 'L';
         if (code != NULL) {
-            void *grown = out->list;
-            AK_DO(ak_grow(&grown, &out->capacity, out->count + 1, sizeof *out->list, NULL));
-            out->list = grown;
+            AK_DO(AK_GROW(out->list, &out->capacity, out->count + 1, NULL));
             read_instruction(&one, code, out->gpu);
             one.function = function;
             out->list[out->count++] = one;
@@ -345,9 +342,7 @@ static ak_status read_lines(listing *out, label **labels, size_t *label_count, c
                 (*labels)[*label_count - waiting].at = one.at;
             }
         } else if (local) {
-            void *grown = *labels;
-            AK_DO(ak_grow(&grown, &label_capacity, *label_count + 1, sizeof **labels, NULL));
-            *labels = grown;
+            AK_DO(AK_GROW(*labels, &label_capacity, *label_count + 1, NULL));
             (*labels)[(*label_count)++] = (label){line, length - 1, function, UINT64_MAX};
             waiting++;
         } else if (length > 1 && line[length - 1] == ':') {
@@ -549,26 +544,10 @@ static int machine_of(const char *path)
 /* Runs a disassembler, which may read what is installed and this file and write nothing. */
 static bool disassemble(ak_mix *out, const char *const *argv, const char *path, bool gpu)
 {
-    char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 3];
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    readable[AK_COMPILE_READS] = path;
-    readable[AK_COMPILE_READS + 1] = ak_compile_home(home, argv[0]) ? home : NULL;
-    readable[AK_COMPILE_READS + 2] = NULL;
-    const char *const writable[] = {"/dev/null", NULL};
-    const char *const variables[] = {"LC_ALL=C", NULL};
-    ak_sandbox_plan plan;
-    ak_sandbox_plan_open(&plan, readable, writable);
-    ak_proc_spec spec = {.argv = argv,
-                         .setenv = variables,
-                         .confine = ak_sandbox_plan_apply,
-                         .confine_context = &plan,
-                         .timeout_ns = TIMEOUT_NS,
-                         .output_max = LISTING_MAX};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = TIMEOUT_NS, .output_max = LISTING_MAX};
     ak_proc_result run = {0};
-    bool good = ak_proc_run(&run, &spec, NULL) == AK_OK;
-    ak_sandbox_plan_close(&plan);
-    good = good && run.exit_code == 0 && !run.cut && ak_mix_read(out, run.output, gpu);
+    bool good = ak_compile_run(&run, spec, path, NULL, NULL) == AK_OK && run.exit_code == 0 &&
+                !run.cut && ak_mix_read(out, run.output, gpu);
     ak_proc_result_clear(&run);
     return good;
 }

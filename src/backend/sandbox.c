@@ -19,20 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/instrumented.h"
 #include "base/proc.h"
-
-/* Address sanitizer reserves terabytes of address space and reports through system calls. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 #ifdef __GLIBC__
 typedef __rlimit_resource_t resource_kind;
@@ -53,7 +41,7 @@ static void limit(resource_kind resource, rlim_t value)
 void ak_sandbox_limit(const ak_sandbox_limits *limits)
 {
     limit(RLIMIT_CORE, 0);
-    if (limits->memory_max > 0 && !SANITIZED) {
+    if (limits->memory_max > 0 && !AK_INSTRUMENTED) {
         limit(RLIMIT_AS, limits->memory_max);
     }
     if (limits->cpu_seconds_max > 0) {
@@ -254,7 +242,7 @@ bool ak_sandbox_seal(void)
     code[n++] = RETURN(SECCOMP_RET_ALLOW);
     code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
     struct sock_fprog program = {.len = n, .filter = code};
-    if (SANITIZED || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    if (AK_INSTRUMENTED || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return false;
     }
     return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
@@ -317,7 +305,7 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)
     code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
     code[n++] = RETURN(SECCOMP_RET_ALLOW);
     struct sock_fprog program = {.len = n, .filter = code};
-    return !SANITIZED &&
+    return !AK_INSTRUMENTED &&
            syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 #endif
 }
@@ -491,7 +479,7 @@ bool ak_sandbox_seccomp(void)
     return false;
 #else
     uint32_t action = SECCOMP_RET_KILL_PROCESS;
-    return !SANITIZED && syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &action) == 0;
+    return !AK_INSTRUMENTED && syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &action) == 0;
 #endif
 }
 

@@ -105,10 +105,7 @@ static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_er
             ak_buf_append(held, bytes, (size_t)got);
         } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
             char how[128] = "";
-            int64_t patience = ak_clock_ns() + AK_SECOND_NS;
-            while (!ak_proc_ended(how, sizeof how, &script->proc) && ak_clock_ns() < patience) {
-                ak_clock_sleep_ns(AK_MS_NS);
-            }
+            (void)ak_proc_wait(how, sizeof how, &script->proc, AK_SECOND_NS);
             return ak_fail(err, AK_CRASHED, "%s ended: %s", script->who, how);
         }
         if (ak_buf_status(held, err) != AK_OK) {

@@ -47,14 +47,4 @@ bool ak_ascii_begins(const char *text, const char *head);
 bool ak_ascii_equal(const char *a, const char *b);
 const char *ak_ascii_find(const char *text, const char *part);
 
-/* Returns whether two texts are equal but for the case of their letters. */
-static inline bool ak_ascii_same(const char *a, const char *b)
-{
-    while (*a != 0 && ak_ascii_lower(*a) == ak_ascii_lower(*b)) {
-        a++;
-        b++;
-    }
-    return ak_ascii_lower(*a) == ak_ascii_lower(*b);
-}
-
 #endif

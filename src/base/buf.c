@@ -2,7 +2,6 @@
    once. */
 #include "base/buf.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -2,7 +2,6 @@
 #include "base/cores.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /*
  * instrumented.h: tells whether this build is for a sanitizer. Such a build needs many times the
- * time and memory for the same work, so that neither says anything about a candidate.
+ * time and memory for the same work, so that neither says anything about a candidate. It reserves
+ * terabytes of address space and reports through system calls.
  */
 #ifndef AK_BASE_INSTRUMENTED_H
 #define AK_BASE_INSTRUMENTED_H
@@ -9,7 +10,13 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define AK_INSTRUMENTED true
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define AK_INSTRUMENTED true
+#endif
+#endif
+#ifndef AK_INSTRUMENTED
 #define AK_INSTRUMENTED false
 #endif
 

@@ -229,11 +229,7 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        bool known = false;
-        for (size_t i = 0; keys[i] != NULL && !known; i++) {
-            known = strcmp(keys[i], key) == 0;
-        }
-        if (!known) {
+        if (!ak_text_is_one_of(key, keys)) {
             const char *near = ak_text_nearest(key, keys);
             return near == NULL
                        ? ak_fail(err, AK_INVALID, "%s: unknown key \"%s\"", where, key)
@@ -431,6 +427,16 @@ bool ak_json_set_real(json_t *object, const char *key, double value)
 bool ak_json_set_text(json_t *object, const char *key, const char *text)
 {
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
+}
+
+bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys)
+{
+    bool good = true;
+    for (; good && *keys != NULL; keys++) {
+        json_t *value = json_object_get(from, *keys);
+        good = value == NULL || json_object_set(object, *keys, value) == 0;
+    }
+    return good;
 }
 
 json_t *ak_json_reals(const double *values, size_t count)

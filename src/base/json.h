@@ -87,6 +87,8 @@ json_t *ak_json_interval(double low, double high);
 bool ak_json_set(json_t *object, const char *key, json_t *value);
 bool ak_json_set_real(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
+/* Copies those members of `from` that a NULL-terminated list names and that it has. */
+bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 
 /* Make a list of numbers (null where one is not finite) or of texts. NULL: no memory. */
 json_t *ak_json_reals(const double *values, size_t count);

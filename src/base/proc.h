@@ -110,7 +110,7 @@ void ak_proc_kill(ak_proc *proc);
 /* Returns true if the child has ended, without waiting for it. Then `how` says how: "exit code
    3", "signal 11 (Segmentation fault)", or that this is unknown. */
 bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc);
-/* Waits at most timeout_ns for the child to end by itself. Returns true if it has ended. */
-bool ak_proc_wait(ak_proc *proc, int64_t timeout_ns);
+/* The same, and waits at most timeout_ns for the child to end by itself. */
+bool ak_proc_wait(char *how, size_t bytes, ak_proc *proc, int64_t timeout_ns);
 
 #endif

@@ -140,11 +140,10 @@ bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc)
     return true;
 }
 
-bool ak_proc_wait(ak_proc *proc, int64_t timeout_ns)
+bool ak_proc_wait(char *how, size_t bytes, ak_proc *proc, int64_t timeout_ns)
 {
     int64_t deadline = ak_clock_ns() + timeout_ns;
-    char how[128];
-    while (!ak_proc_ended(how, sizeof how, proc)) {
+    while (!ak_proc_ended(how, bytes, proc)) {
         if (ak_clock_ns() >= deadline) {
             return false;
         }

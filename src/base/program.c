@@ -6,6 +6,13 @@
 
 #define PROGRAM "autokernel"
 
+bool ak_program_self(char out[AK_PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", out, AK_PATH_MAX - 1);
+    out[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
 ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
 {
     char self[AK_PATH_MAX];
@@ -16,12 +23,10 @@ ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
                    : ak_fail(err, AK_NOT_FOUND, "AUTOKERNEL_WORKER: %s is not an executable",
                              wanted);
     }
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length > 0) {
-        self[length] = 0;
+    if (ak_program_self(self)) {
         char *slash = strrchr(self, '/');
         if (slash != NULL && strcmp(slash + 1, PROGRAM) == 0) {
-            memcpy(out, self, (size_t)length + 1);
+            memcpy(out, self, sizeof self);
             return AK_OK;
         }
         if (slash != NULL) {

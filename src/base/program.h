@@ -4,6 +4,8 @@
 
 #include "base/fs.h"
 
+/* Writes the path of the executable that this process runs. */
+bool ak_program_self(char out[AK_PATH_MAX]);
 /* Writes the path of the autokernel executable. It is the first of these that exists: the path in
    AUTOKERNEL_WORKER (an error if it is set and is not an executable); this program if its name is
    autokernel; autokernel in the folder of this program; autokernel in PATH. */

@@ -45,7 +45,7 @@ const char *ak_text_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
     for (size_t i = 0; words[i] != NULL; i++) {
-        if (ak_ascii_same(word, words[i])) {
+        if (ak_ascii_equal(word, words[i])) {
             return words[i];
         }
     }
@@ -122,6 +122,14 @@ bool ak_text_is_one_of(const char *text, const char *const *list)
         list++;
     }
     return *list != NULL;
+}
+
+bool ak_text_begins(const char *text, const char *const *beginnings)
+{
+    while (*beginnings != NULL && strncmp(text, *beginnings, strlen(*beginnings)) != 0) {
+        beginnings++;
+    }
+    return *beginnings != NULL;
 }
 
 char *ak_text_trim(char *text)

@@ -41,6 +41,8 @@ size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, c
 #define AK_HAS_TEXT(list, count, text)    (AK_FIND_TEXT(list, count, text) < (count))
 /* Returns whether a NULL-terminated list has this text. */
 bool ak_text_is_one_of(const char *text, const char *const *list);
+/* Returns whether a text begins with one of a NULL-terminated list. */
+bool ak_text_begins(const char *text, const char *const *beginnings);
 /* Ends a text before its trailing spaces and tabs, and returns what follows the leading ones. */
 char *ak_text_trim(char *text);
 

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/proc.h"
+#include "base/program.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -117,12 +117,7 @@ static int run_command(const ak_command *command, int argc, char **argv)
 static void name_worker(void)
 {
     char path[AK_PATH_MAX];
-    if (ak_env("AUTOKERNEL_WORKER") != NULL) {
-        return;
-    }
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length > 0) {
-        path[length] = 0;
+    if (ak_env("AUTOKERNEL_WORKER") == NULL && ak_program_self(path)) {
         (void)setenv("AUTOKERNEL_WORKER", path, 1);
     }
 }

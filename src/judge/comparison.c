@@ -4,7 +4,6 @@
 #include "judge/loaded.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -19,13 +18,19 @@
 #define COMPARISON_DISTURBED      0.25
 #define COMPARISON_ITERATIONS_MAX 1000000
 
+void ak_baseline_info_clear(ak_baseline_info *info)
+{
+    ak_free(info->name);
+    ak_free(info->title);
+    ak_free(info->version);
+    ak_free(info->note);
+    *info = (ak_baseline_info){0};
+}
+
 void ak_baseline_info_free(ak_baseline_info *list, size_t count)
 {
     for (size_t i = 0; list != NULL && i < count; i++) {
-        ak_free(list[i].name);
-        ak_free(list[i].title);
-        ak_free(list[i].version);
-        ak_free(list[i].note);
+        ak_baseline_info_clear(&list[i]);
     }
     ak_free(list);
 }
@@ -73,7 +78,7 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
                        int64_t batch_ns, int64_t timeout_ns, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
-    bool in_place = ak_stage_in_place(&d->e->own[0]);
+    bool in_place = ak_problem_works_in_place(d->e->task->problem);
     int64_t begin = ak_clock_ns();
     ak_status status = ak_loaded_open(r, d->e, candidate, timeout_ns, err);
     int64_t loaded = ak_clock_ns();
@@ -138,7 +143,8 @@ static ak_status lead_in(comparison *d, ak_error *err)
 static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
-    bool whole = !ak_stage_in_place(stage) || d->iterations[i] == 1 || r->outcome.alone;
+    bool whole = !ak_problem_works_in_place(stage->task->problem) || d->iterations[i] == 1 ||
+                 r->outcome.alone;
     return alive(d, i) && whole ? ak_loaded_judge(r, stage, true, err) : AK_OK;
 }
 
@@ -183,15 +189,13 @@ static ak_status one_round(comparison *d, ak_error *err)
         if (judged || d->damaged) {
             mend(d);
         }
-        ak_status status = rest_and_warm_up(d, i, err);
-        if (status == AK_OK && alive(d, i)) {
+        AK_DO(rest_and_warm_up(d, i, err));
+        if (alive(d, i)) {
             ak_evaluator_conditions(&before, d->e); /* drops what warming up caused */
             d->loaded[i].weigh = d->joules[i] != NULL;
-            status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
+            ak_status status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
             d->loaded[i].weigh = false;
-        }
-        if (status != AK_OK) {
-            return status;
+            AK_DO(status);
         }
         ak_evaluator_conditions(&d->conditions[i], d->e);
         if (!alive(d, i)) {
@@ -206,12 +210,9 @@ static ak_status one_round(comparison *d, ak_error *err)
         bool known = outcome->waits_known && outcome->ns > 0;
         *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
         d->waits_known[i] = d->waits_known[i] || known;
-        status = judged ? judge_some(d, i, stage, err) : AK_OK;
-        if (status == AK_OK && d->damaged) {
+        AK_DO(judged ? judge_some(d, i, stage, err) : AK_OK);
+        if (d->damaged) {
             ak_loaded_check_inputs(&d->loaded[i]);
-        }
-        if (status != AK_OK) {
-            return status;
         }
         disturbed = disturbed || *waited > AK_VERDICT_DISTURBED;
     }
@@ -241,7 +242,8 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     ak_status status = AK_OK;
     mend(d);
     if (alive(d, i)) {
-        status = ak_loaded_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);
+        status = ak_loaded_batch(
+            r, own, ak_problem_works_in_place(own->task->problem) ? 1 : d->iterations[i], err);
         if (status == AK_OK && alive(d, i)) {
             status = ak_loaded_judge(r, own, false, err);
         }

@@ -74,6 +74,8 @@ typedef struct ak_baseline_info {
     char *name, *title, *version, *note;
     bool installed;
 } ak_baseline_info;
+void ak_baseline_info_clear(ak_baseline_info *info);
+/* Frees a list with what it holds. NULL is accepted. */
 void ak_baseline_info_free(ak_baseline_info *list, size_t count);
 
 #endif

@@ -1,7 +1,6 @@
 /* evaluate.c: see evaluate.h. */
 #include "judge/evaluate.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -71,42 +70,35 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
     return status;
 }
 
+/* Plans a stage that shares the place at `base` with others. */
+static ak_status plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e, const int64_t *size,
+                            size_t base, ak_error *err)
+{
+    AK_DO(ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, base, err));
+    *end = base + stage->arrays.total > *end ? base + stage->arrays.total : *end;
+    return AK_OK;
+}
+
 static ak_status plan_stages(ak_evaluator *e, ak_error *err)
 {
     size_t end = 0;
     const ak_problem *problem = e->task->problem;
     AK_DO(AK_NEW(e->edge_cases, problem->edge_case_count + 1, err));
-    ak_status status = plan_own(&end, e, err);
-    size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    AK_DO(plan_own(&end, e, err));
+    const size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
     end = base;
-    for (size_t i = 0; status == AK_OK && i < problem->edge_case_count; i++) {
-        ak_stage *stage = &e->edge_cases[i];
-        status = ak_stage_plan(stage, &e->memory, e->task, problem->edge_cases[i], AK_STAGE_SETS,
-                               base, err);
+    for (size_t i = 0; i < problem->edge_case_count; i++) {
         e->edge_case_count = i + 1;
-        if (status == AK_OK) {
-            end = base + stage->arrays.total > end ? base + stage->arrays.total : end;
-        }
+        AK_DO(plan_apart(&e->edge_cases[i], &end, e, problem->edge_cases[i], base, err));
     }
-    while (status == AK_OK && e->hidden_count < AK_HIDDEN_MAX) {
-        ak_stage *stage = &e->hidden[e->hidden_count];
-        int64_t size[AK_SIZES_MAX];
-        if (!ak_hidden_draw(size, e->task, &e->rng)) {
-            break;
-        }
-        status = ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, base, err);
-        stage->habit = (ak_fill_habit)e->hidden_count++;
-        stage->drawn = true;
-        if (status == AK_OK) {
-            end = base + stage->arrays.total > end ? base + stage->arrays.total : end;
-        }
+    int64_t size[AK_SIZES_MAX];
+    while (e->hidden_count < AK_HIDDEN_MAX && ak_hidden_draw(size, e->task, &e->rng)) {
+        const size_t i = e->hidden_count++;
+        AK_DO(plan_apart(&e->hidden[i], &end, e, size, base, err));
+        e->hidden[i].habit = (ak_fill_habit)i;
+        e->hidden[i].drawn = true;
     }
-    if (status == AK_OK) {
-        status = e->backend->reserve(e->device, end, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(e->backend->reserve(e->device, end, err));
     if (e->backend->map != NULL) {
         e->memory.bytes = e->backend->map(e->device);
     } else {
@@ -220,28 +212,36 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     ak_rng_seed(&e->rng, task->seed ^ drawn);
     e->secret = (ak_rng_next(&e->rng) >> 16) + SECRET_STREAMS;
     int64_t begin = ak_clock_ns();
-    ak_status status = backend->open(&e->device, task, err);
+    ak_status status = AK_OK;
+    AK_TRY(backend->open(&e->device, task, err));
     e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
-    if (status == AK_OK && ak_objective_weighs(task->objective)) {
-        status = ak_weigh_ready(e, err);
-    }
-    if (status == AK_OK) {
-        status = plan_stages(e, err);
-    }
-    if (status == AK_OK) {
-        status = ak_reference_open(&e->reference, task, folder, err);
-    }
-    if (status == AK_OK) {
-        status = prepare_stages(e, err);
-    }
-    if (status != AK_OK) {
-        ak_evaluator_close(e);
-        return status;
-    }
+    AK_TRY(ak_objective_weighs(task->objective) ? ak_weigh_ready(e, err) : AK_OK);
+    AK_TRY(plan_stages(e, err));
+    AK_TRY(ak_reference_open(&e->reference, task, folder, err));
+    AK_TRY(prepare_stages(e, err));
     *out = e;
     return AK_OK;
+out:
+    ak_evaluator_close(e);
+    return status;
+}
+
+void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage))
+{
+    const struct {
+        ak_stage *stages;
+        size_t count;
+    } all[] = {{e->own, e->sets},
+               {e->fresh, e->fresh_count},
+               {e->edge_cases, e->edge_case_count},
+               {e->hidden, e->hidden_count}};
+    for (size_t k = 0; k < AK_COUNT(all); k++) {
+        for (size_t i = 0; i < all[k].count; i++) {
+            visit(&all[k].stages[i]);
+        }
+    }
 }
 
 void ak_evaluator_close(ak_evaluator *e)
@@ -250,18 +250,7 @@ void ak_evaluator_close(ak_evaluator *e)
         return;
     }
     ak_reference_close(e->reference);
-    for (size_t i = 0; i < e->sets; i++) {
-        ak_stage_free(&e->own[i]);
-    }
-    for (size_t i = 0; i < e->fresh_count; i++) {
-        ak_stage_free(&e->fresh[i]);
-    }
-    for (size_t i = 0; i < e->edge_case_count; i++) {
-        ak_stage_free(&e->edge_cases[i]);
-    }
-    for (size_t i = 0; i < e->hidden_count; i++) {
-        ak_stage_free(&e->hidden[i]);
-    }
+    ak_evaluator_each_stage(e, ak_stage_free);
     for (size_t i = 0; i < e->choice_count; i++) {
         ak_free(e->choices[i].base);
         ak_free(e->choices[i].best);
@@ -375,7 +364,8 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
                          const ak_timer_plan *plan, ak_error *err)
 {
     ak_evaluator *e = r->e;
-    bool in_place = ak_stage_in_place(&e->own[0]), disturbed[AK_TIMER_SAMPLES_MAX] = {false};
+    bool in_place = ak_problem_works_in_place(e->task->problem),
+         disturbed[AK_TIMER_SAMPLES_MAX] = {false};
     ak_status status = AK_OK;
     begin_timer(timer, plan);
     for (size_t batch = 0;; batch++) {
@@ -522,5 +512,8 @@ out:
 
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *e, ak_error *err)
 {
-    return e->backend->ceilings(out, e->device, ak_task_operands(e->task), err);
+    *out = (ak_ceilings){.measured = false};
+    return e->backend->ceilings == NULL
+               ? AK_OK
+               : e->backend->ceilings(out, e->device, ak_task_operands(e->task), err);
 }

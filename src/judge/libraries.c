@@ -89,9 +89,7 @@ static void list_one(void *context, const char *name, const char *title, const c
         return;
     }
     if (list->status == AK_OK) {
-        void *items = list->items;
-        list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
-        list->items = items;
+        list->status = AK_GROW(list->items, &list->capacity, list->count + 1, NULL);
     }
     if (list->status != AK_OK) {
         return;
@@ -105,14 +103,6 @@ static void list_one(void *context, const char *name, const char *title, const c
     if (item->name == NULL || item->title == NULL || item->version == NULL || item->note == NULL) {
         list->status = AK_NO_MEMORY;
     }
-}
-
-static void info_clear(ak_baseline_info *info)
-{
-    ak_free(info->name);
-    ak_free(info->title);
-    ak_free(info->version);
-    ak_free(info->note);
 }
 
 /* Times the versions items[first..last) of one library. *best is the index of the fastest, or
@@ -148,13 +138,7 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
 
 static ak_status remember(ak_evaluator *e, const char *base, const char *best, ak_error *err)
 {
-    void *choices = e->choices;
-    ak_status status =
-        ak_grow(&choices, &e->choice_capacity, e->choice_count + 1, sizeof *e->choices, err);
-    e->choices = choices;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(e->choices, &e->choice_capacity, e->choice_count + 1, err));
     ak_library_choice made = {.base = ak_strdup(base), .best = ak_strdup(best)};
     if (made.base == NULL || made.best == NULL) {
         ak_free(made.base);
@@ -201,8 +185,7 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
             list->items[i] = (ak_baseline_info){0};
             list->items[(*kept)++] = item;
         } else {
-            info_clear(&list->items[i]);
-            list->items[i] = (ak_baseline_info){0};
+            ak_baseline_info_clear(&list->items[i]);
         }
     }
     return status;
@@ -215,7 +198,7 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
     listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = AK_OK;
     /* To list libraries is to load each of their versions, which takes longer than a trial. */
-    if (strcmp(list.wanted, "none") != 0) {
+    if (strcmp(list.wanted, "none") != 0 && e->backend->baselines != NULL) {
         status = e->backend->baselines(e->device, e->task, list_one, &list, err);
     }
     if (status == AK_OK && list.status != AK_OK) {

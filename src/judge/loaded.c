@@ -72,18 +72,7 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
                     .artifact = candidate->artifact,
                     .baseline = candidate->baseline,
                     .symbol = candidate->symbol};
-    for (size_t i = 0; i < e->sets; i++) {
-        ak_stage_forget(&e->own[i]);
-    }
-    for (size_t i = 0; i < e->fresh_count; i++) {
-        ak_stage_forget(&e->fresh[i]);
-    }
-    for (size_t i = 0; i < e->edge_case_count; i++) {
-        ak_stage_forget(&e->edge_cases[i]);
-    }
-    for (size_t i = 0; i < e->hidden_count; i++) {
-        ak_stage_forget(&e->hidden[i]);
-    }
+    ak_evaluator_each_stage(e, ak_stage_forget);
     /* A candidate must not be blamed for damage that the one before it did outside of the task's
        own place in batches that were not judged. */
     e->memory.resident[AK_STAGE_SETS] = NULL;

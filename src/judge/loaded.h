@@ -126,6 +126,8 @@ bool ak_hidden_draw(int64_t *size, const ak_task *task, ak_rng *rng);
 /* Returns how long a batch, or several, are to last: `usual_ns`, or less where tests have said so
    (evaluate.c). */
 int64_t ak_evaluator_batch_ns(int64_t usual_ns);
+/* Visits all stages: those of the own shape, the fresh ones, the edge cases and the hidden ones. */
+void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage));
 /* Draws the inputs of a batch at random, so that a candidate cannot know which ones come next. */
 ak_stage *ak_evaluator_draw(ak_evaluator *e);
 /* Returns inputs that no check before the timing has used, for a batch that will be judged. */

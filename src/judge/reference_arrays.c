@@ -2,16 +2,6 @@
 #include "check/npy.h"
 #include "judge/reference_kind.h"
 
-static ak_status open_arrays(void **out, const ak_reference *reference, const char *folder,
-                             ak_error *err)
-{
-    (void)out;
-    (void)reference;
-    (void)folder;
-    (void)err;
-    return AK_OK;
-}
-
 static ak_status run_arrays(const ak_reference *reference, const ak_shape *shape,
                             double *const *arrays, ak_error *err)
 {
@@ -29,10 +19,4 @@ static ak_status run_arrays(const ak_reference *reference, const ak_shape *shape
     return status == AK_OK ? AK_OK : ak_fail_within(err, "%s: reference", problem->name);
 }
 
-static void close_arrays(void *state)
-{
-    (void)state;
-}
-
-const ak_reference_ops ak_reference_arrays_ops = {
-    .kind = "arrays", .open = open_arrays, .run = run_arrays, .close = close_arrays};
+const ak_reference_ops ak_reference_arrays_ops = {.kind = "arrays", .run = run_arrays};

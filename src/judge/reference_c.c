@@ -8,14 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/compile.h"
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
-#define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)
-#define COMPILE_MEMORY_MAX ((size_t)4 << 30)
 /* A plain triple loop over 4096^3 in double takes a minute or two. */
 #define RUN_TIMEOUT_NS (600 * AK_SECOND_NS)
 #define ALIGN          8 /* doubles: a cache line */
@@ -40,33 +37,20 @@ static ak_status compile(const char *artifact, const char *name, const ak_task *
                          const char *folder, ak_error *err)
 {
     static const char *const options[] = {"-std=gnu17", "-O3", "-ffp-contract=off"};
-    char path[AK_PATH_MAX];
+    char path[AK_PATH_MAX], who[AK_PATH_MAX];
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
-    ak_compile_result result = {0};
-    ak_status status = ak_fs_join(path, folder, name, err);
-    if (status == AK_OK) {
-        status = ak_host_source(&text, task->problem->reference_source, "reference.c", err);
-    }
-    if (status == AK_OK) {
-        status = ak_fs_write(path, text.data, text.length, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(path, folder, name, err));
+    AK_TRY(ak_host_source(&text, task->problem->reference_source, "reference.c", err));
+    const ak_compile_job job = {.source_path = path,
+                                .argv = options,
+                                .argc = AK_COUNT(options),
+                                .folder = folder,
+                                .artifact = artifact};
+    (void)snprintf(who, sizeof who, "%s: reference.c", task->problem->name);
+    status = ak_host_compile_own(job, &text, who, err);
+out:
     ak_buf_free(&text);
-    if (status == AK_OK) {
-        ak_compile_job job = {.source_path = path,
-                              .argv = options,
-                              .argc = sizeof options / sizeof options[0],
-                              .folder = folder,
-                              .artifact = artifact,
-                              .keeps_state = true,
-                              .timeout_ns = COMPILE_TIMEOUT_NS,
-                              .memory_max = COMPILE_MEMORY_MAX};
-        status = ak_compile_apart(&result, &ak_host_ops, &job, err);
-    }
-    if (status == AK_OK && result.status != AK_TRIAL_OK) {
-        status = ak_fail(err, AK_INVALID, "%s: reference.c does not compile: %s",
-                         task->problem->name, result.reason);
-    }
-    ak_compile_result_clear(&result);
     return status;
 }
 

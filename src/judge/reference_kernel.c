@@ -58,25 +58,13 @@ out:
                : ak_fail_within(err, "%s: the reference", task->problem->name);
 }
 
-static ak_status write_source(const char *path, const kernel_state *s, ak_error *err)
-{
-    const ak_implementation_spec *implementation = s->task->implementation;
-    char name[AK_PATH_MAX];
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
-    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
-    ak_status status = s->backend->source(&text, implementation->source, name, err);
-    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
-    ak_buf_free(&text);
-    return status;
-}
-
 static ak_status compile(const char *artifact, const char *source, const kernel_state *s,
                          const char *folder, ak_error *err)
 {
     ak_options options = {0};
     ak_compile_result result = {0};
     ak_status status = AK_OK;
-    AK_TRY(write_source(source, s, err));
+    AK_TRY(ak_backend_write_source(source, s->backend, s->task->implementation, err));
     AK_TRY(ak_task_options(&options, s->task, &s->config, err));
     const ak_compile_job job = {.source_path = source,
                                 .compiler = options.compiler,
@@ -114,45 +102,38 @@ static ak_status load(kernel_state *s, const char *folder, ak_error *err)
 {
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX], name[80];
     ak_outcome outcome = {.status = AK_TRIAL_OK};
-    ak_status status = AK_OK;
-    AK_TRY(ak_backend_find(&s->backend, s->task->backend, err));
+    AK_DO(ak_backend_find(&s->backend, s->task->backend, err));
     ak_space_default(&s->config, s->task->space);
     /* The names contain the process because device workers share the folder. */
     (void)snprintf(name, sizeof name, "reference-%ld.c", (long)getpid());
-    AK_TRY(ak_fs_join(source, folder, name, err));
+    AK_DO(ak_fs_join(source, folder, name, err));
     (void)snprintf(name, sizeof name, "reference-%ld%s", (long)getpid(),
                    s->backend->artifact_suffix);
-    AK_TRY(ak_fs_join(artifact, folder, name, err));
-    AK_TRY(compile(artifact, source, s, folder, err));
-    AK_TRY(s->backend->open(&s->device, s->task, err));
+    AK_DO(ak_fs_join(artifact, folder, name, err));
+    AK_DO(compile(artifact, source, s, folder, err));
+    AK_DO(s->backend->open(&s->device, s->task, err));
     const ak_load what = {.artifact = artifact};
-    AK_TRY(s->backend->load(&s->runnable, s->device, &what, &outcome, err));
-    if (outcome.status != AK_TRIAL_OK) {
-        status = ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be loaded: %s",
+    AK_DO(s->backend->load(&s->runnable, s->device, &what, &outcome, err));
+    return outcome.status == AK_TRIAL_OK
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be loaded: %s",
                          s->task->problem->name, s->task->implementation->name, outcome.reason);
-    }
-out:
-    return status;
 }
 
 static ak_status open_state(void **out, const ak_reference *reference, const char *folder,
                             bool another, ak_error *err)
 {
-    kernel_state *s = ak_alloc(1, sizeof *s);
-    ak_status status = ak_made(s, err);
-    AK_TRY(status);
+    kernel_state *s;
+    AK_DO(AK_NEW(s, 1, err));
     s->task = reference->task;
-    if (another) {
-        AK_TRY(open_task(s, reference->task, err));
-    }
-    AK_TRY(load(s, folder, err));
-    *out = s;
-    s = NULL;
-out:
-    if (s != NULL) {
+    ak_status status = another ? open_task(s, reference->task, err) : AK_OK;
+    status = status == AK_OK ? load(s, folder, err) : status;
+    if (status != AK_OK) {
         close_kernel(s);
+        return status;
     }
-    return status;
+    *out = s;
+    return AK_OK;
 }
 
 static ak_status open_kernel(void **out, const ak_reference *reference, const char *folder,
@@ -220,19 +201,18 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
     ak_guard_arrays place = {.count = s->task->problem->argument_count};
     const size_t count = place.count, *offset = place.offset;
     ak_outcome outcome = {.status = AK_TRIAL_OK};
-    ak_status status = AK_OK;
     for (size_t i = 0; i < count; i++) {
         place.bytes[i] = shape->bytes[i];
         place.dtype[i] = ak_task_argument_dtype(s->task, i);
     }
-    AK_TRY(ak_guard_layout(&place) ? AK_OK
-                                   : ak_fail(err, AK_LIMIT,
-                                             "%s: the arguments are too large for one block of "
-                                             "memory: choose a smaller --size",
-                                             s->task->problem->name));
-    AK_TRY(s->backend->reserve(s->device, place.total, err));
+    AK_DO(ak_guard_layout(&place) ? AK_OK
+                                  : ak_fail(err, AK_LIMIT,
+                                            "%s: the arguments are too large for one block of "
+                                            "memory: choose a smaller --size",
+                                            s->task->problem->name));
+    AK_DO(s->backend->reserve(s->device, place.total, err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(put(s, shape, i, offset[i], arrays[i], err));
+        AK_DO(put(s, shape, i, offset[i], arrays[i], err));
     }
     ak_launch launch = {.task = s->task,
                         .shape = shape,
@@ -240,9 +220,9 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
                         .config = &s->config,
                         .iterations = 1,
                         .timeout_ns = RUN_TIMEOUT_NS};
-    AK_TRY(ak_task_workspace(&launch.workspace_bytes, &launch.threads, s->task, shape, &s->config,
-                             err));
-    AK_TRY(s->backend->launch(&outcome, s->runnable, &launch, err));
+    AK_DO(ak_task_workspace(&launch.workspace_bytes, &launch.threads, s->task, shape, &s->config,
+                            err));
+    AK_DO(s->backend->launch(&outcome, s->runnable, &launch, err));
     if (outcome.status != AK_TRIAL_OK) {
         const bool by_default = strcmp(s->task->problem->reference.kind, "default") == 0;
         return ak_fail(err, AK_INVALID, "%s: the reference, %s%s, failed: %s",
@@ -251,11 +231,10 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
     }
     for (size_t i = 0; i < count; i++) {
         if (s->task->problem->arguments[i].access != AK_ACCESS_IN) {
-            AK_TRY(get(s, shape, i, offset[i], arrays[i], err));
+            AK_DO(get(s, shape, i, offset[i], arrays[i], err));
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 const ak_reference_ops ak_reference_kernel_ops = {

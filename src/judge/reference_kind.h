@@ -7,7 +7,7 @@
 
 typedef struct ak_reference_ops {
     const char *kind; /* as in ak_reference_spec */
-    /* Gives the state that `run` needs; a kind without a state gives NULL. */
+    /* (optional) Gives the state that `run` needs; a reference without a state gives NULL. */
     ak_status (*open)(void **out, const ak_reference *reference, const char *folder, ak_error *err);
     /* Does what ak_reference_run says. */
     ak_status (*run)(const ak_reference *reference, const ak_shape *shape, double *const *arrays,

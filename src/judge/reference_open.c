@@ -38,7 +38,9 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
     int threads = task->threads > 0 ? task->threads : ak_host_cpus();
     ak_status status = AK_OK;
     AK_TRY(ak_host_pool_open(&reference->pool, threads, SPIN_NS, err));
-    AK_TRY(reference->ops->open(&reference->state, reference, folder, err));
+    if (reference->ops->open != NULL) {
+        AK_TRY(reference->ops->open(&reference->state, reference, folder, err));
+    }
 out:
     if (status != AK_OK) {
         ak_reference_close(reference);

@@ -13,7 +13,6 @@
 #include "backend/script.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/value_json.h"
 #include "judge/reference_kind.h"
 
 #define SCRIPT "src/judge/reference_worker.py"

@@ -25,16 +25,6 @@ ak_access ak_stage_access(const ak_stage *stage, size_t argument)
     return stage->task->problem->arguments[argument].access;
 }
 
-bool ak_stage_in_place(const ak_stage *stage)
-{
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) == AK_ACCESS_INOUT) {
-            return true;
-        }
-    }
-    return false;
-}
-
 ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task *task,
                         const int64_t *size, int place, size_t base, ak_error *err)
 {

@@ -117,9 +117,6 @@ ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
    number of arguments if there is none, if other contents lie there now, or if the device's memory
    is not mapped. */
 size_t ak_stage_changed_input(const ak_stage *stage);
-/* Returns whether the problem has an argument that is both read and written. Its value is then
-   right only after a single run. */
-bool ak_stage_in_place(const ak_stage *stage);
 
 /* ---- for stage.c, stage_judge.c and stage_referee.c ---- */
 

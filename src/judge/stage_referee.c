@@ -19,7 +19,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "check/inputs.h"
 
 /* Two references in double may differ by this, relative to the sum of the element and the root mean
    square: sums of millions of terms in another order differ by less than 1e-12, and the tightest

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/json.h"
 
 #define FILE_NAME      "ceilings.json"
 #define FILE_BYTES_MAX (1u << 20)
@@ -48,7 +47,7 @@ static void read_figures(ak_ceilings *out, const json_t *object)
 #undef READ
 }
 
-static json_t *figures_json(const ak_ceilings *c)
+json_t *ak_ceilings_json(const ak_ceilings *c)
 {
     json_t *object = json_object();
     bool good = object != NULL;
@@ -85,8 +84,8 @@ void ak_ceilings_keep(ak_ceilings *ceilings, const char *key)
     read_figures(&kept, json_object_get(all, key));
     if (ak_ceilings_raise(&kept, ceilings)) {
         char *text = NULL;
-        if (ak_json_set(all, key, figures_json(&kept)) && ak_json_text(&text, all, NULL) == AK_OK &&
-            ak_fs_mkdirs(folder, NULL) == AK_OK) {
+        if (ak_json_set(all, key, ak_ceilings_json(&kept)) &&
+            ak_json_text(&text, all, NULL) == AK_OK && ak_fs_mkdirs(folder, NULL) == AK_OK) {
             (void)ak_fs_write(path, text, strlen(text), NULL);
         }
         ak_free(text);

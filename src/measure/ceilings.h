@@ -7,7 +7,7 @@
 #ifndef AK_MEASURE_CEILINGS_H
 #define AK_MEASURE_CEILINGS_H
 
-#include "base/status.h"
+#include "base/json.h"
 #include "measure/roofline.h"
 
 /* Raises each figure of `to` to that of `more` if that is higher. Returns true if any rose. */
@@ -15,6 +15,8 @@ bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more);
 /* Returns the factor by which the peak or the bandwidth rose, whichever is larger. A figure that
    was unknown before counts as 1. */
 double ak_ceilings_growth(const ak_ceilings *before, const ak_ceilings *after);
+/* Makes an object with a member for each figure; NULL: no memory. */
+json_t *ak_ceilings_json(const ak_ceilings *ceilings);
 /* Merges `ceilings` with the figures that the file keeps under this key: both get the higher value
    of each figure. If there is no cache folder, or the file is damaged, the file counts as empty. A
    failure to write the file is ignored, because the measurement is valid without it. */

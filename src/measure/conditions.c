@@ -1,8 +1,6 @@
 /* conditions.c: see conditions.h. */
 #include "measure/conditions.h"
 
-#include <string.h>
-
 /* Moves a mean towards another by `weight`. If both are equal, it stays exactly what it is. */
 static void mix(double *to, double more, double weight)
 {

@@ -2,7 +2,6 @@
 #include "measure/overlap.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/text.h"
 

@@ -2,7 +2,6 @@
 #include "measure/verdict.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 

@@ -26,7 +26,8 @@ typedef struct ak_backend_rules {
     ak_status (*adapt)(ak_buf *out, const char *language, const json_t *launch, const char *entry,
                        const ak_problem *problem, const char *where, ak_error *err);
     /* Returns true if a space file may give the compiler this option. A space with an option
-       that could run a program, read files or write elsewhere is refused when it is loaded. */
+       that could run a program, read files or write elsewhere is refused when it is loaded; so a
+       table lists all beginnings that are allowed (ak_text_begins). */
     bool (*allows_option)(const char *option);
 } ak_backend_rules;
 

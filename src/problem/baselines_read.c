@@ -51,24 +51,21 @@ static ak_status check_options(const json_t *list, ak_problem_reader *r)
 static ak_status read_one(ak_own_baseline *out, const json_t *json, ak_problem_reader *r)
 {
     json_t *arguments = NULL, *options = NULL, *launch = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_check_object(json, keys, r));
-    AK_TRY(ak_problem_read_name(&out->name, json, false, r));
-    AK_TRY(ak_json_string_or(&out->source, json, "source", NULL, r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->library, json, "library", NULL, r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->python, json, "python", NULL, r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->function, json, "function", NULL, r->where, r->err));
-    AK_TRY(ak_json_array_or_null(&arguments, json, "arguments", r->where, r->err));
-    AK_TRY(ak_json_array_or_null(&options, json, "options", r->where, r->err));
+    AK_DO(ak_problem_check_object(json, keys, r));
+    AK_DO(ak_problem_read_name(&out->name, json, false, r));
+    AK_DO(ak_json_string_or(&out->source, json, "source", NULL, r->where, r->err));
+    AK_DO(ak_json_string_or(&out->library, json, "library", NULL, r->where, r->err));
+    AK_DO(ak_json_string_or(&out->python, json, "python", NULL, r->where, r->err));
+    AK_DO(ak_json_string_or(&out->function, json, "function", NULL, r->where, r->err));
+    AK_DO(ak_json_array_or_null(&arguments, json, "arguments", r->where, r->err));
+    AK_DO(ak_json_array_or_null(&options, json, "options", r->where, r->err));
     if ((out->source != NULL) + (out->library != NULL) + (out->python != NULL) != 1) {
         return ak_fail(r->err, AK_INVALID,
                        "%s must have one of \"source\", \"library\" and \"python\"", r->where);
     }
-    for (size_t i = 0; i < r->problem->own_count; i++) {
-        if (strcmp(r->problem->own[i].name, out->name) == 0) {
-            return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is there twice", r->where,
-                           out->name);
-        }
+    if (AK_HAS(r->problem->own, r->problem->own_count, name, out->name)) {
+        return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is there twice", r->where,
+                       out->name);
     }
     if ((out->source == NULL && options != NULL) || (out->python != NULL && arguments != NULL)) {
         return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is not for this kind of baseline", r->where,
@@ -85,19 +82,18 @@ static ak_status read_one(ak_own_baseline *out, const json_t *json, ak_problem_r
             out->library != NULL ? ""
                                  : "; without both, the source must define ak_kernel (ak_host.h)");
     }
-    AK_TRY(check_options(options, r));
+    AK_DO(check_options(options, r));
     out->options = options;
     if (arguments != NULL) {
         launch = json_pack("{s:O}", "Arguments", arguments);
-        AK_TRY(launch == NULL ? ak_fail_memory(r->err) : AK_OK);
-        AK_TRY(ak_problem_keep(r->problem, launch, r->err));
+        AK_DO(launch == NULL ? ak_fail_memory(r->err) : AK_OK);
+        AK_DO(ak_problem_keep(r->problem, launch, r->err));
         out->launch = launch;
     }
     if (out->source != NULL) {
-        AK_TRY(read_text(out, out->source, r));
+        AK_DO(read_text(out, out->source, r));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_problem_read_baselines(ak_problem_reader *r)

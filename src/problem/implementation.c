@@ -70,7 +70,12 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
 
 bool ak_implementation_is_triton(const ak_implementation_spec *implementation)
 {
-    return implementation->language != NULL && strcmp(implementation->language, TRITON) == 0;
+    return ak_text_same(implementation->language, TRITON);
+}
+
+static bool is_fortran(const ak_implementation_spec *implementation)
+{
+    return ak_text_same(implementation->language, AK_LANGUAGE_FORTRAN);
 }
 
 /* A list of texts in a space file. */
@@ -107,16 +112,13 @@ static ak_status add_source(ak_buf *source, ak_problem *problem, const ak_kernel
                             const char *name, ak_error *err)
 {
     const char *text;
-    ak_status status = AK_OK;
-    AK_TRY(ak_kernel_read(&text, problem, files, name, err));
+    AK_DO(ak_kernel_read(&text, problem, files, name, err));
     /* Compiler messages then name the file that people know. A byte order mark may only begin a
        file. */
     ak_buf_print(source, "#line 1 \"%s\"\n", name);
     ak_buf_puts(source, text + ak_utf8_mark(text));
     ak_buf_puts(source, "\n");
-    AK_TRY(ak_buf_status(source, err));
-out:
-    return status;
+    return ak_buf_status(source, err);
 }
 
 static ak_status read_source(ak_implementation_spec *implementation, ak_problem *problem,
@@ -162,20 +164,15 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     json_t *defines, *value;
     const char *where = implementation->where, *name, *text;
     AK_DO(ak_json_object_or_null(&defines, kernel, "Defines", where, err));
-    ak_status status = AK_OK;
     json_object_foreach(defines, name, value)
     {
         if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {
-            status = ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is not a name", where, name);
-        } else {
-            status = read_expression(&text, defines, name, "", where, err);
+            return ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is not a name", where, name);
         }
-        if (status != AK_OK) {
-            break;
-        }
+        AK_DO(read_expression(&text, defines, name, "", where, err));
     }
     implementation->defines = defines;
-    return status;
+    return AK_OK;
 }
 
 /* Reads the dtypes that the implementation computes in. Each must be one of the problem's. */
@@ -187,8 +184,8 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
     unsigned dtypes = 0;
     ak_dtype dtype;
     const text_list list = {kernel, "Dtypes", implementation->where};
-    ak_status status = read_strings(&names, &count, problem, &list, err);
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
+    AK_DO(read_strings(&names, &count, problem, &list, err));
+    for (size_t i = 0; i < count; i++) {
         bool known = ak_dtype_parse(&dtype, names[i]), has = false;
         for (size_t d = 0; known && d < problem->dtype_count; d++) {
             has = has || problem->dtypes[d] == dtype;
@@ -200,7 +197,7 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
         dtypes |= 1u << dtype;
     }
     implementation->dtypes = count == 0 ? ~0u : dtypes;
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_needs(ak_implementation_spec *implementation, const json_t *kernel,
@@ -209,17 +206,15 @@ static ak_status read_needs(ak_implementation_spec *implementation, const json_t
     static const char *const keys[] = {"Expression", "Description", NULL};
     json_t *needs;
     const char *where = implementation->where, *text, *reason;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&needs, kernel, "Needs", where, err));
+    AK_DO(ak_json_array_or_null(&needs, kernel, "Needs", where, err));
     for (size_t i = 0; i < json_array_size(needs); i++) {
         const json_t *need = json_array_get(needs, i);
-        AK_TRY(ak_json_only(need, keys, where, err));
-        AK_TRY(read_expression(&text, need, "Expression", "", where, err));
-        AK_TRY(ak_json_string(&reason, need, "Description", where, err));
+        AK_DO(ak_json_only(need, keys, where, err));
+        AK_DO(read_expression(&text, need, "Expression", "", where, err));
+        AK_DO(ak_json_string(&reason, need, "Description", where, err));
     }
     implementation->needs = needs;
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_spills(ak_implementation_spec *implementation, const json_t *kernel,
@@ -239,8 +234,7 @@ static ak_status adapt(ak_implementation_spec *implementation, ak_problem *probl
 {
     ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
-    const bool fortran = implementation->language != NULL &&
-                         strcmp(implementation->language, AK_LANGUAGE_FORTRAN) == 0;
+    const bool fortran = is_fortran(implementation);
     ak_buf_puts(&source, fortran ? AK_FORTRAN_BEGIN "\n" : "");
     ak_buf_puts(&source, implementation->source);
     ak_buf_puts(&source, fortran ? "\n" AK_FORTRAN_END "\n" : "");
@@ -270,43 +264,40 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
                        "%s: \"Launch\" is missing: a Triton kernel needs Grid and Arguments",
                        where);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(&implementation->kernel_name, kernel, "KernelName", "ak_kernel", where,
-                             err));
-    AK_TRY(
+    AK_DO(ak_json_string_or(&implementation->kernel_name, kernel, "KernelName", "ak_kernel", where,
+                            err));
+    AK_DO(
         ak_json_string_or(&implementation->architecture, kernel, "Architecture", NULL, where, err));
-    AK_TRY(read_spills(implementation, kernel, err));
-    bool fortran = implementation->language != NULL &&
-                   strcmp(implementation->language, AK_LANGUAGE_FORTRAN) == 0;
+    AK_DO(read_spills(implementation, kernel, err));
+    const bool fortran = is_fortran(implementation);
     const char *mark = strstr(implementation->source, AK_FORTRAN_BEGIN "\n");
     if (!fortran && mark != NULL && strstr(mark, AK_FORTRAN_END "\n") != NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID,
-                       "%s: the source has the marks between which autokernel puts Fortran, but "
-                       "its \"Language\" is another: leave these two comments out",
-                       where));
+        AK_DO(ak_fail(err, AK_INVALID,
+                      "%s: the source has the marks between which autokernel puts Fortran, but "
+                      "its \"Language\" is another: leave these two comments out",
+                      where));
     }
     if (fortran && launch == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID,
-                       "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "
-                       "bind(c), whose arguments Launch lists",
-                       where));
+        AK_DO(ak_fail(err, AK_INVALID,
+                      "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "
+                      "bind(c), whose arguments Launch lists",
+                      where));
     }
     if (launch == NULL && rules != NULL && rules->adapt != NULL &&
         strcmp(implementation->kernel_name, "ak_kernel") != 0) {
-        AK_TRY(ak_fail(err, AK_INVALID,
-                       "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is "
-                       "ak_kernel; leave KernelName out, or list in \"Launch\" the arguments of "
-                       "that function",
-                       where, implementation->kernel_name));
+        AK_DO(ak_fail(err, AK_INVALID,
+                      "%s: \"KernelName\" is \"%.60s\", but without a \"Launch\" the entry is "
+                      "ak_kernel; leave KernelName out, or list in \"Launch\" the arguments of "
+                      "that function",
+                      where, implementation->kernel_name));
     }
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
-        AK_TRY(rules->check_launch(implementation, problem, err));
+        AK_DO(rules->check_launch(implementation, problem, err));
     }
     if (launch != NULL && rules != NULL && rules->adapt != NULL) {
-        AK_TRY(adapt(implementation, problem, rules, err));
+        AK_DO(adapt(implementation, problem, rules, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_implementation_check_option(const ak_implementation_spec *implementation,
@@ -328,19 +319,18 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
                                     ak_error *err)
 {
     const char *where = implementation->where;
-    ak_status status = AK_OK;
-    AK_TRY(read_strings(&implementation->options, &implementation->option_count, problem,
-                        &(text_list){kernel, "CompilerOptions", where}, err));
+    AK_DO(read_strings(&implementation->options, &implementation->option_count, problem,
+                       &(text_list){kernel, "CompilerOptions", where}, err));
     if (files != NULL) {
         for (size_t i = 0; i < implementation->option_count; i++) {
-            AK_TRY(ak_implementation_check_option(implementation, implementation->options[i], err));
+            AK_DO(ak_implementation_check_option(implementation, implementation->options[i], err));
         }
-        AK_TRY(ak_json_no_typo(kernel, our_keys, where, err));
-        AK_TRY(read_language(implementation, kernel, err));
-        AK_TRY(read_source(implementation, problem, files, kernel, err));
+        AK_DO(ak_json_no_typo(kernel, our_keys, where, err));
+        AK_DO(read_language(implementation, kernel, err));
+        AK_DO(read_source(implementation, problem, files, kernel, err));
     }
-    AK_TRY(read_expression(&implementation->workspace, kernel, "Workspace", "0", where, err));
-    AK_TRY(read_expression(&implementation->threads, kernel, "Threads", "1", where, err));
+    AK_DO(read_expression(&implementation->workspace, kernel, "Workspace", "0", where, err));
+    AK_DO(read_expression(&implementation->threads, kernel, "Threads", "1", where, err));
     if (strcmp(implementation->threads, "openmp") == 0) {
         implementation->openmp = true;
         implementation->threads = "cpu_threads"; /* all that the task may use */
@@ -352,13 +342,12 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
         }
     }
     if (files != NULL) {
-        AK_TRY(read_dtypes(implementation, problem, kernel, err));
-        AK_TRY(read_defines(implementation, kernel, err));
-        AK_TRY(read_needs(implementation, kernel, err));
-        AK_TRY(read_launch(implementation, problem, kernel, err));
+        AK_DO(read_dtypes(implementation, problem, kernel, err));
+        AK_DO(read_defines(implementation, kernel, err));
+        AK_DO(read_needs(implementation, kernel, err));
+        AK_DO(read_launch(implementation, problem, kernel, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
@@ -375,21 +364,19 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                                .threads = "1",
                                                .kernel_name = "ak_kernel",
                                                .dtypes = ~0u};
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_text(&implementation->name, problem, name, err));
-    AK_TRY(ak_problem_text(&implementation->backend, problem, backend_of(backend), err));
-    AK_TRY(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
+    AK_DO(ak_problem_text(&implementation->name, problem, name, err));
+    AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(backend), err));
+    AK_DO(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
     if (space == NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);
     }
-    AK_TRY(ak_json_object_or_null(&kernel, definition, "KernelSpecification", where, err));
+    AK_DO(ak_json_object_or_null(&kernel, definition, "KernelSpecification", where, err));
     if (kernel == NULL && files != NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"KernelSpecification\" is missing", where);
     }
     if (kernel != NULL) {
-        AK_TRY(read_specification(implementation, problem, files, kernel, err));
+        AK_DO(read_specification(implementation, problem, files, kernel, err));
     }
     problem->implementation_count++;
-out:
-    return status;
+    return AK_OK;
 }

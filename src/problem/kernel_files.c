@@ -15,8 +15,8 @@ ak_status ak_problem_text(const char **out, ak_problem *problem, const char *tex
 
 ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err)
 {
-    ak_status status = ak_grow((void **)&problem->documents, &problem->document_capacity,
-                               problem->document_count + 1, sizeof(json_t *), err);
+    ak_status status =
+        AK_GROW(problem->documents, &problem->document_capacity, problem->document_count + 1, err);
     if (status != AK_OK) {
         json_decref(document);
         return status;
@@ -115,20 +115,14 @@ static ak_status find_text(file_text *out, const ak_kernel_files *files, const c
 {
     out->text = out->owned = NULL;
     AK_DO(check_name(name, files->folder, err));
-    ak_status status = AK_OK;
     if (!files->builtin) {
-        status = ak_fs_join(out->path, files->folder, name, err);
-        status = status == AK_OK ? check_links(out->path, files->folder, name, err) : status;
-        if (status == AK_OK) {
-            status = ak_fs_read(&out->owned, &out->length, out->path, AK_SOURCE_BYTES_MAX, err);
-        }
+        AK_DO(ak_fs_join(out->path, files->folder, name, err));
+        AK_DO(check_links(out->path, files->folder, name, err));
+        AK_DO(ak_fs_read(&out->owned, &out->length, out->path, AK_SOURCE_BYTES_MAX, err));
         out->text = out->owned;
-        return status;
+        return AK_OK;
     }
-    status = ak_kernel_path(out->path, files->folder, name, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_kernel_path(out->path, files->folder, name, err));
     const ak_asset *asset = ak_asset_find(out->path);
     if (asset == NULL) {
         return ak_fail(err, AK_NOT_FOUND, "%s: there is no built-in file \"%s\"", files->folder,
@@ -142,18 +136,15 @@ static ak_status find_text(file_text *out, const ak_kernel_files *files, const c
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(files == NULL || files->builtin
-               ? ak_fail(err, AK_INVALID,
-                         "a built-in kernel cannot read the data file \"%.100s\": copy the "
-                         "kernel's folder and tune the copy",
-                         name)
-               : AK_OK);
-    AK_TRY(check_name(name, files->folder, err));
-    AK_TRY(ak_fs_join(path, files->folder, name, err));
-    status = check_links(path, files->folder, name, err);
-out:
-    return status;
+    AK_DO(files == NULL || files->builtin
+              ? ak_fail(err, AK_INVALID,
+                        "a built-in kernel cannot read the data file \"%.100s\": copy the "
+                        "kernel's folder and tune the copy",
+                        name)
+              : AK_OK);
+    AK_DO(check_name(name, files->folder, err));
+    AK_DO(ak_fs_join(path, files->folder, name, err));
+    return check_links(path, files->folder, name, err);
 }
 
 bool ak_kernel_has(const ak_kernel_files *files, const char *name)
@@ -168,13 +159,7 @@ bool ak_kernel_has(const ak_kernel_files *files, const char *name)
 ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text, size_t length,
                          ak_error *err)
 {
-    void *files = problem->files;
-    ak_status status = ak_grow(&files, &problem->file_capacity, problem->file_count + 1,
-                               sizeof *problem->files, err);
-    problem->files = files;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(problem->files, &problem->file_capacity, problem->file_count + 1, err));
     const ak_kernel_file file = {ak_arena_strndup(problem->arena, name, strlen(name)),
                                  ak_arena_strndup(problem->arena, text, length), length};
     if (file.name == NULL || file.text == NULL) {
@@ -212,8 +197,7 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
     AK_TRY(ak_problem_keep(problem, document, err));
     AK_TRY(ak_problem_text(where, problem, file.path, err));
     if (!json_is_object(document)) {
-        status = ak_fail(err, AK_INVALID, "%s must be a JSON object", file.path);
-        goto out;
+        AK_TRY(ak_fail(err, AK_INVALID, "%s must be a JSON object", file.path));
     }
     *out = document;
 out:

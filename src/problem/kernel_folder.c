@@ -8,9 +8,7 @@
 
 static bool is_space_file(const char *name)
 {
-    size_t length = strlen(name);
-    return length > 5 && strcmp(name + length - 5, ".json") == 0 && name[0] != '.' &&
-           strcmp(name, AK_PROBLEM_FILE) != 0;
+    return ak_fs_has_suffix(name, ".json") && name[0] != '.' && strcmp(name, AK_PROBLEM_FILE) != 0;
 }
 
 static ak_status read_space_file(ak_problem *problem, const ak_kernel_files *files,
@@ -119,21 +117,19 @@ static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *
 ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_error *err)
 {
     json_t *json;
-    ak_status status = AK_OK;
-    AK_TRY(ak_kernel_read_json(&json, &problem->where, problem, files, AK_PROBLEM_FILE, err));
-    AK_TRY(ak_problem_read(problem, files, json, err));
+    AK_DO(ak_kernel_read_json(&json, &problem->where, problem, files, AK_PROBLEM_FILE, err));
+    AK_DO(ak_problem_read(problem, files, json, err));
     problem->builtin = files->builtin;
     problem->implementations =
         ak_arena_alloc(problem->arena, AK_IMPLEMENTATIONS_MAX * sizeof *problem->implementations);
     AK_DO(ak_made(problem->implementations, err));
-    AK_TRY(files->builtin ? read_builtin_spaces(problem, files, err)
-                          : read_folder_spaces(problem, files, err));
+    AK_DO(files->builtin ? read_builtin_spaces(problem, files, err)
+                         : read_folder_spaces(problem, files, err));
     if (problem->implementation_count == 0) {
         return ak_fail(err, AK_INVALID,
                        "%s has no implementation: a space file such as host.json, with a "
                        "\"ConfigurationSpace\", is missing",
                        files->folder);
     }
-out:
-    return status;
+    return AK_OK;
 }

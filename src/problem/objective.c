@@ -31,16 +31,6 @@ static const struct {
     {"max:gbs", "max:gbs", "gbs", "GB/s", true},
 };
 
-static bool is_measured(const char *name)
-{
-    for (size_t i = 0; measured_names[i] != NULL; i++) {
-        if (strcmp(measured_names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Copies a text without blanks at its ends. Commas separate choices, so a text has none. */
 static ak_status trim(char out[AK_OBJECTIVE_BYTES], const char *text, ak_error *err)
 {
@@ -92,7 +82,7 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         o->weighs = o->weighs || strcmp(names[i], "joules") == 0 || strcmp(names[i], "watts") == 0;
-        any = any || is_measured(names[i]);
+        any = any || ak_text_is_one_of(names[i], measured_names);
     }
     if (status == AK_OK && !any) {
         status = ak_fail(err, AK_INVALID,
@@ -150,7 +140,7 @@ ak_status ak_objective_check(const ak_objective *o,
     const char *const *names;
     size_t count = o == NULL ? 0 : ak_expr_names(&names, o->expr);
     for (size_t i = 0; i < count; i++) {
-        if (!is_measured(names[i]) && !knows(context, names[i])) {
+        if (!ak_text_is_one_of(names[i], measured_names) && !knows(context, names[i])) {
             const char *meant = ak_text_meant(names[i], measured_names);
             return meant != NULL
                        ? ak_fail(err, AK_INVALID,

@@ -227,7 +227,8 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
 ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
                               const char *where, ak_error *err);
 
-/* Returns whether an argument is read and written. */
+/* Returns whether an argument is read and written. Its value is then right only after a single run.
+ */
 bool ak_problem_works_in_place(const ak_problem *problem);
 
 /* Finds an implementation by name. Returns AK_NOT_FOUND with the nearest name, or with all

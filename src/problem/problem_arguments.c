@@ -83,12 +83,8 @@ static ak_status read_fill(ak_argument_spec *argument, const char *text, ak_prob
         argument->fill = AK_FILL_FILE;
         return ak_problem_read_data(&argument->fill_file, part[0], r);
     }
-    ak_status status = AK_OK;
-    for (int i = 0; fine && i < given && status == AK_OK; i++) {
-        status = ak_expr_real(value[i], part[i], r->sizes, r->where, r->err);
-    }
-    if (status != AK_OK) {
-        return status;
+    for (int i = 0; fine && i < given; i++) {
+        AK_DO(ak_expr_real(value[i], part[i], r->sizes, r->where, r->err));
     }
     if (!fine || !ak_fill_sane((ak_fill_kind)kind, argument->fill_a, argument->fill_b)) {
         return ak_fail(
@@ -99,10 +95,10 @@ static ak_status read_fill(ak_argument_spec *argument, const char *text, ak_prob
             r->where, text);
     }
     argument->fill = (ak_fill_kind)kind;
-    for (int i = 0; status == AK_OK && i < given; i++) {
-        status = ak_problem_text(&argument->fill_text[i], r->problem, part[i], r->err);
+    for (int i = 0; i < given; i++) {
+        AK_DO(ak_problem_text(&argument->fill_text[i], r->problem, part[i], r->err));
     }
-    return status;
+    return AK_OK;
 }
 
 /* ---- shape ----------------------------------------------------------------------------------- */
@@ -113,26 +109,24 @@ static ak_status read_pitch(ak_argument_spec *argument, const json_t *json, int6
                             ak_problem_reader *r)
 {
     int64_t value;
-    ak_status status = ak_json_string_or(&argument->pitch, json, "pitch", NULL, r->where, r->err);
-    if (status != AK_OK || argument->pitch == NULL) {
-        return status;
+    AK_DO(ak_json_string_or(&argument->pitch, json, "pitch", NULL, r->where, r->err));
+    if (argument->pitch == NULL) {
+        return AK_OK;
     }
-    AK_TRY(ak_expr_int(&value, argument->pitch, r->sizes, r->where, r->err));
+    AK_DO(ak_expr_int(&value, argument->pitch, r->sizes, r->where, r->err));
     if (value < row || argument->rank < 2) {
         return ak_fail(r->err, AK_INVALID,
                        "%s: the pitch is %lld; it needs two extents or more and must not be less "
                        "than the %lld elements of a row",
                        r->where, (long long)value, (long long)row);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_shape(ak_argument_spec *argument, const json_t *json, ak_problem_reader *r)
 {
     json_t *list = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&list, json, "shape", r->where, r->err));
+    AK_DO(ak_json_array_or_null(&list, json, "shape", r->where, r->err));
     if ((list == NULL || json_array_size(list) > AK_RANK_MAX)) {
         return ak_fail(r->err, AK_INVALID, "%s: \"shape\" must be a list of at most %d extents",
                        r->where, AK_RANK_MAX);
@@ -144,14 +138,14 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, ak_p
         if (json_is_integer(extent)) {
             char number[24];
             (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(extent));
-            AK_TRY(ak_problem_text(&argument->shape[i], r->problem, number, r->err));
+            AK_DO(ak_problem_text(&argument->shape[i], r->problem, number, r->err));
         } else if (json_is_string(extent)) {
             argument->shape[i] = json_string_value(extent);
         } else {
             return ak_fail(r->err, AK_INVALID, "%s: extent %zu must be an expression", r->where,
                            i + 1);
         }
-        AK_TRY(ak_expr_int(&value, argument->shape[i], r->sizes, r->where, r->err));
+        AK_DO(ak_expr_int(&value, argument->shape[i], r->sizes, r->where, r->err));
         if (value < 1) {
             return ak_fail(r->err, AK_INVALID, "%s: extent %zu is %lld; it must be 1 or more",
                            r->where, i + 1, (long long)value);
@@ -159,9 +153,7 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, ak_p
         row = value;
         argument->rank = i + 1;
     }
-    status = read_pitch(argument, json, row, r);
-out:
-    return status;
+    return read_pitch(argument, json, row, r);
 }
 
 /* Reads "unused", a condition: where it holds, nobody reads the argument. Only inputs may have it,
@@ -239,11 +231,10 @@ ak_status ak_problem_read_arguments(ak_problem_reader *r)
     size_t count = 0;
     bool output = false;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_read_array(&list, &count, "arguments", AK_ARGUMENTS_MAX, r));
+    AK_DO(ak_problem_read_array(&list, &count, "arguments", AK_ARGUMENTS_MAX, r));
     for (size_t i = 0; i < count; i++) {
         ak_problem_at(r, "argument", i + 1);
-        AK_TRY(read_argument(&problem->arguments[i], json_array_get(list, i), r));
+        AK_DO(read_argument(&problem->arguments[i], json_array_get(list, i), r));
         output = output || problem->arguments[i].access != AK_ACCESS_IN;
         problem->argument_count++;
     }
@@ -252,6 +243,5 @@ ak_status ak_problem_read_arguments(ak_problem_reader *r)
                        "%s: no argument has access out or inout, so there is nothing to check",
                        r->path);
     }
-out:
-    return status;
+    return AK_OK;
 }

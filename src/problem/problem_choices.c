@@ -16,14 +16,13 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
 {
     json_t *list = NULL;
     const char *fallback;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&list, json, "values", r->where, r->err));
+    AK_DO(ak_json_array_or_null(&list, json, "values", r->where, r->err));
     size_t count = json_array_size(list);
     if (count == 0 || count > CHOICE_VALUES_MAX) {
         return ak_fail(r->err, AK_INVALID, "%s: \"values\" must be a list of 1 to %d texts",
                        r->where, CHOICE_VALUES_MAX);
     }
-    AK_TRY(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
+    AK_DO(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
     const char **values = ak_arena_alloc(r->problem->arena, count * sizeof *values);
     AK_DO(ak_made(values, r->err));
     bool found = fallback == NULL;
@@ -34,11 +33,9 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
                            "%s: value %zu must be a text of letters, digits and _", r->where,
                            i + 1);
         }
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(values[j], values[i]) == 0) {
-                return ak_fail(r->err, AK_INVALID, "%s: the value \"%s\" is there twice", r->where,
-                               values[i]);
-            }
+        if (AK_HAS_TEXT(values, i, values[i])) {
+            return ak_fail(r->err, AK_INVALID, "%s: the value \"%s\" is there twice", r->where,
+                           values[i]);
         }
         if (fallback != NULL && strcmp(values[i], fallback) == 0) {
             choice->default_index = i;
@@ -51,8 +48,7 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
         return ak_fail(r->err, AK_INVALID, "%s: the default \"%.60s\" is not one of its values",
                        r->where, fallback);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Reads "type": "text" (the default), "int" or "real". */
@@ -60,15 +56,10 @@ static ak_status read_choice_kind(ak_choice_spec *choice, const json_t *json, ak
 {
     static const char *const kinds[] = {"text", "int", "real"}; /* as in ak_choice_kind */
     const char *type;
-    ak_status status = ak_json_string_or(&type, json, "type", kinds[0], r->where, r->err);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == AK_OK; i++) {
-        if (strcmp(kinds[i], type) == 0) {
-            choice->kind = (ak_choice_kind)i;
-            return AK_OK;
-        }
-    }
-    return status != AK_OK
-               ? status
+    AK_DO(ak_json_string_or(&type, json, "type", kinds[0], r->where, r->err));
+    choice->kind = (ak_choice_kind)AK_FIND_TEXT(kinds, AK_COUNT(kinds), type);
+    return (size_t)choice->kind < AK_COUNT(kinds)
+               ? AK_OK
                : ak_fail(r->err, AK_INVALID,
                          "%s: \"type\" is \"%.40s\"; it must be text, int or real", r->where, type);
 }
@@ -90,10 +81,9 @@ static ak_status read_choice_number(double *out, ak_choice_kind kind, const json
 static ak_status read_choice_range(ak_choice_spec *choice, const json_t *json, ak_problem_reader *r)
 {
     const ak_choice_kind kind = choice->kind;
-    ak_status status = AK_OK;
-    AK_TRY(read_choice_number(&choice->low, kind, json, "minimum", -AK_CHOICE_NUMBER_MAX, r));
-    AK_TRY(read_choice_number(&choice->high, kind, json, "maximum", AK_CHOICE_NUMBER_MAX, r));
-    AK_TRY(read_choice_number(&choice->fallback, kind, json, "default", 0.0, r));
+    AK_DO(read_choice_number(&choice->low, kind, json, "minimum", -AK_CHOICE_NUMBER_MAX, r));
+    AK_DO(read_choice_number(&choice->high, kind, json, "maximum", AK_CHOICE_NUMBER_MAX, r));
+    AK_DO(read_choice_number(&choice->fallback, kind, json, "default", 0.0, r));
     if (json_object_get(json, "values") != NULL) {
         return ak_fail(r->err, AK_INVALID, "%s: a number has no \"values\"", r->where);
     }
@@ -103,8 +93,7 @@ static ak_status read_choice_range(ak_choice_spec *choice, const json_t *json, a
                        "%s: the default %g is not from %g to %g, which must be within 2^53",
                        r->where, choice->fallback, choice->low, choice->high);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Puts the option's default into the scope with which expressions are tried. */
@@ -126,8 +115,7 @@ ak_status ak_problem_read_choices(ak_problem_reader *r)
 {
     json_t *list = NULL;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&list, r->json, "choices", r->path, r->err));
+    AK_DO(ak_json_array_or_null(&list, r->json, "choices", r->path, r->err));
     size_t count = json_array_size(list);
     if (count > AK_CHOICES_MAX) {
         return ak_fail(r->err, AK_LIMIT, "%s has %zu choices; at most %d are possible", r->path,
@@ -137,16 +125,15 @@ ak_status ak_problem_read_choices(ak_problem_reader *r)
         const json_t *json = json_array_get(list, i);
         ak_choice_spec *choice = &problem->choices[i];
         ak_problem_at(r, "choice", i + 1);
-        AK_TRY(ak_problem_check_object(json, choice_keys, r));
-        AK_TRY(ak_problem_read_name(&choice->name, json, true, r));
-        AK_TRY(ak_json_string_or(&choice->description, json, "description", "", r->where, r->err));
-        AK_TRY(ak_json_bool_or(&choice->implicit, json, "implicit", false, r->where, r->err));
-        AK_TRY(read_choice_kind(choice, json, r));
-        AK_TRY(choice->kind == AK_CHOICE_TEXT ? read_choice_values(choice, json, r)
-                                              : read_choice_range(choice, json, r));
-        AK_TRY(name_choice(choice, r));
+        AK_DO(ak_problem_check_object(json, choice_keys, r));
+        AK_DO(ak_problem_read_name(&choice->name, json, true, r));
+        AK_DO(ak_json_string_or(&choice->description, json, "description", "", r->where, r->err));
+        AK_DO(ak_json_bool_or(&choice->implicit, json, "implicit", false, r->where, r->err));
+        AK_DO(read_choice_kind(choice, json, r));
+        AK_DO(choice->kind == AK_CHOICE_TEXT ? read_choice_values(choice, json, r)
+                                             : read_choice_range(choice, json, r));
+        AK_DO(name_choice(choice, r));
         problem->choice_count++;
     }
-out:
-    return status;
+    return AK_OK;
 }

@@ -42,17 +42,9 @@ void ak_problem_at(ak_problem_reader *r, const char *what, size_t number)
 
 static bool name_taken(const ak_problem *problem, const char *name)
 {
-    bool taken = false;
-    for (size_t i = 0; reserved[i] != NULL; i++) {
-        taken = taken || strcmp(reserved[i], name) == 0;
-    }
-    for (size_t i = 0; i < problem->size_count; i++) {
-        taken = taken || strcmp(problem->sizes[i].name, name) == 0;
-    }
-    for (size_t i = 0; i < problem->choice_count; i++) {
-        taken = taken || strcmp(problem->choices[i].name, name) == 0;
-    }
-    return taken;
+    return ak_text_is_one_of(name, reserved) ||
+           AK_HAS(problem->sizes, problem->size_count, name, name) ||
+           AK_HAS(problem->choices, problem->choice_count, name, name);
 }
 
 bool ak_problem_is_word(const char *text)
@@ -106,8 +98,7 @@ static ak_status read_sizes(ak_problem_reader *r)
     json_t *list = NULL;
     size_t count = 0;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_read_array(&list, &count, "sizes", AK_SIZES_MAX, r));
+    AK_DO(ak_problem_read_array(&list, &count, "sizes", AK_SIZES_MAX, r));
     if (count == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: \"sizes\" is empty; a problem has at least one",
                        r->path);
@@ -116,19 +107,18 @@ static ak_status read_sizes(ak_problem_reader *r)
         const json_t *json = json_array_get(list, i);
         ak_size_spec *size = &problem->sizes[i];
         ak_problem_at(r, "size", i + 1);
-        AK_TRY(ak_problem_check_object(json, size_keys, r));
-        AK_TRY(ak_problem_read_name(&size->name, json, true, r));
-        AK_TRY(ak_json_int(&size->fallback, json, "default", r->where, r->err));
+        AK_DO(ak_problem_check_object(json, size_keys, r));
+        AK_DO(ak_problem_read_name(&size->name, json, true, r));
+        AK_DO(ak_json_int(&size->fallback, json, "default", r->where, r->err));
         if (size->fallback < 1) {
             return ak_fail(r->err, AK_INVALID, "%s: \"default\" must be 1 or more", r->where);
         }
-        AK_TRY(ak_json_string_or(&size->description, json, "description", "", r->where, r->err));
-        AK_TRY(ak_scope_set_int(r->sizes, size->name, size->fallback, r->err));
+        AK_DO(ak_json_string_or(&size->description, json, "description", "", r->where, r->err));
+        AK_DO(ak_scope_set_int(r->sizes, size->name, size->fallback, r->err));
         problem->tune_size[i] = size->fallback;
         problem->size_count++;
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_dtypes(ak_problem_reader *r)
@@ -136,9 +126,8 @@ static ak_status read_dtypes(ak_problem_reader *r)
     json_t *list = NULL;
     size_t count = 0;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_read_array(&list, &count, "dtypes",
-                                 sizeof problem->dtypes / sizeof problem->dtypes[0], r));
+    AK_DO(ak_problem_read_array(&list, &count, "dtypes",
+                                sizeof problem->dtypes / sizeof problem->dtypes[0], r));
     if (count == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: \"dtypes\" is empty", r->path);
     }
@@ -159,11 +148,9 @@ static ak_status read_dtypes(ak_problem_reader *r)
         }
         problem->dtype_count++;
     }
-    AK_TRY(ak_scope_set_int(r->sizes, "dtype_bytes", (int64_t)ak_dtype_bytes(problem->dtypes[0]),
-                            r->err));
-    AK_TRY(ak_scope_set_text(r->sizes, "dtype", ak_dtype_text(problem->dtypes[0]), r->err));
-out:
-    return status;
+    AK_DO(ak_scope_set_int(r->sizes, "dtype_bytes", (int64_t)ak_dtype_bytes(problem->dtypes[0]),
+                           r->err));
+    return ak_scope_set_text(r->sizes, "dtype", ak_dtype_text(problem->dtypes[0]), r->err);
 }
 
 /* ---- work, tolerance ------------------------------------------------------------------------- */
@@ -173,27 +160,23 @@ static ak_status read_work(const char **out, const char *key, ak_problem_reader 
 {
     double value;
     (void)snprintf(r->where, sizeof r->where, "%s: \"%s\"", r->path, key);
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string(out, r->json, key, r->path, r->err));
-    AK_TRY(ak_expr_real(&value, *out, r->sizes, r->where, r->err));
+    AK_DO(ak_json_string(out, r->json, key, r->path, r->err));
+    AK_DO(ak_expr_real(&value, *out, r->sizes, r->where, r->err));
     if (value < 0.0) {
         return ak_fail(r->err, AK_INVALID, "%s is negative at the default sizes", r->where);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status check_factor(const char *text, const char *key, ak_problem_reader *r)
 {
     double value;
-    ak_status status = AK_OK;
-    AK_TRY(ak_expr_real(&value, text, r->sizes, r->where, r->err));
+    AK_DO(ak_expr_real(&value, text, r->sizes, r->where, r->err));
     if (value < 0.0) {
         return ak_fail(r->err, AK_INVALID, "%s: \"%s\" is negative at the default sizes", r->where,
                        key);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dtype dtype,
@@ -206,15 +189,12 @@ static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dt
     if (json == NULL) {
         return ak_fail(r->err, AK_INVALID, "%s is missing", r->where);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_check_object(json, tolerance_keys, r));
-    AK_TRY(ak_json_string(&out->relative, json, "relative", r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
-    AK_TRY(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
-    AK_TRY(check_factor(out->relative, "relative", r));
-    status = check_factor(out->rms, "rms", r);
-out:
-    return status;
+    AK_DO(ak_problem_check_object(json, tolerance_keys, r));
+    AK_DO(ak_json_string(&out->relative, json, "relative", r->where, r->err));
+    AK_DO(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
+    AK_DO(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
+    AK_DO(check_factor(out->relative, "relative", r));
+    return check_factor(out->rms, "rms", r);
 }
 
 static bool has_dtype(const ak_problem *problem, ak_dtype dtype)
@@ -282,31 +262,25 @@ static ak_status read_size_object(int64_t out[AK_SIZES_MAX], const json_t *json,
     for (size_t i = 0; i < problem->size_count; i++) {
         names[i] = problem->sizes[i].name;
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_check_object(json, names, r));
+    AK_DO(ak_problem_check_object(json, names, r));
     for (size_t i = 0; i < problem->size_count; i++) {
-        AK_TRY(ak_json_int(&out[i], json, names[i], r->where, r->err));
+        AK_DO(ak_json_int(&out[i], json, names[i], r->where, r->err));
         if (out[i] < 1) {
             return ak_fail(r->err, AK_INVALID, "%s: \"%s\" must be 1 or more", r->where, names[i]);
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_sizes_to_use(ak_problem_reader *r)
 {
     json_t *list = NULL, *tune = NULL;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&list, r->json, "awkward", r->path, r->err));
-    AK_TRY(ak_json_object_or_null(&tune, r->json, "tune_size", r->path, r->err));
+    AK_DO(ak_json_array_or_null(&list, r->json, "awkward", r->path, r->err));
+    AK_DO(ak_json_object_or_null(&tune, r->json, "tune_size", r->path, r->err));
     if (tune != NULL) {
         (void)snprintf(r->where, sizeof r->where, "%s: \"tune_size\"", r->path);
-        AK_TRY(read_size_object(problem->tune_size, tune, r));
-    }
-    if (status != AK_OK) {
-        return status;
+        AK_DO(read_size_object(problem->tune_size, tune, r));
     }
     size_t count = json_array_size(list);
     if (count > EDGE_CASE_MAX) {
@@ -317,11 +291,10 @@ static ak_status read_sizes_to_use(ak_problem_reader *r)
     AK_DO(ak_made(problem->edge_cases, r->err));
     for (size_t i = 0; i < count; i++) {
         ak_problem_at(r, "edge-case size", i + 1);
-        AK_TRY(read_size_object(problem->edge_cases[i], json_array_get(list, i), r));
+        AK_DO(read_size_object(problem->edge_cases[i], json_array_get(list, i), r));
         problem->edge_case_count++;
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -330,20 +303,17 @@ static ak_status read_head(ak_problem_reader *r)
 {
     int64_t schema;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(refuse_edge_key(r));
-    AK_TRY(ak_json_only(r->json, problem_keys, r->path, r->err));
-    AK_TRY(ak_json_int(&schema, r->json, "schema", r->path, r->err));
+    AK_DO(refuse_edge_key(r));
+    AK_DO(ak_json_only(r->json, problem_keys, r->path, r->err));
+    AK_DO(ak_json_int(&schema, r->json, "schema", r->path, r->err));
     if (schema != 1) {
         return ak_fail(r->err, AK_INVALID,
                        "%s: schema %lld is unknown; this version reads schema 1", r->path,
                        (long long)schema);
     }
     (void)snprintf(r->where, sizeof r->where, "%s", r->path);
-    AK_TRY(ak_problem_read_name(&problem->name, r->json, false, r));
-    AK_TRY(ak_json_string_or(&problem->description, r->json, "description", "", r->path, r->err));
-out:
-    return status;
+    AK_DO(ak_problem_read_name(&problem->name, r->json, false, r));
+    return ak_json_string_or(&problem->description, r->json, "description", "", r->path, r->err);
 }
 
 ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, const json_t *json,

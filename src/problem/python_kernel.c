@@ -23,8 +23,8 @@
 static bool split(char path[AK_PATH_MAX], char function[FUNCTION_MAX + 1], const char *name)
 {
     const size_t whole = strlen(name), suffix = strlen(SUFFIX);
-    bool all = whole > suffix && strcmp(name + whole - suffix, SUFFIX) == 0;
-    const char *colon = all ? NULL : strrchr(name, ':'); /* a file's own name may have one, too */
+    /* a file's own name may have a colon, too */
+    const char *colon = ak_fs_has_suffix(name, SUFFIX) ? NULL : strrchr(name, ':');
     size_t length = colon == NULL ? whole : (size_t)(colon - name);
     function[0] = 0;
     if (length <= suffix || length >= AK_PATH_MAX ||

@@ -82,16 +82,15 @@ static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
 {
     ak_problem *problem = r->problem;
     const char *names[AK_ARGUMENTS_MAX + 1] = {NULL}, *first = NULL;
-    ak_status status = AK_OK;
     (void)snprintf(r->where, sizeof r->where, "%s: \"reference\": \"arrays\"", r->path);
     for (size_t i = 0; i < problem->argument_count; i++) {
         names[i] = problem->arguments[i].name;
     }
-    AK_TRY(ak_problem_check_object(arrays, names, r));
+    AK_DO(ak_problem_check_object(arrays, names, r));
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         const char *name = NULL;
-        AK_TRY(ak_json_string_or(&name, arrays, argument->name, NULL, r->where, r->err));
+        AK_DO(ak_json_string_or(&name, arrays, argument->name, NULL, r->where, r->err));
         bool fixed = argument->fill == AK_FILL_FILE || argument->fill == AK_FILL_CONSTANT;
         if (argument->access != AK_ACCESS_OUT && !fixed) {
             return ak_fail(r->err, AK_INVALID,
@@ -107,7 +106,7 @@ static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
         }
         if (name != NULL) {
             first = first == NULL ? name : first;
-            AK_TRY(ak_problem_read_data(&problem->reference.array[i], name, r));
+            AK_DO(ak_problem_read_data(&problem->reference.array[i], name, r));
         }
     }
     if (problem->edge_case_count > 0) {
@@ -116,9 +115,7 @@ static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
     }
     problem->reference.kind = "arrays";
     problem->reference_source = "arrays";
-    status = name_it(r, "arrays in files (", first, "), one size only");
-out:
-    return status;
+    return name_it(r, "arrays in files (", first, "), one size only");
 }
 
 ak_status ak_problem_read_reference(const ak_kernel_files *files, ak_problem_reader *r)
@@ -144,16 +141,13 @@ ak_status ak_problem_read_reference(const ak_kernel_files *files, ak_problem_rea
                        "\"default\"",
                        r->path);
     }
-    ak_status status = AK_OK;
     (void)snprintf(r->where, sizeof r->where, "%s: \"reference\"", r->path);
-    AK_TRY(ak_json_only(json, kinds, r->where, r->err));
+    AK_DO(ak_json_only(json, kinds, r->where, r->err));
     if (json_object_get(json, "arrays") != NULL) {
         return read_arrays(json_object_get(json, "arrays"), r);
     }
-    AK_TRY(ak_json_string(&name, json, "implementation", r->where, r->err));
+    AK_DO(ak_json_string(&name, json, "implementation", r->where, r->err));
     problem->reference.kind = problem->reference_source = "kernel";
     problem->reference.name = name;
-    status = name_it(r, "implementation ", name, " of the same problem");
-out:
-    return status;
+    return name_it(r, "implementation ", name, " of the same problem");
 }

@@ -3,7 +3,6 @@
    guess. */
 #include "problem/scan_parts.h"
 
-#include "base/alloc.h"
 #include "problem/kernel_scan.h"
 #include "problem/source_text.h"
 
@@ -348,17 +347,15 @@ void ak_scan_notes(ak_scan *s)
     note_rest(s);
     note_parameters(s);
     size_t sizes = count_sizes(s);
-    (void)snprintf(what, sizeof what, "shapes of the arrays");
     ak_scan_note(
-        s, what,
+        s, "shapes of the arrays",
         sizes == 0   ? "no argument is a whole number, so all have n elements; write them into "
                        "problem.json"
         : sizes == 1 ? "all have as many elements as the only whole number says; write others "
                        "into problem.json"
                      : "all have the product of the first two whole numbers; write them into "
                        "problem.json");
-    (void)snprintf(what, sizeof what, "the size at which it is checked and tuned");
-    ak_scan_note(s, what,
+    ak_scan_note(s, "the size at which it is checked and tuned",
                  sizes > 1
                      ? "256 is a guess; write \"default\" of \"sizes\" into problem.json"
                      : "1048576 is a guess; write \"default\" of \"sizes\" into problem.json");

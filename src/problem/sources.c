@@ -30,23 +30,21 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
     char space[AK_KERNEL_NAME_MAX + 8];
     const json_t *kernel = json_object_get(implementation->definition, "KernelSpecification");
     const json_t *includes = json_object_get(kernel, "Include");
-    ak_status status = AK_OK;
     (void)snprintf(space, sizeof space, "%.63s.json", implementation->name);
-    AK_TRY(add(out, problem, AK_PROBLEM_FILE, err));
+    AK_DO(add(out, problem, AK_PROBLEM_FILE, err));
     if (problem->reference.function != NULL) {
-        AK_TRY(add(out, problem, problem->reference.name, err));
+        AK_DO(add(out, problem, problem->reference.name, err));
     }
     if (problem->device_reference != NULL) {
-        AK_TRY(add(out, problem, "reference.cu", err));
+        AK_DO(add(out, problem, "reference.cu", err));
     }
-    AK_TRY(add(out, problem, space, err));
+    AK_DO(add(out, problem, space, err));
     for (size_t i = 0; i < json_array_size(includes); i++) {
-        AK_TRY(add(out, problem, json_string_value(json_array_get(includes, i)), err));
+        AK_DO(add(out, problem, json_string_value(json_array_get(includes, i)), err));
     }
-    AK_TRY(add(out, problem, ak_json_text_at(kernel, "KernelFile"), err));
+    AK_DO(add(out, problem, ak_json_text_at(kernel, "KernelFile"), err));
     ak_pack_sort(out);
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Adds the data files, whose names begin the lines of problem->data and lie beside problem.json. */

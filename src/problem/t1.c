@@ -31,26 +31,23 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
         *out = "host";
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_object_or_null(&kernel, document, "KernelSpecification", where, err));
+    AK_DO(ak_json_object_or_null(&kernel, document, "KernelSpecification", where, err));
     if (kernel != NULL) {
-        AK_TRY(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
+        AK_DO(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
     }
     if (language == NULL) {
         return AK_OK;
     }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(language, known[i].language) == 0) {
-            *out = known[i].backend;
-            return AK_OK;
-        }
+    const size_t i = AK_FIND(known, AK_COUNT(known), language, language);
+    if (i < AK_COUNT(known)) {
+        *out = known[i].backend;
+        return AK_OK;
     }
     return ak_fail(err, AK_INVALID,
                    "%s: \"Language\" is \"%.40s\", which is not supported; spaces may be for C, "
                    "C++, CUDA, HIP and OpenCL",
                    where, language);
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Gives the problem a document that was made here, and notes its text as a kernel file called
@@ -208,10 +205,9 @@ out:
 ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
                      const char *where, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(json_is_object(document) ? ak_problem_text(&problem->where, problem, where, err)
-                                    : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
-    AK_TRY(ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err));
+    AK_DO(json_is_object(document) ? ak_problem_text(&problem->where, problem, where, err)
+                                   : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
+    AK_DO(ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err));
     const char *about =
         json_string_value(json_object_get(json_object_get(document, "General"), "Description"));
     problem->description = about == NULL ? "a tuning space (T1) without a problem" : about;
@@ -223,9 +219,7 @@ ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *docume
     problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
     AK_DO(ak_made(problem->implementations, err));
     const char *backend;
-    AK_TRY(ak_t1_backend(&backend, document, problem->where, err));
-    status = ak_implementation_read(problem, NULL, problem->name, backend, document, problem->where,
-                                    err);
-out:
-    return status;
+    AK_DO(ak_t1_backend(&backend, document, problem->where, err));
+    return ak_implementation_read(problem, NULL, problem->name, backend, document, problem->where,
+                                  err);
 }

@@ -171,18 +171,16 @@ static ak_status read_access(const char **out, const json_t *argument, converter
         const char *t1, *ours;
     } accesses[] = {{"ReadOnly", "in"}, {"WriteOnly", "out"}, {"ReadWrite", "inout"}};
     const char *access = NULL;
-    ak_status status = ak_json_string_or(&access, argument, "AccessType", "", c->where, c->err);
-    for (size_t i = 0; status == AK_OK && i < AXES; i++) {
-        if (strcmp(access, accesses[i].t1) == 0) {
-            *out = accesses[i].ours;
-            return AK_OK;
-        }
+    AK_DO(ak_json_string_or(&access, argument, "AccessType", "", c->where, c->err));
+    const size_t i = AK_FIND(accesses, AK_COUNT(accesses), t1, access);
+    if (i == AK_COUNT(accesses)) {
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: \"AccessType\" is \"%.40s\"; it must be ReadOnly, WriteOnly or "
+                       "ReadWrite",
+                       c->where, access);
     }
-    return status != AK_OK ? status
-                           : ak_fail(c->err, AK_INVALID,
-                                     "%s: \"AccessType\" is \"%.40s\"; it must be ReadOnly, "
-                                     "WriteOnly or ReadWrite",
-                                     c->where, access);
+    *out = accesses[i].ours;
+    return AK_OK;
 }
 
 static ak_status add_vector(const json_t *argument, const char *name, const struct t1_type *type,
@@ -243,10 +241,7 @@ static ak_status add_argument(const json_t *argument, converter *c)
     AK_TRY(ak_json_only(argument, known, c->where, c->err));
     AK_TRY(ak_json_string(&type, argument, "Type", c->where, c->err));
     AK_TRY(ak_json_string_or(&kind, argument, "MemoryType", "Vector", c->where, c->err));
-    const struct t1_type *found = types;
-    while (found < types + AK_COUNT(types) && strcmp(found->name, type) != 0) {
-        found++;
-    }
+    const struct t1_type *found = types + AK_FIND(types, AK_COUNT(types), name, type);
     bool scalar = strcmp(kind, "Scalar") == 0;
     if (!scalar && strcmp(kind, "Vector") != 0) {
         return ak_fail(c->err, AK_INVALID,
@@ -281,11 +276,10 @@ static ak_status read_arguments(converter *c)
 {
     json_t *list = NULL;
     const size_t length = strlen(c->where);
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&list, c->kernel, "Arguments", c->where, c->err));
+    AK_DO(ak_json_array_or_null(&list, c->kernel, "Arguments", c->where, c->err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         (void)snprintf(c->where + length, sizeof c->where - length, ": argument %zu", i + 1);
-        AK_TRY(add_argument(json_array_get(list, i), c));
+        AK_DO(add_argument(json_array_get(list, i), c));
         c->where[length] = 0;
     }
     if (c->dtype == NULL) {
@@ -294,8 +288,7 @@ static ak_status read_arguments(converter *c)
                        "nothing to check",
                        c->where);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Refuses a member that is not read where it stands, instead of dropping it in silence. */
@@ -384,30 +377,27 @@ static ak_status grid_extent(char out[8 * TEXT_BYTES], size_t axis, const char *
     const json_t *global = json_object_get(c->kernel, "GlobalSize");
     const char *type = NULL;
     char text[3 * TEXT_BYTES];
-    ak_status status =
-        ak_json_string_or(&type, c->kernel, "GlobalSizeType",
-                          strcmp(c->backend, "cuda") == 0 ? "CUDA" : "OpenCL", c->where, c->err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_string_or(&type, c->kernel, "GlobalSizeType",
+                            strcmp(c->backend, "cuda") == 0 ? "CUDA" : "OpenCL", c->where, c->err));
     if (json_is_object(global)) {
         const json_t *given = json_object_get(global, extent_keys[axis]);
-        status = given == NULL ? AK_OK : expression(text, given, "GlobalSize", c);
         if (given == NULL) {
             (void)snprintf(text, sizeof text, "%s", strcmp(type, "CUDA") == 0 ? "1" : block);
+        } else {
+            AK_DO(expression(text, given, "GlobalSize", c));
         }
         (void)snprintf(out, 8 * TEXT_BYTES, strcmp(type, "CUDA") == 0 ? "%s" : "(%s)//(%s)", text,
                        block);
-        return status;
+        return AK_OK;
     }
-    status = divisor(text, axis, c);
+    AK_DO(divisor(text, axis, c));
     if (axis >= c->axes) {
         (void)snprintf(out, 8 * TEXT_BYTES, "1");
     } else {
         (void)snprintf(out, 8 * TEXT_BYTES, "(problem_size_%s + (%s) - 1)//(%s)", axis_names[axis],
                        text, text);
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status make_launch(json_t **out, converter *c)

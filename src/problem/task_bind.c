@@ -134,11 +134,10 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
         }
     }
     if (task->implementation == NULL) {
-        status =
-            ak_fail(err, AK_NOT_FOUND,
-                    "%s has no implementation for the device \"%s\"; it has %s: choose one of "
-                    "their devices with --device ('autokernel doctor' lists them)",
-                    problem->name, device->backend, list.data);
+        status = ak_fail(err, AK_NOT_FOUND,
+                         "%s has no implementation for the device \"%s\"; it has %s: choose one of "
+                         "their devices with --device ('autokernel doctor' lists them)",
+                         problem->name, device->backend, list.data);
     }
     ak_buf_free(&list);
     return status;
@@ -173,9 +172,8 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->recorded = device->space != NULL;
     task->sheet = device->sheet;
     task->problem = device->problem;
-    ak_status status = AK_OK;
     if (device->problem == NULL) {
-        AK_TRY(ak_problem_open_spec(&task->problem, spec, err));
+        AK_DO(ak_problem_open_spec(&task->problem, spec, err));
     }
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
@@ -195,26 +193,25 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
         return ak_fail_memory(err);
     }
     bool dtype_given = false;
-    AK_TRY(ak_task_read_dtype(&dtype_given, task, spec->dtype, err));
-    AK_TRY(ak_task_read_choices(task, spec->choices, err));
-    AK_TRY(ak_task_read_sizes(task, spec->size, err));
-    AK_TRY(choose_implementation(task, spec, dtype_given, device, err));
+    AK_DO(ak_task_read_dtype(&dtype_given, task, spec->dtype, err));
+    AK_DO(ak_task_read_choices(task, spec->choices, err));
+    AK_DO(ak_task_read_sizes(task, spec->size, err));
+    AK_DO(choose_implementation(task, spec, dtype_given, device, err));
     task->backend = task->recorded ? device->backend : task->implementation->backend;
-    AK_TRY(choose_threads(task, spec->threads, err));
+    AK_DO(choose_threads(task, spec->threads, err));
     int64_t size[AK_SIZES_MAX];
     memcpy(size, task->shape.size, sizeof size);
-    AK_TRY(ak_task_shape(&task->shape, task, size, err));
-    AK_TRY(ak_sources_hash(task->source_hash, task->problem, task->implementation, err));
-    AK_TRY(build_space(task, device, err));
-    AK_TRY(take_rank(task, device, err));
-    AK_TRY(ak_objective_check(task->objective, knows_name, task, err));
+    AK_DO(ak_task_shape(&task->shape, task, size, err));
+    AK_DO(ak_sources_hash(task->source_hash, task->problem, task->implementation, err));
+    AK_DO(build_space(task, device, err));
+    AK_DO(take_rank(task, device, err));
+    AK_DO(ak_objective_check(task->objective, knows_name, task, err));
     assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
     bool asked = !device->outline; /* a worker is told of single configurations */
     if (asked && ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {
-        AK_TRY(ak_task_try_workspace(task, err));
+        AK_DO(ak_task_try_workspace(task, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,

@@ -113,19 +113,12 @@ ak_status ak_task_try_workspace(const ak_task *task, ak_error *err)
     ak_error why = AK_ERROR_INIT;
     int64_t need, count;
     bool constant = true;
-    ak_status status = AK_OK;
-    AK_TRY(check_expression(&constant, "Workspace", implementation->workspace, task, err));
-    AK_TRY(check_expression(&constant, "Threads", implementation->threads, task, err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(check_expression(&constant, "Workspace", implementation->workspace, task, err));
+    AK_DO(check_expression(&constant, "Threads", implementation->threads, task, err));
     ak_space_default(&config, task->space);
-    status = ak_task_scope(&scope, task, &task->shape, &config, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = evaluate_both(&need, &count, implementation, scope, implementation->where, &why);
+    AK_DO(ak_task_scope(&scope, task, &task->shape, &config, err));
+    ak_status status =
+        evaluate_both(&need, &count, implementation, scope, implementation->where, &why);
     ak_scope_free(scope);
     bool known = ak_task_knows(task, implementation->workspace) &&
                  ak_task_knows(task, implementation->threads);

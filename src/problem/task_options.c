@@ -23,18 +23,16 @@ static ak_status add_defines(ak_options *out, const ak_task *task, ak_error *err
     const ak_implementation_spec *implementation = task->implementation;
     const char *name;
     json_t *text;
-    ak_status status = AK_OK;
     json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text)
     {
         char line[160];
         int64_t value = 0;
-        AK_TRY(ak_expr_int(&value, json_string_value(text), task->constants, implementation->where,
-                           err));
+        AK_DO(ak_expr_int(&value, json_string_value(text), task->constants, implementation->where,
+                          err));
         (void)snprintf(line, sizeof line, "-D%.63s=%lld", name, (long long)value);
-        AK_TRY(ak_options_add(out, line, err));
+        AK_DO(ak_options_add(out, line, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
@@ -43,24 +41,21 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
     char line[160];
     const ak_problem *problem = task->problem;
     (void)snprintf(line, sizeof line, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
-    ak_status status = AK_OK;
-    AK_TRY(ak_options_add(out, line, err));
+    AK_DO(ak_options_add(out, line, err));
     for (size_t i = 0; i < problem->choice_count; i++) {
         if (problem->choices[i].kind == AK_CHOICE_TEXT) {
             (void)snprintf(line, sizeof line, "-D%.63s_is_%.63s=1", problem->choices[i].name,
                            problem->choices[i].values[task->choice[i]]);
-            AK_TRY(ak_options_add(out, line, err));
+            AK_DO(ak_options_add(out, line, err));
         }
     }
-    AK_TRY(add_defines(out, task, err));
+    AK_DO(add_defines(out, task, err));
     const ak_backend_rules *rules = ak_backend_rules_find(task->implementation->backend);
     if (rules != NULL && rules->add_options != NULL) {
-        AK_TRY(rules->add_options(out, task, config, err));
+        AK_DO(rules->add_options(out, task, config, err));
     }
     for (size_t i = 0; i < task->implementation->option_count; i++) {
-        AK_TRY(ak_options_add(out, task->implementation->options[i], err));
+        AK_DO(ak_options_add(out, task->implementation->options[i], err));
     }
-    status = ak_config_options(out, task->space, config, err);
-out:
-    return status;
+    return ak_config_options(out, task->space, config, err);
 }

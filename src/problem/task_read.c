@@ -28,8 +28,7 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
     memcpy(copy, text, strlen(text) + 1);
     char *item = ak_text_trim(copy);
     bool more = *item != 0;
-    ak_status status = AK_OK;
-    while (more && status == AK_OK) {
+    while (more) {
         char *comma = strchr(item, ',');
         more = comma != NULL;
         if (more) {
@@ -41,10 +40,10 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
                            reader->what, item);
         }
         *equals = 0;
-        status = reader->set(task, ak_text_trim(item), ak_text_trim(equals + 1), err);
+        AK_DO(reader->set(task, ak_text_trim(item), ak_text_trim(equals + 1), err));
         item = more ? comma + 1 : item;
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status unknown_name(const char *what, const char *name, const char *const *names,
@@ -205,10 +204,7 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
 {
     const char *names[AK_CHOICES_MAX + 1] = {NULL};
     const ak_problem *problem = task->problem;
-    bool own = false;
-    for (size_t i = 0; i < problem->choice_count; i++) {
-        own = own || strcmp(problem->choices[i].name, AK_OBJECTIVE_CHOICE) == 0;
-    }
+    const bool own = AK_HAS(problem->choices, problem->choice_count, name, AK_OBJECTIVE_CHOICE);
     if (!own && strcmp(name, AK_OBJECTIVE_CHOICE) == 0) {
         ak_objective_free(task->objective);
         return ak_objective_parse(&task->objective, value, err);
@@ -226,11 +222,10 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
             task->choice[i] = 0;
             return read_number(&task->number[i], choice, value, err);
         }
-        for (size_t v = 0; v < choice->value_count; v++) {
-            if (strcmp(choice->values[v], value) == 0) {
-                task->choice[i] = (int)v;
-                return AK_OK;
-            }
+        const size_t at = AK_FIND_TEXT(choice->values, choice->value_count, value);
+        if (at < choice->value_count) {
+            task->choice[i] = (int)at;
+            return AK_OK;
         }
         ak_buf list = AK_BUF(400);
         for (size_t v = 0; v < choice->value_count; v++) {

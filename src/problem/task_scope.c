@@ -33,20 +33,18 @@ static ak_value number_of(const ak_choice_spec *choice, double number)
 
 static ak_status set_choices(ak_scope *scope, const ak_task *task, ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t i = 0; i < task->problem->choice_count; i++) {
         const ak_choice_spec *choice = &task->problem->choices[i];
         char index[80];
         if (choice->kind != AK_CHOICE_TEXT) {
-            AK_TRY(ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err));
+            AK_DO(ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err));
             continue;
         }
         (void)snprintf(index, sizeof index, "choice_%.63s", choice->name);
-        AK_TRY(ak_scope_set_int(scope, index, task->choice[i], err));
-        AK_TRY(ak_scope_set_text(scope, choice->name, choice->values[task->choice[i]], err));
+        AK_DO(ak_scope_set_int(scope, index, task->choice[i], err));
+        AK_DO(ak_scope_set_text(scope, choice->name, choice->values[task->choice[i]], err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err)
@@ -55,26 +53,24 @@ ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err)
     task->constants = ak_scope_new(NULL);
     AK_DO(ak_made(task->constants, err));
     ak_scope *scope = task->constants;
-    ak_status status = AK_OK;
-    AK_TRY(ak_scope_copy(scope, facts, err)); /* the caller may free its scope */
+    AK_DO(ak_scope_copy(scope, facts, err)); /* the caller may free its scope */
     for (size_t i = 0; i < problem->size_count; i++) {
-        AK_TRY(refuse_fact(scope, problem->sizes[i].name, problem, err));
+        AK_DO(refuse_fact(scope, problem->sizes[i].name, problem, err));
     }
     for (size_t i = 0; i < problem->choice_count; i++) {
-        AK_TRY(refuse_fact(scope, problem->choices[i].name, problem, err));
+        AK_DO(refuse_fact(scope, problem->choices[i].name, problem, err));
     }
-    AK_TRY(ak_task_set_sizes(scope, problem, task->shape.size, err));
-    AK_TRY(ak_scope_set_int(scope, "dtype_bytes", (int64_t)ak_dtype_bytes(task->dtype), err));
-    AK_TRY(ak_scope_set_text(scope, "dtype", ak_dtype_text(task->dtype), err));
-    AK_TRY(set_choices(scope, task, err));
+    AK_DO(ak_task_set_sizes(scope, problem, task->shape.size, err));
+    AK_DO(ak_scope_set_int(scope, "dtype_bytes", (int64_t)ak_dtype_bytes(task->dtype), err));
+    AK_DO(ak_scope_set_text(scope, "dtype", ak_dtype_text(task->dtype), err));
+    AK_DO(set_choices(scope, task, err));
     for (size_t i = 0; i < problem->argument_count; i++) {
         if (problem->arguments[i].dtype_text != NULL) {
-            AK_TRY(ak_dtype_choose(&task->chosen_dtype[i], problem->arguments[i].dtype_text, scope,
-                                   problem->where, err));
+            AK_DO(ak_dtype_choose(&task->chosen_dtype[i], problem->arguments[i].dtype_text, scope,
+                                  problem->where, err));
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,

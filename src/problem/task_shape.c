@@ -84,13 +84,11 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
 static ak_status measure_number(double *out, const char *text, const char *what,
                                 const ak_scope *scope, const char *where, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(ak_expr_real(out, text, scope, where, err));
+    AK_DO(ak_expr_real(out, text, scope, where, err));
     if (!(*out >= 0.0 && *out < INFINITY)) {
         return ak_fail(err, AK_INVALID, "%s: %s is %g; it must not be negative", where, what, *out);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Evaluates the tolerance of a dtype. A dtype without one leaves the numbers as they are. */
@@ -99,19 +97,17 @@ static ak_status measure_tolerance(double *relative, double *rms, const ak_task 
                                    ak_error *err)
 {
     const ak_problem *problem = task->problem;
-    ak_status status = AK_OK;
     for (size_t i = 0; i < problem->tolerance_count; i++) {
         const ak_tolerance_spec *tolerance = &problem->tolerances[i];
         if (tolerance->dtype != dtype) {
             continue;
         }
-        AK_TRY(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(dtype), err));
-        AK_TRY(measure_number(relative, tolerance->relative, "the relative tolerance", scope, where,
-                              err));
-        AK_TRY(measure_number(rms, tolerance->rms, "the rms tolerance", scope, where, err));
+        AK_DO(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(dtype), err));
+        AK_DO(measure_number(relative, tolerance->relative, "the relative tolerance", scope, where,
+                             err));
+        AK_DO(measure_number(rms, tolerance->rms, "the rms tolerance", scope, where, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scope,

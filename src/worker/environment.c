@@ -1,8 +1,6 @@
 /* environment.c: see environment.h. */
 #include "worker/environment.h"
 
-#include <string.h>
-
 #include "backend/backend.h"
 #include "backend/sandbox.h"
 #include "backend/triton/triton.h"
@@ -26,24 +24,15 @@ ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
 {
     const ak_backend_ops *backend;
     json_t *facts = NULL;
-    ak_status status = ak_backend_find(&backend, task->backend, err);
-    status = status == AK_OK ? backend->environment(&facts, task->opens, err) : status;
-    if (status == AK_OK && ak_implementation_is_triton(task->implementation)) {
-        char version[32];
-        status = ak_triton_version(version, sizeof version, err);
-        if (status == AK_OK && !ak_json_set_text(facts, "triton", version)) {
-            status = ak_fail_memory(err);
-        }
+    char version[32] = "";
+    AK_DO(ak_backend_find(&backend, task->backend, err));
+    if (ak_implementation_is_triton(task->implementation)) {
+        AK_DO(ak_triton_version(version, sizeof version, err));
     }
-    if (status == AK_OK && !add_facts(facts, task)) {
-        status = ak_fail_memory(err);
-    }
-    if (status != AK_OK) {
-        json_decref(facts);
-        return status;
-    }
-    *out = facts;
-    return AK_OK;
+    AK_DO(backend->environment(&facts, task->opens, err));
+    bool good =
+        (version[0] == 0 || ak_json_set_text(facts, "triton", version)) && add_facts(facts, task);
+    return ak_json_give(out, facts, good, err);
 }
 
 static void show(char out[80], const json_t *value)

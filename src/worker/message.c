@@ -5,6 +5,7 @@
 
 #include "archive/field.h"
 #include "base/alloc.h"
+#include "measure/ceilings.h"
 #include "worker/message_part.h"
 
 #define WHERE     AK_PART_WHERE
@@ -12,12 +13,8 @@
 
 json_t *ak_message_failure(int64_t id, ak_status status, const char *text)
 {
-    json_t *object = json_object();
-    bool good = object != NULL && ak_json_set(object, "id", json_integer(id)) &&
-                ak_json_set(object, "ok", json_false()) &&
-                ak_json_set(object, "status", json_integer(status)) &&
-                ak_json_set_text(object, "error", text);
-    return ak_json_whole(object, good);
+    return json_pack("{s:I, s:b, s:i, s:s}", "id", (json_int_t)id, "ok", 0, "status", (int)status,
+                     "error", text);
 }
 
 ak_status ak_message_fault(const json_t *reply, ak_error *err)
@@ -45,7 +42,8 @@ static bool set_field(json_t *object, const ak_trial *trial, const ak_field *fie
     case AK_FIELD_STATUS:
         return ak_json_set_text(object, "outcome", ak_trial_status_text(trial->status));
     case AK_FIELD_SAMPLES:
-        return ak_part_set_samples(object, trial->samples_ms, trial->sample_count);
+        return ak_json_set(object, "samples_ms",
+                           ak_json_reals(trial->samples_ms, trial->sample_count));
     case AK_FIELD_TEXT:
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
@@ -152,15 +150,11 @@ ak_status ak_message_check_trial(const json_t *object, bool timed, ak_error *err
 
 json_t *ak_message_from_plan(const ak_timer_plan *plan)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    good = good && ak_json_set(object, "batch_ns", json_integer(plan->batch_ns));
-    good = good && ak_json_set(object, "budget_ns", json_integer(plan->budget_ns));
-    good = good && ak_json_set_real(object, "precision", plan->precision);
-    good = good && ak_json_set(object, "samples_min", json_integer((json_int_t)plan->samples_min));
-    good = good && ak_json_set(object, "samples_max", json_integer((json_int_t)plan->samples_max));
-    good = good && ak_json_set_real(object, "give_up_ms", plan->give_up_ms);
-    return ak_json_whole(object, good);
+    return json_pack("{s:I, s:I, s:o, s:I, s:I, s:o}", "batch_ns", (json_int_t)plan->batch_ns,
+                     "budget_ns", (json_int_t)plan->budget_ns, "precision",
+                     ak_json_real(plan->precision), "samples_min", (json_int_t)plan->samples_min,
+                     "samples_max", (json_int_t)plan->samples_max, "give_up_ms",
+                     ak_json_real(plan->give_up_ms));
 }
 
 ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error *err)
@@ -187,22 +181,15 @@ ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error 
 
 json_t *ak_message_from_compile(const ak_compile_result *result)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(result->status));
-    good = good && ak_json_set_text(object, "reason", result->reason);
     /* The log becomes null if it is not UTF-8: Jansson takes nothing else, and a compiler may quote
        any bytes. */
     json_t *log = result->log == NULL ? NULL : json_string(result->log);
-    good = good && ak_json_set(object, "log", log == NULL ? json_null() : log);
-    good = good && ak_json_set(object, "compile_ns", json_integer(result->compile_ns));
-    good = good && ak_json_set(object, "registers", json_integer(result->registers));
-    good = good && ak_json_set(object, "shared_bytes", json_integer(result->shared_bytes));
-    good = good && ak_json_set(object, "spill_bytes", json_integer(result->spill_bytes));
-    good = good && ak_json_set(object, "code_bytes", json_integer(result->code_bytes));
-    good = good && ak_json_set_text(object, "artifact_hash", result->artifact_hash);
-    good = good && ak_json_set_text(object, "file_hash", result->file_hash);
-    return ak_json_whole(object, good);
+    return json_pack("{s:s, s:s?, s:o, s:I, s:i, s:i, s:i, s:i, s:s, s:s}", "outcome",
+                     ak_trial_status_text(result->status), "reason", result->reason, "log",
+                     log == NULL ? json_null() : log, "compile_ns", (json_int_t)result->compile_ns,
+                     "registers", result->registers, "shared_bytes", result->shared_bytes,
+                     "spill_bytes", result->spill_bytes, "code_bytes", result->code_bytes,
+                     "artifact_hash", result->artifact_hash, "file_hash", result->file_hash);
 }
 
 ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
@@ -235,19 +222,19 @@ out:
 
 json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(entry->status));
-    good = good && ak_json_set_text(object, "reason", entry->reason);
-    good = good && (!entry->culprit || ak_json_set(object, "culprit", json_true()));
-    good = good && ak_json_set_text(object, "version", entry->version);
-    good = good && ak_part_set_samples(object, entry->samples_ms, entry->sample_count);
-    good = good && (entry->waited == NULL ||
-                    ak_part_set_numbers(object, "waited", entry->waited, entry->sample_count));
-    good = good && (entry->joules == NULL ||
-                    ak_part_set_numbers(object, "joules", entry->joules, entry->sample_count));
-    good = good && ak_part_set_conditions(object, &entry->conditions);
-    good = good && ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
+    const size_t count = entry->sample_count;
+    json_t *object =
+        json_pack("{s:s, s:s?, s:s?, s:o}", "outcome", ak_trial_status_text(entry->status),
+                  "reason", entry->reason, "version", entry->version, "samples_ms",
+                  ak_json_reals(entry->samples_ms, count));
+    bool good = object != NULL &&
+                (!entry->culprit || ak_json_set(object, "culprit", json_true())) &&
+                (entry->waited == NULL ||
+                 ak_json_set(object, "waited", ak_json_reals(entry->waited, count))) &&
+                (entry->joules == NULL ||
+                 ak_json_set(object, "joules", ak_json_reals(entry->joules, count))) &&
+                ak_part_set_conditions(object, &entry->conditions) &&
+                ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
     return ak_json_whole(object, good);
 }
 
@@ -299,7 +286,7 @@ ak_status ak_message_check_comparison(const json_t *reply, size_t count, ak_erro
     ak_comparison_course course;
     AK_DO(ak_json_array_or_null(&list, reply, "entries", WHERE, err));
     AK_DO(ak_message_to_course(&course, reply, err));
-    if (list == NULL || json_array_size(list) != count) {
+    if (json_array_size(list) != count) {
         return ak_fail(err, AK_INVALID, WHERE ": a comparison of %zu candidates has %zu entries",
                        count, json_array_size(list));
     }
@@ -353,15 +340,8 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
 
 json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    good = good && ak_json_set_real(object, "peak_tflops", ceilings->peak_tflops);
-    good = good && ak_json_set_real(object, "copy_gbs", ceilings->copy_gbs);
-    good = good && ak_json_set_real(object, "triad_gbs", ceilings->triad_gbs);
-    good = good && ak_json_set_real(object, "read_gbs", ceilings->read_gbs);
-    good = good && ak_json_set_real(object, "l1_gbs", ceilings->l1_gbs);
-    good = good && ak_json_set_real(object, "cache_gbs", ceilings->cache_gbs);
-    good = good && ak_json_set(object, "measured", json_boolean(ceilings->measured));
+    json_t *object = ak_ceilings_json(ceilings);
+    bool good = ak_json_set(object, "measured", json_boolean(ceilings->measured));
     return ak_json_whole(object, good);
 }
 
@@ -381,14 +361,9 @@ ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_erro
 
 json_t *ak_message_from_baseline(const ak_baseline_info *info)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    good = good && ak_json_set_text(object, "name", info->name);
-    good = good && ak_json_set_text(object, "title", info->title);
-    good = good && ak_json_set_text(object, "version", info->version);
-    good = good && ak_json_set(object, "installed", json_boolean(info->installed));
-    good = good && ak_json_set_text(object, "note", info->note);
-    return ak_json_whole(object, good);
+    return json_pack("{s:s?, s:s?, s:s?, s:b, s:s?}", "name", info->name, "title", info->title,
+                     "version", info->version, "installed", (int)info->installed, "note",
+                     info->note);
 }
 
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)
@@ -405,10 +380,7 @@ ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak
     }
 out:
     if (status != AK_OK) {
-        ak_free(info.name);
-        ak_free(info.title);
-        ak_free(info.version);
-        ak_free(info.note);
+        ak_baseline_info_clear(&info);
         return status;
     }
     *out = info;
@@ -419,15 +391,12 @@ ak_status ak_message_texts(const char ***out, size_t *count, const json_t *objec
                            ak_error *err)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, object, key, WHERE, err);
-    size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
-    if (status == AK_OK && length > TEXTS_MAX) {
-        status = ak_fail(err, AK_LIMIT, WHERE ": \"%s\" is too long", key);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
     const char **texts;
+    AK_DO(ak_json_array_or_null(&array, object, key, WHERE, err));
+    const size_t length = json_array_size(array);
+    if (length > TEXTS_MAX) {
+        return ak_fail(err, AK_LIMIT, WHERE ": \"%s\" is too long", key);
+    }
     AK_DO(AK_NEW(texts, length + 1, err));
     for (size_t i = 0; i < length; i++) {
         texts[i] = json_string_value(json_array_get(array, i));

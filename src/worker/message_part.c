@@ -12,24 +12,14 @@
 #define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
 #define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
 
-bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count)
-{
-    return ak_json_set(object, key, ak_json_reals(samples, count));
-}
-
-bool ak_part_set_samples(json_t *object, const double *samples, size_t count)
-{
-    return ak_part_set_numbers(object, "samples_ms", samples, count);
-}
-
 ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object, const char *key,
                               double least, ak_error *err)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, object, key, AK_PART_WHERE, err);
-    size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
-    if (status != AK_OK || length == 0) {
-        return status;
+    AK_DO(ak_json_array_or_null(&array, object, key, AK_PART_WHERE, err));
+    const size_t length = json_array_size(array);
+    if (length == 0) {
+        return AK_OK;
     }
     if (length > AK_PART_SAMPLES_MAX) {
         return ak_fail(err, AK_LIMIT, AK_PART_WHERE ": %zu samples are too many", length);
@@ -112,15 +102,13 @@ bool ak_part_set_conditions(json_t *object, const ak_conditions *c)
     if (c->samples == 0) {
         return true;
     }
-    json_t *inner = json_object();
-    bool good =
-        inner != NULL && (ak_json_set(inner, "samples", json_integer(c->samples)) &&
-                          ak_json_set_real(inner, "sm_clock_mhz", c->sm_clock_mhz) &&
-                          ak_json_set_real(inner, "memory_clock_mhz", c->memory_clock_mhz) &&
-                          ak_json_set_real(inner, "power_watts", c->power_watts) &&
-                          ak_json_set_real(inner, "temperature_celsius", c->temperature_celsius) &&
-                          ak_json_set(inner, "throttle", json_integer(c->throttle)));
-    return ak_json_set(object, "conditions", ak_json_whole(inner, good));
+    return ak_json_set(
+        object, "conditions",
+        json_pack("{s:I, s:o, s:o, s:o, s:o, s:I}", "samples", (json_int_t)c->samples,
+                  "sm_clock_mhz", ak_json_real(c->sm_clock_mhz), "memory_clock_mhz",
+                  ak_json_real(c->memory_clock_mhz), "power_watts", ak_json_real(c->power_watts),
+                  "temperature_celsius", ak_json_real(c->temperature_celsius), "throttle",
+                  (json_int_t)c->throttle));
 }
 
 ak_status ak_part_get_amount(double *out, const json_t *object, const char *key, ak_error *err)

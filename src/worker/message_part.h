@@ -15,8 +15,6 @@
 /* Samples of a trial: what the archive keeps. */
 #define AK_PART_SAMPLES_MAX 65536
 
-bool ak_part_set_numbers(json_t *object, const char *key, const double *samples, size_t count);
-bool ak_part_set_samples(json_t *object, const double *samples, size_t count);
 /* Sets nothing if there are no conditions. */
 bool ak_part_set_conditions(json_t *object, const ak_conditions *c);
 

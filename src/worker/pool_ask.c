@@ -5,7 +5,6 @@
 #include <poll.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/program.h"
 #include "worker/process.h"
 
@@ -28,14 +27,9 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
         asked = asked && !pool->ask_again;
         pool->ask_again = false;
         if (pool->answer != NULL) {
-            json_t *answer = pool->answer;
+            AK_DO(ak_message_fault(pool->answer, err));
+            *out = pool->answer;
             pool->answer = NULL;
-            ak_status status = ak_message_fault(answer, err);
-            if (status != AK_OK) {
-                json_decref(answer);
-                return status;
-            }
-            *out = answer;
             return AK_OK;
         }
         if (ak_pool_cancelled(pool)) {
@@ -68,11 +62,9 @@ ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
         *out = (ak_ceilings){0}; /* all zero: unknown */
         return AK_OK;
     }
-    ak_status status = ask(&answer, pool, "ceilings", err);
-    if (status == AK_OK) {
-        status = ak_message_to_ceilings(out, answer, err);
-        json_decref(answer);
-    }
+    AK_DO(ask(&answer, pool, "ceilings", err));
+    ak_status status = ak_message_to_ceilings(out, answer, err);
+    json_decref(answer);
     return status;
 }
 

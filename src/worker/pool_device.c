@@ -63,7 +63,6 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
                ak_json_set(request, "timer", ak_message_from_plan(&j->timer));
     } else {
         json_t *list = json_array();
-        good = good && list != NULL;
         for (size_t i = 0; good && i < j->count; i++) {
             if (compiled_well(pool, j, i)) {
                 json_t *entry = json_object();
@@ -71,12 +70,11 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
                 good = json_array_append_new(list, entry) == 0 && good;
             }
         }
-        good = good && json_object_set(request, "candidates", list) == 0 &&
+        good = ak_json_set(request, "candidates", list) && good &&
                ak_json_set_real(request, "seconds", j->plan.seconds) &&
                ak_json_set_real(request, "extra", j->plan.extra) &&
                (j->plan.protocol == NULL ||
                 ak_json_set_text(request, "protocol", j->plan.protocol->name));
-        json_decref(list);
     }
     return ak_json_whole(request, good);
 }
@@ -108,16 +106,11 @@ static ak_status remember(ak_pool *pool, const ak_pool_unit *u, const ak_trial *
     if (!outcome_key(key, sizeof key, u) || ak_map_get(&known, pool->outcome_of, key)) {
         return AK_OK;
     }
-    void *outcomes = pool->outcomes;
-    ak_status status = ak_grow(&outcomes, &pool->outcome_capacity, pool->outcome_count + 1,
-                               sizeof *pool->outcomes, err);
-    pool->outcomes = outcomes;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
     ak_pool_outcome *made = &pool->outcomes[pool->outcome_count];
     *made = (ak_pool_outcome){0};
-    status = ak_trial_copy_fields(&made->trial, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
+    ak_status status =
+        ak_trial_copy_fields(&made->trial, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
     status = status == AK_OK ? ak_map_put(pool->outcome_of, key, pool->outcome_count, err) : status;
     if (status != AK_OK) {
         ak_trial_clear(&made->trial);
@@ -243,9 +236,8 @@ out:
 /* Notes that a device is ready, for the first time or after a restart. */
 static void opened(ak_pool *pool, ak_pool_device *d, json_t *reply)
 {
-    const char *uuid = json_string_value(json_object_get(reply, "uuid"));
     d->opened = true;
-    (void)snprintf(d->uuid, sizeof d->uuid, "%s", uuid == NULL ? "" : uuid);
+    (void)snprintf(d->uuid, sizeof d->uuid, "%s", ak_json_text_at(reply, "uuid"));
     ak_plain_line(d->uuid);
     json_decref(d->prepared);
     d->prepared = json_incref(reply);
@@ -492,19 +484,13 @@ ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err)
             i++;
             continue;
         }
-        ak_status status = settle(&settled, pool, j, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(settle(&settled, pool, j, err));
         if (settled) {
             continue; /* the next job has moved to i */
         }
         size_t device = loud ? AK_POOL_NONE : device_for(pool, j);
         if (device != AK_POOL_NONE && ak_pool_travel_ready(pool, &pool->devices[device], j)) {
-            status = give_job(pool, device, j, err);
-        }
-        if (status != AK_OK) {
-            return status;
+            AK_DO(give_job(pool, device, j, err));
         }
         i++;
     }

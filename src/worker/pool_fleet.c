@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/plain.h"
 #include "worker/relay.h"

@@ -24,10 +24,7 @@ void ak_result_clear(ak_result *result)
 
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err)
 {
-    void *results = pool->results;
-    ak_status status = ak_grow(&results, &pool->result_capacity, pool->result_count + 1,
-                               sizeof *pool->results, err);
-    pool->results = results;
+    ak_status status = AK_GROW(pool->results, &pool->result_capacity, pool->result_count + 1, err);
     if (status != AK_OK) {
         ak_result_clear(result);
         return status;
@@ -139,16 +136,10 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
         }
         return AK_OK;
     }
-    void *units = pool->units;
-    ak_status status =
-        ak_grow(&units, &pool->unit_capacity, pool->unit_count + 1, sizeof *pool->units, err);
-    pool->units = units;
+    AK_DO(AK_GROW(pool->units, &pool->unit_capacity, pool->unit_count + 1, err));
     (void)snprintf(name, sizeof name, "%zu%s", pool->unit_count,
                    ak_pool_recalls(pool) ? "" : pool->backend->artifact_suffix);
-    status = status == AK_OK ? ak_fs_join(path, pool->folder.path, name, err) : status;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_join(path, pool->folder.path, name, err));
     ak_pool_unit made = {.state = AK_UNIT_WAITING,
                          .task = task,
                          .config = *config,
@@ -223,10 +214,7 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
                        .plan = from->plan,
                        .units = ak_alloc(count, sizeof *j->units),
                        .baselines = ak_alloc(count, sizeof *j->baselines)};
-    void *jobs = pool->jobs;
-    ak_status status =
-        ak_grow(&jobs, &pool->job_capacity, pool->job_count + 1, sizeof *pool->jobs, err);
-    pool->jobs = jobs;
+    ak_status status = AK_GROW(pool->jobs, &pool->job_capacity, pool->job_count + 1, err);
     if (status == AK_OK && (j->units == NULL || j->baselines == NULL)) {
         status = ak_fail_memory(err);
     }

@@ -25,16 +25,9 @@ ak_status ak_pool_source_path(char out[AK_PATH_MAX], const ak_pool *pool, const 
 
 static ak_status write_source(const ak_pool *pool, const ak_task *task, ak_error *err)
 {
-    const ak_implementation_spec *implementation = task->implementation;
-    char name[128], path[AK_PATH_MAX];
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
-    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
-    ak_status status = ak_pool_source_path(path, pool, task, err);
-    status =
-        status == AK_OK ? pool->backend->source(&text, implementation->source, name, err) : status;
-    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
-    ak_buf_free(&text);
-    return status;
+    char path[AK_PATH_MAX];
+    AK_DO(ak_pool_source_path(path, pool, task, err));
+    return ak_backend_write_source(path, pool->backend, task->implementation, err);
 }
 
 static ak_status write_sources(ak_pool *pool, ak_error *err)
@@ -105,30 +98,26 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
     pool->unit_of = ak_map_new();
     pool->outcome_of = ak_map_new();
     ak_status status = AK_OK;
-    bool recalls = false;
     if (pool->compilers == NULL || pool->unit_of == NULL || pool->outcome_of == NULL) {
-        status = ak_fail_memory(err);
-    } else {
-        status = ak_backend_find(&pool->backend, task->backend, err);
-        recalls = status == AK_OK && pool->backend->recall != NULL;
+        AK_TRY(ak_fail_memory(err));
     }
-    if (recalls) {
-        status = pool->backend->open(&pool->recorded, task, err);
+    AK_TRY(ak_backend_find(&pool->backend, task->backend, err));
+    if (pool->backend->recall != NULL) {
+        AK_TRY(pool->backend->open(&pool->recorded, task, err));
     } else {
-        pool->compiler_count = status == AK_OK ? (size_t)pool->options.compile_workers : 0;
-        status = status == AK_OK ? name_devices(pool, err) : status;
-        status = status == AK_OK ? ak_program_find(pool->program, err) : status;
-        status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
-        status = status == AK_OK ? write_sources(pool, err) : status;
-        status = status == AK_OK ? ak_pool_travel_open(pool, err) : status;
-        status = status == AK_OK ? start_workers(pool, err) : status;
-    }
-    if (status != AK_OK) {
-        ak_pool_close(pool);
-        return status;
+        pool->compiler_count = (size_t)pool->options.compile_workers;
+        AK_TRY(name_devices(pool, err));
+        AK_TRY(ak_program_find(pool->program, err));
+        AK_TRY(ak_fs_owned_open(&pool->folder, err));
+        AK_TRY(write_sources(pool, err));
+        AK_TRY(ak_pool_travel_open(pool, err));
+        AK_TRY(start_workers(pool, err));
     }
     *out = pool;
     return AK_OK;
+out:
+    ak_pool_close(pool);
+    return status;
 }
 
 void ak_pool_close(ak_pool *pool)

@@ -2,8 +2,6 @@
    start, work, were lost or were given up. */
 #include "worker/pool_state.h"
 
-#include <string.h>
-
 /* What did not change is told again after this long, so that a reader knows that the tuner lives.
  */
 #define TOLD_AGAIN_NS (10 * AK_SECOND_NS)
@@ -30,25 +28,16 @@ static const char *state_of(const ak_pool *pool, const ak_pool_device *d)
 json_t *ak_pool_workers(const ak_pool *pool)
 {
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; i < pool->device_count; i++) {
         const ak_pool_device *d = &pool->devices[i];
-        const char *state = state_of(pool, d);
-        json_t *one = json_object();
-        bool good = ak_json_set_text(one, "name", d->name) &&
-                    ak_json_set_text(one, "state", state) &&
-                    ak_json_set_text(one, "since", d->since) &&
-                    ak_json_set(one, "seat", json_integer((json_int_t)i)) &&
-                    ak_json_set_text(one, "host", pool->launcher.seats[i].host) &&
-                    ak_json_set(one, "compile_workers", json_integer((json_int_t)d->share)) &&
-                    (d->gone[0] == 0 || ak_json_set_text(one, "why", d->gone));
-        if (!good || json_array_append(list, one) != 0) {
-            json_decref(one);
-            json_decref(list);
-            return NULL;
-        }
-        json_decref(one);
+        json_t *one = json_pack("{s:s, s:s, s:s, s:I, s:s?, s:I, s:s*}", "name", d->name, "state",
+                                state_of(pool, d), "since", d->since, "seat", (json_int_t)i, "host",
+                                pool->launcher.seats[i].host, "compile_workers",
+                                (json_int_t)d->share, "why", d->gone[0] == 0 ? NULL : d->gone);
+        good = json_array_append_new(list, one) == 0 && good;
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 void ak_pool_tell_workers(ak_pool *pool)

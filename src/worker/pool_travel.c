@@ -2,7 +2,6 @@
    travel.h. A file is sent when it is first needed, and removed when it is removed here. */
 #include "worker/pool_state.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -109,13 +109,8 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
         json_decref(pool->answer);
         pool->answer = ak_message_failure(0, AK_CRASHED, text);
     }
-    ak_status status = AK_OK;
     if (j != NULL) {
-        status =
-            ak_pool_job_fails(pool, j, hung ? AK_TRIAL_TIMED_OUT : AK_TRIAL_CRASHED, text, err);
-    }
-    if (status != AK_OK) {
-        return status;
+        AK_DO(ak_pool_job_fails(pool, j, hung ? AK_TRIAL_TIMED_OUT : AK_TRIAL_CRASHED, text, err));
     }
     if (linked) { /* a relay that ends names its machine itself */
         const bool named = d->worker.why[0] != 0 && !d->worker.stands;
@@ -160,10 +155,7 @@ static ak_status collect(bool *over, ak_pool_worker *w, ak_error *err)
 /* Describes how a worker ended; waits up to a second for a process that has closed its pipe. */
 static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
 {
-    for (int i = 0; i < 1000 && !ak_proc_ended(how, bytes, &w->proc); i++) {
-        ak_clock_sleep_ns(AK_MS_NS);
-    }
-    if (w->proc.pid != 0) {
+    if (!ak_proc_wait(how, bytes, &w->proc, AK_SECOND_NS)) {
         (void)snprintf(how, bytes, "it closed its pipe");
     }
 }

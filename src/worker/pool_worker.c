@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -21,10 +20,11 @@
 
 void ak_pool_worker_stop(ak_pool_worker *w)
 {
+    char how[128];
     if (w->linked) {
         ak_proc_hang_up(&w->proc);         /* the relay ends the launcher, which ends the worker */
         ak_proc_signal(&w->proc, SIGCONT); /* somebody may have stopped it */
-        (void)ak_proc_wait(&w->proc, LINK_END_NS);
+        (void)ak_proc_wait(how, sizeof how, &w->proc, LINK_END_NS);
     }
     ak_process_kill_tree(&w->proc);
     ak_line_reader_free(&w->reader);
@@ -95,10 +95,7 @@ static json_t *compiler_names(const ak_pool *pool)
 
 json_t *ak_pool_start_request(const ak_pool *pool, const char *folder)
 {
-    json_t *request = json_object();
-    bool good = request != NULL && ak_json_set_text(request, "folder", folder) &&
-                ak_json_set(request, "compilers", compiler_names(pool));
-    return ak_json_whole(request, good);
+    return json_pack("{s:s, s:o}", "folder", folder, "compilers", compiler_names(pool));
 }
 
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err)
@@ -184,43 +181,29 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     size_t bytes;
     int threads;
     ak_status status = AK_OK;
-    json_t *request = NULL;
     /* A configuration that cannot be run is not compiled. */
     AK_TRY(ak_task_workspace(&bytes, &threads, u->task, &u->task->shape, &u->config, err));
     AK_TRY(ak_task_options(&options, u->task, &u->config, err));
     if (u->specialised) {
         AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
-    request = json_object();
-    bool good = ak_json_set(request, "options",
-                            ak_json_texts((const char *const *)options.argv, options.count));
     if (u->task == pool->task) {
         ak_pool_travel_source(source, pool, d);
     } else {
         AK_TRY(ak_pool_source_path(source, pool, u->task, err));
     }
     ak_pool_travel_path(artifact, pool, d, u);
-    good = good && ak_json_set_text(request, "source", source);
-    good = good &&
-           (options.compiler == NULL || ak_json_set_text(request, "compiler", options.compiler));
-    good = good && ak_json_set_text(request, "folder", d == NULL ? pool->folder.path : d->folder);
-    good = good && ak_json_set_text(request, "artifact", artifact);
-    good =
-        good && ak_json_set(request, "timeout_ns", json_integer(pool->options.compile_timeout_ns));
-    good = good && (u->attempts == 0 || ak_json_set(request, "again", json_true()));
-    good = good &&
-           ak_json_set(request, "memory_max", json_integer((json_int_t)pool->options.memory_max));
-    good = good && ak_json_set(request, "reject_slow",
-                               json_boolean(u->task->implementation->rejects_spills));
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    *out = json_pack(
+        "{s:o, s:s, s:s*, s:s, s:s, s:I, s:o*, s:I, s:b}", "options",
+        ak_json_texts((const char *const *)options.argv, options.count), "source", source,
+        "compiler", options.compiler, "folder", d == NULL ? pool->folder.path : d->folder,
+        "artifact", artifact, "timeout_ns", (json_int_t)pool->options.compile_timeout_ns, "again",
+        u->attempts == 0 ? NULL : json_true(), "memory_max", (json_int_t)pool->options.memory_max,
+        "reject_slow", (int)u->task->implementation->rejects_spills);
+    AK_TRY(ak_made(*out, err));
 out:
     ak_options_clear(&options);
-    if (status != AK_OK) {
-        json_decref(request);
-        return status;
-    }
-    *out = request;
-    return AK_OK;
+    return status;
 }
 
 void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason)

@@ -39,10 +39,8 @@ static bool add_ceilings(json_t *object, const ak_backend_ops *backend, const ch
 static void add_device(void *context, const char *device, const char *description)
 {
     collector *c = context;
-    json_t *object = json_object();
-    c->good = c->good && object != NULL && ak_json_set_text(object, "device", device) &&
-              ak_json_set_text(object, "description", description) &&
-              add_facts(object, c->backend, device) &&
+    json_t *object = json_pack("{s:s, s:s}", "device", device, "description", description);
+    c->good = c->good && object != NULL && add_facts(object, c->backend, device) &&
               (!c->ceilings || add_ceilings(object, c->backend, device));
     c->good = json_array_append_new(c->list, object) == 0 && c->good;
 }
@@ -90,13 +88,9 @@ ak_status ak_probe(json_t **out, bool ceilings, ak_error *err)
     good = good && ak_json_set(object, "landlock", json_integer(ak_sandbox_landlock_abi()));
     good = good && ak_json_set(object, "seccomp", json_boolean(ak_sandbox_seccomp()));
     good = good && add_layers(object);
-    if (status == AK_OK && !good) {
-        status = ak_fail_memory(err);
-    }
     if (status != AK_OK) {
         json_decref(object);
         return status;
     }
-    *out = object;
-    return AK_OK;
+    return ak_json_give(out, object, good, err);
 }

@@ -38,7 +38,7 @@ void ak_relay_say(ak_relay_end *end, const char *line, size_t length)
     ak_buf_putc(&end->pending, '\n');
 }
 
-void ak_relay_say_json(ak_relay_end *end, const json_t *object)
+void ak_relay_say_json(ak_relay_end *end, json_t *object)
 {
     ak_buf line = AK_BUF(AK_LINE_MAX);
     ak_json_print(&line, object, false);
@@ -46,6 +46,13 @@ void ak_relay_say_json(ak_relay_end *end, const json_t *object)
         ak_relay_say(end, line.data, line.length);
     }
     ak_buf_free(&line);
+    json_decref(object);
+}
+
+bool ak_relay_begins(const ak_buf *line, const char *text)
+{
+    size_t length = strlen(text);
+    return line->length >= length && memcmp(line->data, text, length) == 0;
 }
 
 size_t ak_relay_waiting(const ak_relay_end *end)
@@ -130,6 +137,16 @@ size_t ak_relay_compile_workers(double cores, size_t sharing)
     }
     const size_t count = cores > AK_CORES_MAX ? AK_CORES_MAX : (size_t)cores;
     return count > sharing && sharing > 0 ? count / sharing : 1;
+}
+
+void ak_relay_run(const char *const *argv, int64_t timeout_ns)
+{
+    static const char *const everything[] = {"*", NULL};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = timeout_ns, .passes = everything};
+    ak_proc_result result = {0};
+    if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
+        ak_proc_result_clear(&result);
+    }
 }
 
 int64_t ak_relay_beat_ms(void)

@@ -70,7 +70,10 @@ void ak_relay_open(ak_relay_end *end, int in, int out);
 void ak_relay_close(ak_relay_end *end);
 /* Appends a line for this side. */
 void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
-void ak_relay_say_json(ak_relay_end *end, const json_t *object);
+/* The same for an object, which it takes. */
+void ak_relay_say_json(ak_relay_end *end, json_t *object);
+/* Returns whether a line begins with this text. */
+bool ak_relay_begins(const ak_buf *line, const char *text);
 /* Returns how many bytes wait to be written to this side. */
 size_t ak_relay_waiting(const ak_relay_end *end);
 /* Waits at most wait_ns until bytes can be read or written on one of the sides, or until the
@@ -86,6 +89,8 @@ void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
 /* Returns how many compile workers a device has beside it on a machine that says it has so many
    cores, if that many devices share them: at least one, unless the machine has none. */
 size_t ak_relay_compile_workers(double cores, size_t sharing);
+/* Runs a command of a launcher, in this process' environment, whatever comes of it. */
+void ak_relay_run(const char *const *argv, int64_t timeout_ns);
 /* Returns the time between two beats in milliseconds. */
 int64_t ak_relay_beat_ms(void);
 /* Writes the hash of this program's file, or "" if it cannot be read. */

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/fs.h"
+#include "base/program.h"
 #include "base/text.h"
 #include "launcher/launcher.h"
 #include "worker/process.h"
@@ -52,19 +52,10 @@ static void say_hello(ak_relay_end *near, const char *folder, bool shared)
     ak_cores_host(host);
     ak_relay_build(build);
     ak_cores_place(place);
-    json_t *hello =
-        json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:b, s:s}", "hello", "autokernel",
-                  "protocol", AK_RELAY_PROTOCOL, "version", AK_VERSION, "build", build, "host",
-                  host, "cores", ak_cores(), "place", place, "shared", shared, "folder", folder);
-    ak_relay_say_json(near, hello);
-    json_decref(hello);
-}
-
-/* Says a line that json_pack made. */
-static void say(far *f, json_t *line)
-{
-    ak_relay_say_json(&f->near, line);
-    json_decref(line);
+    ak_relay_say_json(near, json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:b, s:s}", "hello",
+                                      "autokernel", "protocol", AK_RELAY_PROTOCOL, "version",
+                                      AK_VERSION, "build", build, "host", host, "cores", ak_cores(),
+                                      "place", place, "shared", shared, "folder", folder));
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -95,11 +86,8 @@ static bool child_is_gone(char *how, size_t bytes, bool *lost, child *c)
 {
     *lost = false;
     if (c->end.over) {
-        const int64_t deadline = ak_clock_ns() + LAST_NS;
         (void)snprintf(how, bytes, "it closed its pipe");
-        while (!ak_proc_ended(how, bytes, &c->proc) && ak_clock_ns() < deadline) {
-            ak_clock_sleep_ns(AK_MS_NS);
-        }
+        (void)ak_proc_wait(how, bytes, &c->proc, LAST_NS);
         if (c->end.broken) {
             (void)snprintf(how, bytes, "it sent a line that is too long");
         }
@@ -116,14 +104,14 @@ static void device_start(far *f)
     child_stop(&f->device);
     f->begun++;
     if (child_start(&f->device, f, f->role, f->what, &err) != AK_OK) {
-        say(f, json_pack("{s:s, s:I, s:b}", "died", err.text, "begun", (json_int_t)f->begun, "lost",
-                         true));
+        ak_relay_say_json(&f->near, json_pack("{s:s, s:I, s:b}", "died", err.text, "begun",
+                                              (json_int_t)f->begun, "lost", true));
     }
 }
 
 static void core_ended(far *f, int64_t number, const char *how)
 {
-    say(f, json_pack("{s:I, s:s}", "core", (json_int_t)number, "ended", how));
+    ak_relay_say_json(&f->near, json_pack("{s:I, s:s}", "core", (json_int_t)number, "ended", how));
 }
 
 /* Passes a request on to a compile worker, which is started if it does not run. `rest`: the members
@@ -171,12 +159,6 @@ static bool core_speak(far *f, child *c, int64_t number, ak_buf *line)
 
 /* ---- lines from the tuner -------------------------------------------------------------------- */
 
-static bool begins(const ak_buf *line, const char *text)
-{
-    size_t length = strlen(text);
-    return line->length >= length && memcmp(line->data, text, length) == 0;
-}
-
 /* Carries out a line that is for the relay itself. */
 static void obey(far *f, const ak_buf *line)
 {
@@ -207,13 +189,13 @@ static void hear(far *f)
             ak_relay_say(&f->near, "", 0);
         } else if (ak_travel_is(&line)) {
             (void)ak_travel_take(&line, f->folder, &err);
-        } else if (begins(&line, AK_RELAY_CORE)) {
+        } else if (ak_relay_begins(&line, AK_RELAY_CORE)) {
             int64_t number = strtoll(line.data + sizeof AK_RELAY_CORE - 1, &rest, 10);
             core_hear(f, number, *rest == ',' ? rest + 1 : rest);
-        } else if (begins(&line, "{\"bye\":")) {
+        } else if (ak_relay_begins(&line, "{\"bye\":")) {
             f->bye = true;
-        } else if (begins(&line, "{\"begin\":") || begins(&line, "{\"end\":") ||
-                   begins(&line, "{\"fetch\":")) {
+        } else if (ak_relay_begins(&line, "{\"begin\":") || ak_relay_begins(&line, "{\"end\":") ||
+                   ak_relay_begins(&line, "{\"fetch\":")) {
             obey(f, &line);
         } else if (f->device.runs) {
             ak_relay_say(&f->device.end, line.data, line.length);
@@ -221,7 +203,8 @@ static void hear(far *f)
     }
     ak_buf_free(&line);
     if (err.status != AK_OK) {
-        say(f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
+        ak_relay_say_json(&f->near, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true,
+                                              "final", false));
         f->over = true;
     }
 }
@@ -281,8 +264,8 @@ static void speak(far *f)
     }
     if (f->device.runs && child_is_gone(how, sizeof how, &lost, &f->device)) {
         child_stop(&f->device);
-        say(f,
-            json_pack("{s:s, s:I, s:b}", "died", how, "begun", (json_int_t)f->begun, "lost", lost));
+        ak_relay_say_json(&f->near, json_pack("{s:s, s:I, s:b}", "died", how, "begun",
+                                              (json_int_t)f->begun, "lost", lost));
     }
     for (int64_t i = 0; i < AK_CORES_MAX; i++) {
         child *c = &f->cores[i];
@@ -302,7 +285,7 @@ static void speak(far *f)
 static void send_file(far *f)
 {
     while (f->file.open && ak_relay_waiting(&f->near) < AK_LINE_MAX / 2) {
-        say(f, ak_travel_next(&f->file));
+        ak_relay_say_json(&f->near, ak_travel_next(&f->file));
     }
 }
 
@@ -343,15 +326,9 @@ static void end(far *f)
 /* Ends the job in which this relay stands, if it is one of this run. */
 static void leave_job(const char *folder)
 {
-    static const char *const everything[] = {"*", NULL};
     ak_words words = {.count = 0};
-    ak_proc_result result = {0};
     if (ak_launcher_leave(&words, ak_fs_base(folder), NULL) == AK_OK && words.count > 0) {
-        const ak_proc_spec spec = {
-            .argv = (const char *const *)words.at, .timeout_ns = LEAVE_NS, .passes = everything};
-        if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
-            ak_proc_result_clear(&result);
-        }
+        ak_relay_run((const char *const *)words.at, LEAVE_NS);
     }
     ak_words_free(&words);
 }
@@ -360,8 +337,7 @@ int ak_relay_far(int argc, char **argv)
 {
     static far f; /* too large for the stack */
     int64_t ms;
-    ssize_t length = readlink("/proc/self/exe", f.self, sizeof f.self - 1);
-    if (argc < 7 || length <= 0 || !ak_text_int(&ms, argv[3])) {
+    if (argc < 7 || !ak_program_self(f.self) || !ak_text_int(&ms, argv[3])) {
         return 2;
     }
     ak_error err = AK_ERROR_INIT;
@@ -386,7 +362,8 @@ int ak_relay_far(int argc, char **argv)
         guard_begin(&f, AK_RELAY_MISSED * ms);
         serve(&f, ms * AK_MS_NS);
     } else {
-        say(&f, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
+        ak_relay_say_json(
+            &f.near, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
     }
     const bool alone = good && !f.over && !f.bye;
     end(&f);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/plain.h"
 #include "launcher/launcher.h"
 
@@ -133,7 +132,7 @@ static void take_hello(near *n, const ak_buf *line)
         n->greeted = true;
         n->beaten = ak_clock_ns();
         if (ak_json_set(hello, "start_ns", json_integer(ak_clock_ns() - n->begun))) {
-            ak_relay_say_json(&n->tuner, hello);
+            ak_relay_say_json(&n->tuner, json_incref(hello));
         }
     }
     json_decref(hello);
@@ -145,7 +144,6 @@ static void pass_on(near *n)
 {
     ak_buf line = AK_BUF(AK_LINE_MAX);
     while (n->why[0] == 0 && !n->told && ak_line_reader_line(&line, &n->node.lines)) {
-        static const char ended[] = "{\"ended\"";
         if (line.length == 0) {
             continue; /* a beat */
         }
@@ -153,7 +151,7 @@ static void pass_on(near *n)
             take_hello(n, &line);
             continue;
         }
-        n->told = strncmp(line.data, ended, sizeof ended - 1) == 0;
+        n->told = ak_relay_begins(&line, "{\"ended\"");
         ak_relay_say(&n->tuner, line.data, line.length);
     }
     while (n->greeted && ak_line_reader_line(&line, &n->tuner.lines)) {
@@ -175,9 +173,7 @@ static void explain_end(near *n)
     for (listen_to_errors(n); !n->deaf && ak_clock_ns() < deadline; listen_to_errors(n)) {
         ak_clock_sleep_ns(AK_MS_NS); /* what the launcher wrote last may not have arrived yet */
     }
-    for (; !ak_proc_ended(how, sizeof how, &n->proc) && ak_clock_ns() < deadline;) {
-        ak_clock_sleep_ns(AK_MS_NS);
-    }
+    (void)ak_proc_wait(how, sizeof how, &n->proc, deadline - ak_clock_ns());
     n->unclean = is_unclean(how);
     last_words(words, n);
     if (n->node.broken) {
@@ -218,28 +214,12 @@ static void watch(near *n)
 static bool has_ended(near *n, int64_t wait_ns)
 {
     char how[128] = "";
-    const int64_t deadline = ak_clock_ns() + wait_ns;
     if (n->proc.pid <= 0) {
         return true;
     }
-    while (!ak_proc_ended(how, sizeof how, &n->proc)) {
-        if (ak_clock_ns() >= deadline) {
-            return false;
-        }
-        ak_clock_sleep_ns(AK_MS_NS / 5);
-    }
-    n->unclean = is_unclean(how);
-    return true;
-}
-
-static void sweep(const near *n)
-{
-    static const char *const everything[] = {"*", NULL};
-    const ak_proc_spec spec = {.argv = n->sweep, .timeout_ns = SWEEP_NS, .passes = everything};
-    ak_proc_result result = {0};
-    if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
-        ak_proc_result_clear(&result);
-    }
+    const bool ended = ak_proc_wait(how, sizeof how, &n->proc, wait_ns);
+    n->unclean = ended ? is_unclean(how) : n->unclean;
+    return ended;
 }
 
 static void end_launcher(near *n)
@@ -259,16 +239,8 @@ static void end_launcher(near *n)
         }
     }
     if (n->unclean && n->sweep[0] != NULL) {
-        sweep(n);
+        ak_relay_run(n->sweep, SWEEP_NS);
     }
-}
-
-static void report(near *n)
-{
-    json_t *last =
-        json_pack("{s:s, s:b, s:b}", "ended", n->why, "lost", n->lost, "final", n->final);
-    ak_relay_say_json(&n->tuner, last);
-    json_decref(last);
 }
 
 int ak_relay_near(int argc, char **argv)
@@ -308,7 +280,8 @@ int ak_relay_near(int argc, char **argv)
         }
     }
     if (n.why[0] != 0) {
-        report(&n);
+        ak_relay_say_json(&n.tuner, json_pack("{s:s, s:b, s:b}", "ended", n.why, "lost", n.lost,
+                                              "final", n.final));
     }
     ak_relay_flush(&n.tuner, AK_SECOND_NS);
     end_launcher(&n);

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-
 void ak_line_reader_init(ak_line_reader *reader)
 {
     *reader = (ak_line_reader){.buf = AK_BUF(2 * (size_t)AK_LINE_MAX)};
@@ -185,9 +183,6 @@ ak_status ak_wire_receive(json_t **out, int fd, ak_line_reader *reader, ak_error
                        : ak_fail(err, AK_CRASHED,
                                  "wire protocol: the stream ended within a message");
         }
-        status = ak_line_reader_feed(reader, chunk, (size_t)got, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_line_reader_feed(reader, chunk, (size_t)got, err));
     }
 }

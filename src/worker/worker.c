@@ -11,7 +11,6 @@
  *   worker --link, --stdio       connect the tuner with the workers on another machine (relay.h)
  *   worker --guard               ends a stopped relay (relay.h)
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -71,12 +70,8 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
     size_t count = 0, n = 0;
     (void)out;
     ak_status status = AK_OK;
-    AK_TRY(ak_json_string(&folder, request, "folder", WHERE, err));
-    AK_TRY(ak_message_texts(&compilers, &count, request, "compilers", err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
+    AK_DO(ak_message_texts(&compilers, &count, request, "compilers", err));
     for (size_t i = 0; i < AK_COMPILE_READS; i++) {
         readable[n++] = ak_compile_reads[i];
     }
@@ -214,18 +209,17 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     if (w->task != NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_object_or_null(&object, request, "task", WHERE, err));
+    AK_DO(ak_json_object_or_null(&object, request, "task", WHERE, err));
     if (object == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"task\" is missing"));
+        return ak_fail(err, AK_INVALID, WHERE ": \"task\" is missing");
     }
-    AK_TRY(ak_json_string(&folder, request, "folder", WHERE, err));
-    AK_TRY(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,
-                          WHERE, err));
-    AK_TRY(ak_task_spec_from_json(&spec, object, err));
-    AK_TRY(bind_task(&w->task, w, &spec, err));
-    AK_TRY(same_environment(w, request, err));
-    AK_TRY(ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err));
+    AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
+    AK_DO(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,
+                         WHERE, err));
+    AK_DO(ak_task_spec_from_json(&spec, object, err));
+    AK_DO(bind_task(&w->task, w, &spec, err));
+    AK_DO(same_environment(w, request, err));
+    AK_DO(ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err));
     ak_stage_times took;
     bool referee = ak_evaluator_preparation(&took, w->evaluator);
     char uuid[AK_UUID_BYTES];
@@ -235,9 +229,7 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
                   "judge", referee ? "device" : "host", "device_ns", took.device_ns, "inputs_ns",
                   took.inputs_ns, "upload_ns", took.upload_ns, "reference_ns", took.reference_ns,
                   "witness_ns", took.witness_ns, "selftest_ns", took.selftest_ns);
-    AK_TRY(ak_made(*out, err));
-out:
-    return status;
+    return ak_made(*out, err);
 }
 
 static ak_status read_candidate(ak_judge_candidate *out, worker *w, const json_t *object,
@@ -368,12 +360,10 @@ static ak_status ceilings(json_t **out, worker *w, const json_t *request, ak_err
 {
     ak_ceilings found;
     (void)request;
-    ak_status status = AK_OK;
-    AK_TRY(need_task(w, err));
-    AK_TRY(ak_evaluate_ceilings(&found, w->evaluator, err));
+    AK_DO(need_task(w, err));
+    AK_DO(ak_evaluate_ceilings(&found, w->evaluator, err));
     *out = ak_message_from_ceilings(&found);
-out:
-    return status == AK_OK && *out == NULL ? ak_fail_memory(err) : status;
+    return ak_made(*out, err);
 }
 
 static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_error *err)
@@ -381,20 +371,16 @@ static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_er
     ak_baseline_info *infos = NULL;
     size_t count = 0;
     (void)request;
-    ak_status status = need_task(w, err);
-    status = status == AK_OK ? ak_evaluate_baselines(&infos, &count, w->evaluator, err) : status;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(need_task(w, err));
+    AK_DO(ak_evaluate_baselines(&infos, &count, w->evaluator, err));
     json_t *list = json_array();
-    bool good = list != NULL && (*out = json_object()) != NULL;
+    bool good = true;
     for (size_t i = 0; good && i < count; i++) {
         good = json_array_append_new(list, ak_message_from_baseline(&infos[i])) == 0;
     }
-    good = good && json_object_set(*out, "baselines", list) == 0;
-    json_decref(list);
     ak_baseline_info_free(infos, count);
-    return good ? AK_OK : ak_fail_memory(err);
+    *out = json_pack("{s:o}", "baselines", ak_json_whole(list, good));
+    return ak_made(*out, err);
 }
 
 static ak_status probe(json_t **out, worker *w, const json_t *request, ak_error *err)
@@ -424,41 +410,38 @@ static ak_status who(json_t **out, worker *w, const json_t *request, ak_error *e
 
 /* ---- the request loop ---------------------------------------------------------------------- */
 
-static const struct {
+typedef struct operation {
     const char *op;
     handler handle;
-} compile_ops[] = {{"start", start}, {"compile", compile}, {NULL, NULL}},
-  device_ops[] = {{"ping", ping},
-                  {"who", who},
-                  {"probe", probe},
-                  {"open", open_task},
-                  {"trial", trial},
-                  {"check", check},
-                  {"comparison", comparison},
-                  {"ceilings", ceilings},
-                  {"baselines", baselines},
-                  {NULL, NULL}};
+} operation;
+static const operation compile_ops[] = {{"start", start}, {"compile", compile}, {NULL, NULL}},
+                       device_ops[] = {{"ping", ping},
+                                       {"who", who},
+                                       {"probe", probe},
+                                       {"open", open_task},
+                                       {"trial", trial},
+                                       {"check", check},
+                                       {"comparison", comparison},
+                                       {"ceilings", ceilings},
+                                       {"baselines", baselines},
+                                       {NULL, NULL}};
 
 /* Answers one request. Returns false if the other side has ended. */
-static bool answer(worker *w, bool is_device, const json_t *request)
+static bool answer(worker *w, const operation *operations, const json_t *request)
 {
     ak_error err = AK_ERROR_INIT;
     const char *op = NULL;
     int64_t id = 0;
     json_t *reply = NULL;
-    handler handle = NULL;
     ak_status status = ak_json_int_or(&id, request, "id", 0, WHERE, &err);
     status = status == AK_OK ? ak_json_string(&op, request, "op", WHERE, &err) : status;
-    for (size_t i = 0; status == AK_OK && handle == NULL; i++) {
-        const char *known = is_device ? device_ops[i].op : compile_ops[i].op;
-        if (known == NULL) {
-            status = ak_fail(&err, AK_INVALID, WHERE ": unknown operation \"%.40s\"", op);
-        } else if (strcmp(known, op) == 0) {
-            handle = is_device ? device_ops[i].handle : compile_ops[i].handle;
+    if (status == AK_OK) {
+        while (operations->op != NULL && strcmp(operations->op, op) != 0) {
+            operations++;
         }
-    }
-    if (handle != NULL) {
-        status = handle(&reply, w, request, &err);
+        status = operations->op == NULL
+                     ? ak_fail(&err, AK_INVALID, WHERE ": unknown operation \"%.40s\"", op)
+                     : operations->handle(&reply, w, request, &err);
     }
     if (status == AK_OK) {
         reply = reply == NULL ? json_object() : reply;
@@ -478,7 +461,7 @@ static bool answer(worker *w, bool is_device, const json_t *request)
     return sent;
 }
 
-static int serve(worker *w, bool is_device)
+static int serve(worker *w, const operation *operations)
 {
     ak_line_reader reader;
     ak_line_reader_init(&reader);
@@ -492,7 +475,7 @@ static int serve(worker *w, bool is_device)
         if (request == NULL) {
             break;
         }
-        bool good = answer(w, is_device, request);
+        bool good = answer(w, operations, request);
         json_decref(request);
         if (good && is_lost(w)) {
             /* Skips the clean end: freeing memory on a lost device would wait for it. */
@@ -532,7 +515,7 @@ static int compile_worker(const char *backend)
     /* Processes that a compiler leaves behind become children of this one. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)sched_setscheduler(0, SCHED_BATCH, &parameters);
-    return serve(&w, false);
+    return serve(&w, compile_ops);
 }
 
 static int device_worker(const char *device)
@@ -541,7 +524,7 @@ static int device_worker(const char *device)
     if (ak_backend_device(&w.backend, w.device, sizeof w.device, device, NULL) != AK_OK) {
         return AK_WORKER_EXIT_USAGE;
     }
-    return serve(&w, true);
+    return serve(&w, device_ops);
 }
 
 static bool is_open(int fd)

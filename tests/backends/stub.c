@@ -113,13 +113,7 @@ static ak_status compile(ak_compile_result *out, const ak_compile_job *job, ak_e
     result.compile_ns = ak_clock_ns() - begin;
     ak_free(lines);
     ak_buf_free(&text);
-    status = status == AK_OK ? ak_compile_end(&result, err) : status;
-    if (status == AK_OK) {
-        *out = result;
-    } else {
-        ak_compile_result_clear(&result);
-    }
-    return status;
+    return ak_compile_end(out, &result, status, err);
 }
 
 /* ---- the device ------------------------------------------------------------------------------ */
@@ -219,28 +213,6 @@ static void unload(ak_runnable *runnable)
     ak_free(runnable);
 }
 
-/* Nothing is known: then no result is too fast to be true. */
-static ak_status ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
-{
-    (void)device;
-    (void)dtype;
-    (void)err;
-    *out = (ak_ceilings){0};
-    return AK_OK;
-}
-
-/* There is no library to compare with. */
-static ak_status baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
-                           void *context, ak_error *err)
-{
-    (void)device;
-    (void)task;
-    (void)visit;
-    (void)context;
-    (void)err;
-    return AK_OK;
-}
-
 const ak_backend_ops ak_stub_ops = {
     .name = "stub",
     .description = "a calculator for tests",
@@ -257,7 +229,5 @@ const ak_backend_ops ak_stub_ops = {
     .load = load,
     .launch = launch,
     .unload = unload,
-    .ceilings = ceilings,
-    .baselines = baselines,
     .close = close_device,
 };

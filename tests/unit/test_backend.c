@@ -52,7 +52,7 @@ static void the_table_is_whole(void **state)
         assert_int_equal(b->artifact_suffix[0], '.');
         assert_true(b->source && b->compile);
         assert_true(b->reserve && b->upload && b->download && b->load && b->launch && b->unload);
-        assert_true(b->ceilings && b->baselines && b->close);
+        assert_true((b->ceilings && b->baselines) || strcmp(b->name, "opencl") == 0);
     }
 }
 
@@ -219,12 +219,11 @@ static void ceilings(const ak_backend_ops *b, const ak_task *task, ak_device *de
 {
     ak_ceilings c = {0};
     ak_error err = AK_ERROR_INIT;
+    if (b->ceilings == NULL) {
+        return;
+    }
     if (b->ceilings(&c, device, task->dtype, &err) != AK_OK) {
         fail_msg("%s", err.text);
-    }
-    if (!c.measured) { /* a backend may have none */
-        assert_true(c.peak_tflops == 0 && c.copy_gbs == 0);
-        return;
     }
     assert_true(c.peak_tflops > 0 && c.copy_gbs > 0);
     assert_true(c.peak_tflops < 1e5 && c.copy_gbs < 1e6); /* units: TFLOP/s and GB/s */
@@ -248,8 +247,12 @@ static void note_baseline(void *context, const char *name, const char *title, co
 static void baselines(const ak_backend_ops *b, const ak_task *task, ak_device *device)
 {
     size_t count = 0;
+    if (b->baselines == NULL) {
+        assert_string_equal(b->name, "opencl"); /* no library is known to it */
+        return;
+    }
     assert_int_equal(b->baselines(device, task, note_baseline, &count, NULL), AK_OK);
-    assert_true(count > 0 || strcmp(b->name, "opencl") == 0); /* no library is known to it */
+    assert_true(count > 0);
 }
 
 static void baselines_have_names_and_versions(void **state)

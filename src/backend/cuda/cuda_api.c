@@ -50,7 +50,6 @@ static const entry nvml_entries[] = {
 #include "backend/cuda/cuda_nvml.def"
 #undef X
 };
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- where libraries are --------------------------------------------------------------------- */
 
@@ -63,8 +62,8 @@ typedef struct wanted {
     const entry *entries;
     size_t count, needed; /* the first `needed` entries must exist */
 } wanted;
-#define ALL(entries)           entries, COUNT(entries), COUNT(entries)
-#define FIRST(entries, needed) entries, COUNT(entries), needed
+#define ALL(entries)           entries, AK_COUNT(entries), AK_COUNT(entries)
+#define FIRST(entries, needed) entries, AK_COUNT(entries), needed
 
 static const wanted driver_wanted = {
     "the CUDA driver",
@@ -72,7 +71,7 @@ static const wanted driver_wanted = {
     {"libcuda.so.1"},
     NULL,
     "install the driver of the graphics processor",
-    FIRST(driver_entries, COUNT(driver_entries) - DRIVER_OPTIONAL)};
+    FIRST(driver_entries, AK_COUNT(driver_entries) - DRIVER_OPTIONAL)};
 static const wanted nvrtc_wanted = {"NVRTC",
                                     "AUTOKERNEL_LIBNVRTC",
                                     {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
@@ -194,8 +193,9 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Loads the library and fills the table. A symbol that the library may lack is NULL if it does. */
-static ak_status load(void *table, const wanted *w, ak_error *err)
+/* Loads the library and fills the table. A symbol that the library may lack is NULL if it does.
+   `path`, unless it is NULL, gets the file that the library was loaded from. */
+static ak_status load(void *table, const wanted *w, char path[AK_PATH_MAX], ak_error *err)
 {
     void *library = NULL;
     AK_DO(find(&library, w, err));
@@ -206,6 +206,9 @@ static ak_status load(void *table, const wanted *w, ak_error *err)
                            w->entries[i].symbol);
         }
         memcpy((char *)table + w->entries[i].offset, &found, sizeof found);
+        if (path != NULL && i == 0) {
+            ak_dl_path(path, AK_PATH_MAX, found);
+        }
     }
     return AK_OK;
 }
@@ -229,7 +232,7 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
         return ak_fail(err, AK_UNAVAILABLE, "/dev/nvidiactl does not exist: %s",
                        driver_wanted.advice);
     }
-    AK_DO(load(&driver, &driver_wanted, err));
+    AK_DO(load(&driver, &driver_wanted, NULL, err));
     int code = driver.init(0), count = 0;
     code = code == AK_CUDA_SUCCESS ? driver.device_count(&count) : code;
     if (code == AK_CUDA_SUCCESS && count == 0) {
@@ -248,10 +251,7 @@ ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err)
 {
     static ak_cuda_nvrtc nvrtc;
     if (nvrtc.path[0] == 0) {
-        AK_DO(load(&nvrtc, &nvrtc_wanted, err));
-        void *symbol;
-        memcpy(&symbol, &nvrtc.version, sizeof symbol);
-        ak_dl_path(nvrtc.path, sizeof nvrtc.path, symbol);
+        AK_DO(load(&nvrtc, &nvrtc_wanted, nvrtc.path, err));
     }
     *out = &nvrtc;
     return AK_OK;
@@ -261,10 +261,7 @@ ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err)
 {
     static ak_cublaslt lt;
     if (lt.path[0] == 0) {
-        AK_DO(load(&lt, &cublaslt_wanted, err));
-        void *symbol;
-        memcpy(&symbol, &lt.version, sizeof symbol);
-        ak_dl_path(lt.path, sizeof lt.path, symbol);
+        AK_DO(load(&lt, &cublaslt_wanted, lt.path, err));
     }
     *out = &lt;
     return AK_OK;
@@ -275,7 +272,7 @@ ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err)
     static ak_cudnn cudnn;
     static bool ready;
     if (!ready) {
-        AK_DO(load(&cudnn, &cudnn_wanted, err));
+        AK_DO(load(&cudnn, &cudnn_wanted, NULL, err));
         ready = true;
     }
     *out = &cudnn;
@@ -287,7 +284,7 @@ ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
     static ak_cuda_nvml nvml;
     static bool ready;
     if (!ready) {
-        AK_DO(load(&nvml, &nvml_wanted, err));
+        AK_DO(load(&nvml, &nvml_wanted, NULL, err));
         if (nvml.init() != 0) {
             return ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");
         }

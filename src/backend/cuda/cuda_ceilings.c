@@ -5,8 +5,6 @@
  */
 #include "backend/cuda/cuda_device.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"

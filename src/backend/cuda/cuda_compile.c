@@ -25,25 +25,15 @@
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/instrumented.h"
 #include "base/hash.h"
 #include "base/program.h"
 
-#define LOG_MAX (64u << 10)
-/* The child is this program, and a sanitizer's address space is larger than any limit. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMORY_LIMIT(bytes) ((size_t)0 * (bytes))
-#else
-#define MEMORY_LIMIT(bytes) (bytes)
-#endif
+#define LOG_MAX           (64u << 10)
 #define NVRTC_OPTIONS_MAX 256
 enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1, EXIT_NO_NVRTC = 3 };
 
 /* ---- the child ------------------------------------------------------------------------------- */
-
-static void say(const char *text)
-{
-    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
-}
 
 static void say_log(const ak_cuda_nvrtc *nvrtc, void *program)
 {
@@ -51,7 +41,7 @@ static void say_log(const ak_cuda_nvrtc *nvrtc, void *program)
     if (nvrtc->log_size(program, &bytes) == 0 && bytes > 1) {
         char *log = ak_alloc(bytes + 1, 1);
         if (log != NULL && nvrtc->log(program, log) == 0) {
-            say(log);
+            ak_backend_say(log);
         }
         ak_free(log);
     }
@@ -81,11 +71,11 @@ int ak_cuda_nvrtc_main(int argc, char **argv)
         return EXIT_REFUSED;
     }
     if (ak_cuda_nvrtc_open(&nvrtc, &err) != AK_OK) {
-        say(err.text);
+        ak_backend_say(err.text);
         return EXIT_NO_NVRTC;
     }
     if (ak_fs_read(&source, NULL, argv[SOURCE], AK_SOURCE_BYTES_MAX + LOG_MAX, &err) != AK_OK) {
-        say(err.text);
+        ak_backend_say(err.text);
         return EXIT_REFUSED;
     }
     int code = nvrtc->create(&program, source, "kernel.cu", 0, NULL, NULL);
@@ -94,7 +84,7 @@ int ak_cuda_nvrtc_main(int argc, char **argv)
         say_log(nvrtc, program);
     }
     if (code == 0 && !keep_cubin(nvrtc, program, argv[CUBIN])) {
-        say("error: the compiled code could not be written");
+        ak_backend_say("error: the compiled code could not be written");
         code = 1;
     }
     (void)nvrtc->destroy(&program);
@@ -239,12 +229,13 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     /* In builds with a sanitizer its search for leaks needs calls that the sandbox refuses. */
     const char *const variables[] = {"LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0", folder, NULL};
     command here = {.argc = (int)job->argc + HEAD, .argv = (char **)(uintptr_t)argv};
+    /* The child is this program, and a sanitizer's address space is larger than any limit. */
     ak_proc_spec spec = {.argv = argv,
                          .call = is_worker ? run_here : NULL,
                          .context = &here,
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
-                         .memory_max = MEMORY_LIMIT(job->memory_max)};
+                         .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
     /* What it may read is decided already; it writes to its own folder only. */
     static const char *const all[] = {"/", NULL};
     const char *const writable[] = {job->folder, "/dev/null", NULL};
@@ -288,17 +279,11 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, ak_cuda_code_hash, err));
     }
-    AK_TRY(ak_compile_end(&result, err));
 out:
     result.compile_ns = ak_clock_ns() - begin;
-    if (status == AK_OK) {
-        *out = result;
-    } else {
-        ak_compile_result_clear(&result);
-    }
     ak_proc_result_clear(&run);
     ak_free(place);
-    return status;
+    return ak_compile_end(out, &result, status, err);
 }
 
 ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,

@@ -24,7 +24,6 @@
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/number.h"
 #include "check/guard.h"
 
 static const ak_cuda_library *const libraries[] = {

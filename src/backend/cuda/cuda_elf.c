@@ -12,13 +12,10 @@
 static bool is_for_debuggers(const Elf64_Shdr *section, const char *name)
 {
     static const char *const beginnings[] = {".debug",      ".nv_debug",     ".rel.debug",
-                                             ".rela.debug", ".rel.nv_debug", ".rela.nv_debug"};
-    for (size_t i = 0; i < AK_COUNT(beginnings); i++) {
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
-            return (section->sh_flags & SHF_ALLOC) == 0;
-        }
-    }
-    return section->sh_type == SHT_NOTE;
+                                             ".rela.debug", ".rel.nv_debug", ".rela.nv_debug",
+                                             NULL};
+    return ak_text_begins(name, beginnings) ? (section->sh_flags & SHF_ALLOC) == 0
+                                            : section->sh_type == SHT_NOTE;
 }
 
 bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length)

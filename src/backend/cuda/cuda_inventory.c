@@ -5,36 +5,20 @@
  * answer, because drivers and devices do not change while a program runs.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "backend/cuda/cuda.h"
 #include "backend/inventory.h"
-#include "base/alloc.h"
-#include "base/clock.h"
 #include "base/number.h"
-#include "base/proc.h"
-#include "base/program.h"
 
-#define WHERE "cuda inventory"
-
-/* X(part of the device's name, dense fp16 TFLOP/s, GB/s): values of NVIDIA's data sheets, for
-   devices whose ceilings have not been measured. The longest matching name counts. */
-#define DATA_SHEETS(X)                                                                             \
-    X("A100-PCIE-40GB", 312, 1555)                                                                 \
-    X("A100-SXM4-40GB", 312, 1555)                                                                 \
-    X("A100 80GB PCIe", 312, 1935)                                                                 \
-    X("A100-SXM4-80GB", 312, 2039)                                                                 \
-    X("H100 PCIe", 756, 2000)                                                                      \
-    X("H100 80GB HBM3", 989, 3350)                                                                 \
-    X("H200", 989, 4800)
-
+/* Part of the device's name, dense fp16 TFLOP/s, GB/s: values of NVIDIA's data sheets, for devices
+   whose ceilings have not been measured. The longest matching name counts. */
 static const struct {
     const char *name;
     int tflops, gbs;
 } sheets[] = {
-#define SHEET(name, tflops, gbs) {name, tflops, gbs},
-    DATA_SHEETS(SHEET)
-#undef SHEET
+    {"A100-PCIE-40GB", 312, 1555}, {"A100-SXM4-40GB", 312, 1555}, {"A100 80GB PCIe", 312, 1935},
+    {"A100-SXM4-80GB", 312, 2039}, {"H100 PCIe", 756, 2000},      {"H100 80GB HBM3", 989, 3350},
+    {"H200", 989, 4800},
 };
 
 /* ---- the child ------------------------------------------------------------------------------- */
@@ -51,7 +35,7 @@ static bool add_attributes(json_t *object, const ak_cuda_driver *cuda, int devic
     };
     int value = 0, minor = 0;
     bool good = true;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(facts); i++) {
         good = good && cuda->device_attribute(&value, facts[i].attribute, device) == 0 &&
                ak_json_set(object, facts[i].name, json_integer(value));
     }
@@ -87,15 +71,14 @@ static bool add_device(json_t *list, const ak_cuda_driver *cuda, int ordinal)
     char name[128] = "", device[32];
     int handle = 0;
     size_t bytes = 0;
-    json_t *object = json_object();
     (void)snprintf(device, sizeof device, "cuda:%d", ordinal);
-    bool good = object != NULL && cuda->device_get(&handle, ordinal) == 0 &&
+    bool good = cuda->device_get(&handle, ordinal) == 0 &&
                 cuda->device_name(name, sizeof name - 1, handle) == 0 &&
                 cuda->device_memory(&bytes, handle) == 0;
-    good = good && ak_json_set_text(object, "device", device) &&
-           ak_json_set_text(object, "name", name) &&
-           ak_json_set(object, "memory_bytes", json_integer((json_int_t)bytes)) &&
-           add_attributes(object, cuda, handle) && add_limits(object, cuda, handle);
+    json_t *object = json_pack("{s:s, s:s, s:I}", "device", device, "name", name, "memory_bytes",
+                               (json_int_t)bytes);
+    good = object != NULL && good && add_attributes(object, cuda, handle) &&
+           add_limits(object, cuda, handle);
     return json_array_append_new(list, object) == 0 && good;
 }
 
@@ -180,18 +163,11 @@ int ak_cuda_inventory_main(int argc, char **argv)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Gives the inventory, which is borrowed: it stays until the process ends. */
-static ak_status inventory(const json_t **out, ak_error *err)
-{
-    static json_t *known;
-    static const char *const arguments[] = {"worker", "--inventory", "cuda", NULL};
-    const ak_inventory_child child = {.who = "CUDA", .where = WHERE, .arguments = arguments};
-    if (known == NULL) {
-        AK_DO(ak_inventory_ask(&known, &child, err));
-    }
-    *out = known;
-    return AK_OK;
-}
+static ak_inventory inventory = {.who = "CUDA",
+                                 .where = "cuda inventory",
+                                 .arguments = {"worker", "--inventory", "cuda"},
+                                 .missing = "driver_missing",
+                                 .prefix = "cuda:"};
 
 static void describe(char *out, size_t bytes, const json_t *device)
 {
@@ -235,7 +211,7 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
     json_t *device;
     /* If anything keeps CUDA from working, the machine counts as one without CUDA devices; doctor
        says why. */
-    if (!ak_cuda_expected() || inventory(&found, err) != AK_OK) {
+    if (!ak_cuda_expected() || ak_inventory_get(&found, &inventory, err) != AK_OK) {
         return AK_OK;
     }
     json_array_foreach(json_object_get(found, "devices"), i, device)
@@ -247,41 +223,15 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
     return AK_OK;
 }
 
-static ak_status device_of(const json_t **out, const json_t **all, const char *name, ak_error *err)
-{
-    AK_DO(inventory(all, err));
-    *out = ak_inventory_device(*all, name);
-    return *out != NULL ? AK_OK : ak_cuda_missing(name, err);
-}
-
-/* If there is no device at all, gives the reason that doctor shows: `driver_missing` of the
-   inventory. */
 ak_status ak_cuda_missing(const char *device, ak_error *err)
 {
-    const json_t *all = NULL;
-    ak_error why = AK_ERROR_INIT;
-    if (inventory(&all, &why) != AK_OK) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
-    }
-    const json_t *list = json_object_get(all, "devices");
-    const char *driver = json_string_value(json_object_get(all, "driver_missing"));
-    size_t count = json_array_size(list);
-    if (count == 0) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
-                       driver == NULL ? "the driver has none" : driver);
-    }
-    const char *last =
-        json_string_value(json_object_get(json_array_get(list, count - 1), "device"));
-    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: this machine has %s%s", device,
-                   count == 1 ? "only " : "cuda:0 to ", last == NULL ? "others" : last);
+    return ak_inventory_missing(&inventory, device, err);
 }
 
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err)
 {
-    const json_t *found = NULL, *all;
     (void)threads;
-    AK_DO(device_of(&found, &all, device, err));
-    return ak_inventory_facts(out, found, err);
+    return ak_inventory_facts(out, &inventory, device, err);
 }
 
 /* Leaves out the ordinal, because equal devices of one machine give equal results and share a run's
@@ -290,21 +240,15 @@ ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error
    request and whose version is part of its result. */
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err)
 {
-    static const char *const of_device[] = {"name", "compute_capability", "sm_count", "l2_bytes",
-                                            "memory_bytes"};
-    static const char *const of_machine[] = {"driver", "driver_api", "nvrtc", "cublaslt", "cudnn"};
-    const json_t *found = NULL, *all;
-    AK_DO(device_of(&found, &all, device, err));
-    json_t *object = json_object();
-    bool good = object != NULL && ak_json_set_text(object, "backend", "cuda");
-    for (size_t i = 0; good && i < sizeof of_device / sizeof of_device[0]; i++) {
-        json_t *value = json_object_get(found, of_device[i]);
-        good = value == NULL || json_object_set(object, of_device[i], value) == 0;
-    }
-    for (size_t i = 0; good && i < sizeof of_machine / sizeof of_machine[0]; i++) {
-        json_t *value = json_object_get(all, of_machine[i]);
-        good = value == NULL || json_object_set(object, of_machine[i], value) == 0;
-    }
+    static const char *const of_device[] = {"name",     "compute_capability", "sm_count",
+                                            "l2_bytes", "memory_bytes",       NULL};
+    static const char *const of_machine[] = {"driver",   "driver_api", "nvrtc",
+                                             "cublaslt", "cudnn",      NULL};
+    const json_t *found = NULL;
+    AK_DO(ak_inventory_device(&found, &inventory, device, err));
+    json_t *object = json_pack("{s:s}", "backend", "cuda");
+    bool good = object != NULL && ak_json_copy(object, found, of_device) &&
+                ak_json_copy(object, inventory.known, of_machine);
     return ak_json_give(out, object, good, err);
 }
 
@@ -314,7 +258,7 @@ ak_status ak_cuda_describe(json_t *object, ak_error *err)
     ak_error why = AK_ERROR_INIT;
     json_t *state = json_object();
     bool good = state != NULL;
-    if (inventory(&all, &why) != AK_OK) {
+    if (ak_inventory_get(&all, &inventory, &why) != AK_OK) {
         good = good && ak_json_set_text(state, "driver_missing", why.text);
     } else {
         const char *key;

@@ -25,7 +25,6 @@
  */
 #include "backend/cuda/cuda_device.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

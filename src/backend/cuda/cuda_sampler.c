@@ -10,8 +10,6 @@
  */
 #include "backend/cuda/cuda.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 
 #define SAMPLE_NS (5 * AK_MS_NS)
@@ -110,16 +108,18 @@ ak_status ak_cuda_sampler_joules(double *out, const ak_cuda_sampler *sampler, ak
 
 json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler)
 {
+    static const struct {
+        int clock;
+        const char *key;
+    } clocks[] = {{AK_NVML_CLOCK_SM, "sm_clock_mhz"}, {AK_NVML_CLOCK_MEMORY, "memory_clock_mhz"}};
     const ak_cuda_nvml *nvml = sampler->nvml;
     json_t *object = json_object();
     unsigned value = 0;
     bool good = object != NULL;
-    if (nvml != NULL && nvml->clock_max != NULL) {
-        if (nvml->clock_max(sampler->handle, AK_NVML_CLOCK_SM, &value) == 0) {
-            good = good && ak_json_set(object, "sm_clock_mhz", json_integer(value));
-        }
-        if (nvml->clock_max(sampler->handle, AK_NVML_CLOCK_MEMORY, &value) == 0) {
-            good = good && ak_json_set(object, "memory_clock_mhz", json_integer(value));
+    for (size_t i = 0; i < AK_COUNT(clocks); i++) {
+        if (nvml != NULL && nvml->clock_max != NULL &&
+            nvml->clock_max(sampler->handle, clocks[i].clock, &value) == 0) {
+            good = good && ak_json_set(object, clocks[i].key, json_integer(value));
         }
     }
     if (nvml != NULL && nvml->power_limit != NULL &&

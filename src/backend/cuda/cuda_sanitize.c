@@ -12,7 +12,6 @@
  * opens the driver itself, and leaves its environment as the tool has made it. What it must know of
  * the device is in task.json.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,7 +19,6 @@
 #include "backend/cuda/cuda_device.h"
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/number.h"
 #include "base/plain.h"
 #include "base/proc.h"
 #include "base/program.h"
@@ -69,19 +67,14 @@ static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *t
     return status;
 }
 
-static void say(const char *text)
-{
-    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
-}
-
 /* Prints "@ M=7,N=33". */
 static void say_shape(const ak_task *task, const int64_t *size)
 {
     char text[512];
     ak_task_size_text(text, sizeof text, task->problem, size);
-    say("@ ");
-    say(text);
-    say("\n");
+    ak_backend_say("@ ");
+    ak_backend_say(text);
+    ak_backend_say("\n");
 }
 
 static ak_status run_at(ak_device *device, const ak_task *task, const ak_config *config,
@@ -194,12 +187,12 @@ int ak_cuda_sanitized_main(int argc, char **argv)
         return AK_WORKER_EXIT_USAGE;
     }
     if (run_all(argv[3], &err) != AK_OK) {
-        say("! ");
-        say(err.text);
-        say("\n");
+        ak_backend_say("! ");
+        ak_backend_say(err.text);
+        ak_backend_say("\n");
         return 1;
     }
-    say(ENDED);
+    ak_backend_say(ENDED);
     return 0;
 }
 

@@ -24,36 +24,26 @@ const char *const ak_cuda_sheets[] = {
 
 ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err)
 {
-    for (size_t i = 0; ak_cuda_sheets[i] != NULL; i++) {
-        ak_status status = AK_OK;
-        if (strcmp(ak_cuda_sheets[i], device) != 0) {
-            continue;
-        }
-        for (size_t f = 0; status == AK_OK && f < FACTS; f++) {
-            status = ak_scope_set_int(out, facts[f], values[i][f], err);
-        }
-        return status;
+    const size_t i = AK_FIND_TEXT(ak_cuda_sheets, AK_COUNT(values), device);
+    if (i == AK_COUNT(values)) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no data sheet for %.40s", device);
     }
-    return ak_fail(err, AK_NOT_FOUND, "there is no data sheet for %.40s", device);
+    for (size_t f = 0; f < FACTS; f++) {
+        AK_DO(ak_scope_set_int(out, facts[f], values[i][f], err));
+    }
+    return AK_OK;
 }
 
-/* X(compute capability, 8-bit and 16-bit floats on tensor cores, f32 elsewhere): operations per
-   clock of an SM. Sources: "Throughput of native arithmetic instructions" of the CUDA programming
-   guide (an FMA is two operations), and for tensor cores the architecture's white papers, without
-   sparsity and with f32 accumulation. */
-#define RATES(X)                                                                                   \
-    X(80, 0, 2048, 128)                                                                            \
-    X(90, 8192, 4096, 256)
+/* Operations per clock of an SM: of 8-bit and 16-bit floats on tensor cores, f32 elsewhere.
+   Sources: "Throughput of native arithmetic instructions" of the CUDA programming guide (an FMA is
+   two operations), and for tensor cores the architecture's white papers, without sparsity and with
+   f32 accumulation. */
+static const struct {
+    int capability, byte, half, single;
+} rates[] = {{80, 0, 2048, 128}, {90, 8192, 4096, 256}};
 
 static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
 {
-    static const struct {
-        int capability, byte, half, single;
-    } rates[] = {
-#define RATE(capability, byte, half, single) {capability, byte, half, single},
-        RATES(RATE)
-#undef RATE
-    };
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (rates[i].capability == compute_capability) {
             return ak_dtype_bytes(dtype) == 1                        ? rates[i].byte

@@ -55,12 +55,7 @@ static bool torch_applies(const ak_task *task)
     static const char *const kernels[] = {
         "matmul",    "matmul_act", "matmul_fp8", "matmul_grouped",   "softmax",
         "layernorm", "rmsnorm",    "reduce",     "attention_decode", "attention"};
-    for (size_t i = 0; i < AK_COUNT(kernels); i++) {
-        if (strcmp(task->problem->name, kernels[i]) == 0) {
-            return task->problem->builtin;
-        }
-    }
-    return false;
+    return task->problem->builtin && AK_HAS_TEXT(kernels, AK_COUNT(kernels), task->problem->name);
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */

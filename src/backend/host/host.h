@@ -3,7 +3,6 @@
 #define AK_BACKEND_HOST_HOST_H
 
 #include "backend/backend.h"
-#include "backend/sandbox.h"
 #include "base/hash.h"
 
 extern const ak_backend_ops ak_host_ops;
@@ -41,10 +40,11 @@ bool ak_host_available(void *context, const char *compiler);
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 /* Finds the Fortran in a source, between its marks; returns false if there is none. */
 bool ak_host_fortran_part(char **begin, char **end, char *source);
-/* Lets the compiler read what is installed, its own folder and `source`, and write to `folder`,
-   unless these are NULL (ak_sandbox_plan_close). */
-void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *source,
-                     const char *folder);
+/* Compiles what is no candidate, a reference or a baseline, which may keep state. Its text is
+   written to the job's source_path; the limits are set here. Returns AK_INVALID if it does not
+   compile; `who` names it in the message. */
+ak_status ak_host_compile_own(ak_compile_job job, const ak_buf *text, const char *who,
+                              ak_error *err);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);

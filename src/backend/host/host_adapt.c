@@ -165,12 +165,11 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
 {
     static const char *const keys[] = {"Arguments", NULL};
     json_t *list = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(json_is_object(launch)
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object", where));
-    AK_TRY(ak_json_only(launch, keys, where, err));
-    AK_TRY(ak_json_array_or_null(&list, launch, "Arguments", where, err));
+    AK_DO(json_is_object(launch)
+              ? AK_OK
+              : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object", where));
+    AK_DO(ak_json_only(launch, keys, where, err));
+    AK_DO(ak_json_array_or_null(&list, launch, "Arguments", where, err));
     if (*entry == 0 || strspn(entry, LETTERS DIGITS) != strlen(entry) ||
         strcmp(entry, "ak_kernel") == 0) {
         return ak_fail(err, AK_INVALID,
@@ -180,14 +179,13 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
     }
     ak_buf_puts(out, "#line 1 \"Launch\"\n");
     if (language != NULL && strcmp(language, AK_LANGUAGE_FORTRAN) == 0) {
-        AK_TRY(declare(out, entry, list, problem, where, err));
+        AK_DO(declare(out, entry, list, problem, where, err));
     }
     ak_buf_print(out, "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(", entry);
     for (size_t i = 0; i < json_array_size(list); i++) {
         ak_buf_puts(out, i == 0 ? "" : ", ");
-        AK_TRY(print_argument(out, json_array_get(list, i), problem, where, err));
+        AK_DO(print_argument(out, json_array_get(list, i), problem, where, err));
     }
     ak_buf_puts(out, ");\n}\n");
-out:
-    return status;
+    return AK_OK;
 }

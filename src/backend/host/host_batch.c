@@ -213,16 +213,16 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     if (got == AK_RUNNER_END) { /* it could not prepare the batch */
         ak_host_child_reply(out, runner->page);
         if (out->status == AK_TRIAL_OK) {
-            ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+            ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         }
         ak_proc_kill(&runner->proc);
         return;
     }
     if (got != AK_RUNNER_READY || !request_whole(runner->page, &asked)) {
         ak_proc_kill(&runner->proc);
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED,
-                               got != AK_RUNNER_READY ? "it writes to the harness' pipe"
-                                                      : "it changed the harness' request");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
+                          got != AK_RUNNER_READY ? "it writes to the harness' pipe"
+                                                 : "it changed the harness' request");
         return;
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
@@ -241,17 +241,17 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
     if (poll(&more, 1, 0) > 0) {
         ak_proc_kill(&runner->proc);
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         return;
     }
     int64_t waited = waits < 0 ? -1 : ak_host_child_waits(runner) - waits;
     if (!request_whole(runner->page, &asked)) {
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it changed the harness' request");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it changed the harness' request");
     } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED,
-                               "it kept computing after it had reported that it was done");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
+                          "it kept computing after it had reported that it was done");
     } else if (leaks(runner, &asked)) {
-        ak_host_child_conclude(
+        ak_outcome_refuse(
             out, AK_TRIAL_REJECTED,
             "its memory grew by %.3g MiB in %llu calls: it does not free what it allocates",
             (double)(runner->grown_most - runner->grown_from) / (1 << 20),
@@ -305,7 +305,7 @@ void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch
 {
     const bool alone = launch->iterations == 1;
     if (alone && runner->is_candidate && !withhold(runner, launch)) {
-        ak_host_child_conclude(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
+        ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY, "no memory to withhold its inputs");
         return;
     }
     run_batch(out, runner, alone, launch->timeout_ns);

@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/number.h"
 
 /* Descriptors start above those that base/proc_launch.c replaces in a child. */
 #define LOW_FD 10
@@ -132,18 +131,6 @@ ak_status ak_host_child_take(ak_runnable **out, ak_device *device, ak_error *err
     return AK_OK;
 }
 
-void ak_host_child_conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void ak_host_child_conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
-{
-    va_list args;
-    out->status = status;
-    out->ns = 0;
-    va_start(args, format);
-    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
-    va_end(args);
-}
-
 /* Finds the reason why a child has closed its pipe: it has ended or is about to. */
 static void post_mortem(ak_outcome *out, ak_runnable *runner)
 {
@@ -154,31 +141,31 @@ static void post_mortem(ak_outcome *out, ak_runnable *runner)
         ak_clock_sleep_ns(AK_MS_NS / 10);
     }
     if (done != runner->proc.pid) {
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it closed the harness' pipe");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it closed the harness' pipe");
     } else if (!WIFSIGNALED(how)) {
-        ak_host_child_conclude(out, AK_TRIAL_CRASHED, "it ended the process (exit code %d)",
-                               WEXITSTATUS(how));
+        ak_outcome_refuse(out, AK_TRIAL_CRASHED, "it ended the process (exit code %d)",
+                          WEXITSTATUS(how));
     } else if (WTERMSIG(how) == SIGSYS) {
-        ak_host_child_conclude(
+        ak_outcome_refuse(
             out, AK_TRIAL_REJECTED,
             "it made a system call that a kernel must not make (threads, processes, files "
             "and signals belong to the harness; for threads, also those of OpenMP, use "
             "call->parallel of ak_host.h)");
     } else if (WTERMSIG(how) == SIGKILL) {
-        ak_host_child_conclude(out, AK_TRIAL_OUT_OF_MEMORY,
-                               "the system killed it, most likely because memory ran out");
+        ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY,
+                          "the system killed it, most likely because memory ran out");
     } else if (WTERMSIG(how) == SIGXCPU) {
-        ak_host_child_conclude(out, AK_TRIAL_TIMED_OUT, "it used up its CPU time");
+        ak_outcome_refuse(out, AK_TRIAL_TIMED_OUT, "it used up its CPU time");
     } else if (WTERMSIG(how) == SIGILL) {
-        ak_host_child_conclude(
+        ak_outcome_refuse(
             out, AK_TRIAL_CRASHED,
             "signal %d (%s): the code has an instruction that this processor lacks, or a "
             "trap: compile with -march=native, or write into \"Needs\" of the space file what "
             "it needs (vector_bytes == 64)",
             WTERMSIG(how), strsignal(WTERMSIG(how)));
     } else {
-        ak_host_child_conclude(out, AK_TRIAL_CRASHED, "signal %d (%s)", WTERMSIG(how),
-                               strsignal(WTERMSIG(how)));
+        ak_outcome_refuse(out, AK_TRIAL_CRASHED, "signal %d (%s)", WTERMSIG(how),
+                          strsignal(WTERMSIG(how)));
     }
     if (done == runner->proc.pid) {
         (void)kill(-runner->proc.pid, SIGKILL);
@@ -240,8 +227,8 @@ bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, int64_
         }
         if (left <= 0) {
             ak_proc_kill(&runner->proc);
-            ak_host_child_conclude(out, AK_TRIAL_TIMED_OUT, "no answer within %.3g s",
-                                   (double)limit_ns / 1e9);
+            ak_outcome_refuse(out, AK_TRIAL_TIMED_OUT, "no answer within %.3g s",
+                              (double)limit_ns / 1e9);
             return false;
         }
         struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
@@ -269,7 +256,7 @@ bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, i
     }
     if (got != want) {
         ak_proc_kill(&runner->proc);
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         return false;
     }
     return true;
@@ -287,7 +274,7 @@ bool ak_host_child_command(ak_outcome *out, ak_runnable *runner, char what)
         }
         return true;
     }
-    ak_host_child_conclude(out, AK_TRIAL_CRASHED, "its process had already ended");
+    ak_outcome_refuse(out, AK_TRIAL_CRASHED, "its process had already ended");
     return false;
 }
 
@@ -301,8 +288,8 @@ void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page)
         *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
     }
     if (status < 0 || status >= AK_TRIAL_STATUS_COUNT) {
-        ak_host_child_conclude(out, AK_TRIAL_REJECTED, "it changed the harness' memory");
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it changed the harness' memory");
     } else if (status != AK_TRIAL_OK) {
-        ak_host_child_conclude(out, (ak_trial_status)status, "%s", reason);
+        ak_outcome_refuse(out, (ak_trial_status)status, "%s", reason);
     }
 }

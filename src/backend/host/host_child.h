@@ -35,7 +35,7 @@ struct ak_device {
     bool watch;              /* count waits for a processor; not in empty batches */
     uint64_t salt;
     pid_t dying[AK_HOST_DYING_MAX]; /* children that were killed but not reaped; 0: free */
-    unsigned char *held;    /* what is withheld */
+    unsigned char *held;            /* what is withheld */
     size_t held_bytes;
     ak_ceilings ceilings;
     ak_host_energy energy;
@@ -85,9 +85,6 @@ void ak_host_child_drop(ak_runnable *runner);
    place. */
 void ak_host_child_reap(ak_device *device, bool all);
 
-/* Writes an outcome that is not ok. */
-void ak_host_child_conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* Wakes the child and sends it an AK_RUNNER_LOAD or AK_RUNNER_RUN. */
 bool ak_host_child_command(ak_outcome *out, ak_runnable *runner, char what);
 /* Waits for a byte, until the deadline; a child that had to wait for a processor gets more time. */

@@ -17,15 +17,16 @@
 #include "backend/compile.h"
 #include "backend/compile_cache.h"
 #include "backend/host/host.h"
-#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
 
-#define LOG_MAX (64u << 10)
-#define STRIP              "-s"
+#define LOG_MAX            (64u << 10)
 #define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
+/* Limits for what is no candidate. */
+#define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
+#define OWN_MEMORY_MAX ((size_t)4 << 30)
 /* The longest first line of --version that is kept, and of how many compilers. */
 #define VERSION_BYTES 256
 #define ANSWERS       4
@@ -34,22 +35,6 @@
 #define STRIP "-s"
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
-
-void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *source,
-                     const char *folder)
-{
-    char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 3];
-    size_t count = AK_COMPILE_READS;
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    if (source != NULL) {
-        readable[count++] = source;
-    }
-    readable[count++] = ak_compile_home(home, compiler) ? home : NULL;
-    readable[count] = NULL;
-    const char *const writable[] = {"/dev/null", folder, NULL};
-    ak_sandbox_plan_open(out, readable, writable);
-}
 
 /* A compiler that cannot even report its version would cost each configuration its time-out. */
 bool ak_host_available(void *context, const char *compiler)
@@ -77,23 +62,14 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
 static void ask_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
-    const char *const variables[] = {"LC_ALL=C", NULL};
-    ak_sandbox_plan plan;
-    ak_proc_spec spec = {.argv = argv,
-                         .setenv = variables,
-                         .confine = ak_sandbox_plan_apply,
-                         .confine_context = &plan,
-                         .timeout_ns = VERSION_TIMEOUT_NS,
-                         .output_max = 4096};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096};
     ak_proc_result result = {0};
-    ak_host_confine(&plan, compiler, NULL, NULL);
-    if (ak_proc_run(&result, &spec, NULL) == AK_OK) {
+    if (ak_compile_run(&result, spec, NULL, NULL, NULL) == AK_OK) {
         if (result.exit_code == 0) {
             (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
         }
         ak_proc_result_clear(&result);
     }
-    ak_sandbox_plan_close(&plan);
 }
 
 /* The file behind a compiler's name, as it was when it was asked. Nothing says whether a script
@@ -202,11 +178,6 @@ typedef struct parts {
     char rule[AK_PATH_MAX + 8]; /* what the compiler reads, as a rule for make */
 } parts;
 
-static bool has_option(const ak_compile_job *job, const char *option)
-{
-    return AK_HAS_TEXT(job->argv, job->argc, option);
-}
-
 bool ak_host_fortran_part(char **begin, char **end, char *source)
 {
     *begin = strstr(source, AK_FORTRAN_BEGIN "\n");
@@ -310,21 +281,10 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
 static ak_status run_compiler(ak_compile_result *result, const char *const *argv,
                               const ak_compile_job *job, ak_error *err)
 {
-    char folder[AK_PATH_MAX + 8];
     ak_proc_result run = {0};
-    ak_sandbox_plan plan;
-    (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
-    const char *const variables[] = {"LC_ALL=C", folder, NULL};
-    ak_host_confine(&plan, argv[0], job->source_path, job->folder);
-    ak_proc_spec spec = {.argv = argv,
-                         .setenv = variables,
-                         .confine = ak_sandbox_plan_apply,
-                         .confine_context = &plan,
-                         .output_max = LOG_MAX,
-                         .memory_max = job->memory_max};
+    ak_proc_spec spec = {.argv = argv, .output_max = LOG_MAX, .memory_max = job->memory_max};
     ak_compile_limit(&spec, job);
-    ak_status status = ak_proc_run(&run, &spec, err);
-    ak_sandbox_plan_close(&plan);
+    ak_status status = ak_compile_run(&run, spec, job->source_path, job->folder, err);
     if (status == AK_OK) {
         result->compile_ns = run.wall_ns;
         status = ak_compile_judge(result, &run, job, "the compiler", err);
@@ -431,7 +391,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (p.fortran && lacks_fortran(&result, compiler)) {
         goto out;
     }
-    if (has_option(job, AK_OPTION_OPENMP)) {
+    if (AK_HAS_TEXT(job->argv, job->argc, AK_OPTION_OPENMP)) {
         AK_TRY(leave_out_libgomp(&p, job, err));
     }
     argv = command_of(compiler, &p, job);
@@ -463,11 +423,22 @@ out:
     }
     ak_free(argv);
     ak_free(place);
-    status = status == AK_OK ? ak_compile_end(&result, err) : status;
-    if (status != AK_OK) {
-        ak_compile_result_clear(&result);
-        return status;
-    }
-    *out = result;
-    return AK_OK;
+    return ak_compile_end(out, &result, status, err);
+}
+
+ak_status ak_host_compile_own(ak_compile_job job, const ak_buf *text, const char *who,
+                              ak_error *err)
+{
+    ak_compile_result result = {0};
+    job.keeps_state = true;
+    job.timeout_ns = OWN_TIMEOUT_NS;
+    job.memory_max = OWN_MEMORY_MAX;
+    AK_DO(ak_fs_write(job.source_path, text->data, text->length, err));
+    AK_DO(ak_compile_apart(&result, &ak_host_ops, &job, err));
+    ak_status status =
+        result.status == AK_TRIAL_OK
+            ? AK_OK
+            : ak_fail(err, AK_INVALID, "%s does not compile: %s", who, result.reason);
+    ak_compile_result_clear(&result);
+    return status;
 }

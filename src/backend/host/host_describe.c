@@ -20,12 +20,8 @@ static void add_library(void *context, const char *name, const char *title, cons
                         bool installed, const char *note)
 {
     library_list *libraries = context;
-    json_t *object = json_object();
-    libraries->good = libraries->good && object != NULL && ak_json_set_text(object, "name", name) &&
-                      ak_json_set_text(object, "title", title) &&
-                      ak_json_set_text(object, "version", version) &&
-                      ak_json_set(object, "installed", json_boolean(installed)) &&
-                      ak_json_set_text(object, "note", note);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:b, s:s}", "name", name, "title", title, "version",
+                               version, "installed", (int)installed, "note", note);
     libraries->good = json_array_append_new(libraries->list, object) == 0 && libraries->good;
 }
 
@@ -35,15 +31,11 @@ static bool add_compilers(json_t *list)
     bool good = true;
     for (size_t i = 0; good && i < sizeof names / sizeof names[0]; i++) {
         char path[AK_PATH_MAX], version[128];
-        if (!ak_fs_which(path, names[i])) {
-            continue;
+        if (ak_fs_which(path, names[i])) {
+            ak_host_compiler_version(version, sizeof version, names[i]);
+            good = json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", names[i],
+                                                         "version", version, "path", path)) == 0;
         }
-        ak_host_compiler_version(version, sizeof version, names[i]);
-        json_t *object = json_object();
-        good = object != NULL && ak_json_set_text(object, "name", names[i]) &&
-               ak_json_set_text(object, "version", version) &&
-               ak_json_set_text(object, "path", path);
-        good = json_array_append_new(list, object) == 0 && good;
     }
     return good;
 }

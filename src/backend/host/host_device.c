@@ -68,7 +68,7 @@ bool ak_host_hash_processor(ak_hasher *hasher)
     }
     for (const char *line = text; *line != 0 && *line != '\n';) {
         size_t length = strcspn(line, "\n");
-        if (!ak_compile_listed(varies, line)) {
+        if (!ak_text_begins(line, varies)) {
             ak_hasher_add(hasher, line, length);
         }
         line += length + (line[length] == '\n' ? 1 : 0);
@@ -197,16 +197,12 @@ ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
     char name[128];
     struct utsname system;
     cpu_name(name, sizeof name);
-    json_t *object = json_object();
     json_t *versions = json_object();
+    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I}", "backend", "host", "device",
+                               device, "name", name, "cpus", ak_host_cpus(), "vector_bytes",
+                               vector_bytes(), "l2_bytes", (json_int_t)ak_host_cache_bytes(2),
+                               "l3_bytes", (json_int_t)ak_host_cache_bytes(3));
     bool good = object != NULL && versions != NULL;
-    good = good && ak_json_set_text(object, "backend", "host");
-    good = good && ak_json_set_text(object, "device", device);
-    good = good && ak_json_set_text(object, "name", name);
-    good = good && ak_json_set(object, "cpus", json_integer(ak_host_cpus()));
-    good = good && ak_json_set(object, "vector_bytes", json_integer(vector_bytes()));
-    good = good && ak_json_set(object, "l2_bytes", json_integer(ak_host_cache_bytes(2)));
-    good = good && ak_json_set(object, "l3_bytes", json_integer(ak_host_cache_bytes(3)));
     if (good && uname(&system) == 0) {
         good = ak_json_set_text(object, "kernel", system.release) &&
                ak_json_set_text(object, "machine", system.machine);
@@ -217,7 +213,6 @@ ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
         ak_host_compiler_version(version, sizeof version, compilers[i]);
         good = version[0] == 0 || ak_json_set_text(versions, compilers[i], version);
     }
-    good = good && json_object_set(object, "compilers", versions) == 0;
-    json_decref(versions);
+    good = ak_json_set(object, "compilers", versions) && good;
     return ak_json_give(out, object, good, err);
 }

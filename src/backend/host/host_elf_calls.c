@@ -11,7 +11,7 @@
 
 #include "backend/host/host_elf_parts.h"
 #include "backend/host/host_openmp.h"
-#include "base/alloc.h"
+#include "base/text.h"
 
 /* Memory, bytes, texts, sorting and integers. */
 static const char *const plain[] = {
@@ -68,7 +68,7 @@ static const char *const narrow[] = {"f", "d", "f32", "f32x", "f64", "f64x"};
 static const char *const operations[] = {"add", "sub", "mul", "div", "sqrt", "fma"};
 
 /* Names of compilers for functions of vectors: of glibc (libmvec) and of Intel's compilers. */
-static const char *const vectors[] = {"_ZGV", "__svml_", "__intel_", "_intel_fast_"};
+static const char *const vectors[] = {"_ZGV", "__svml_", "__intel_", "_intel_fast_", NULL};
 
 static bool one_of(const char *const *list, size_t count, const char *name, size_t length)
 {
@@ -124,12 +124,8 @@ static bool is_mathematics(const char *name, size_t length)
 
 bool ak_host_elf_callable(const char *name, size_t length)
 {
-    for (size_t i = 0; i < AK_COUNT(vectors); i++) {
-        if (strncmp(name, vectors[i], strlen(vectors[i])) == 0) {
-            return true;
-        }
-    }
-    return one_of(plain, AK_COUNT(plain), name, length) || is_mathematics(name, length) ||
+    return ak_text_begins(name, vectors) || one_of(plain, AK_COUNT(plain), name, length) ||
+           is_mathematics(name, length) ||
            one_of(environment, AK_COUNT(environment), name, length) ||
            ak_openmp_has(name, length) || strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "backend/host/host_elf_parts.h"
-#include "base/alloc.h"
 
 /* Newer than the headers of some distributions. */
 #define TAG_RELRSZ  35

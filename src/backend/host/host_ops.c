@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "check/guard.h"
+#include "measure/ceilings.h"
 
 /* A workspace up to this size is overwritten before every batch; a larger one before a single call,
    and otherwise before about one batch in REFILL_EVERY. */
@@ -216,7 +217,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     ak_runner_page *page = runner->page;
     ak_device *device = runner->device;
     if (launch->workspace_bytes > AK_RUNNER_WORKSPACE_MAX) {
-        ak_host_child_conclude(
+        ak_outcome_refuse(
             out, AK_TRIAL_OUT_OF_MEMORY, "its workspace of %zu MiB exceeds the limit of %llu MiB",
             launch->workspace_bytes >> 20, (unsigned long long)(AK_RUNNER_WORKSPACE_MAX >> 20));
         return AK_OK;
@@ -269,25 +270,15 @@ static void host_unload(ak_runnable *runner)
     }
 }
 
-static double higher(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Measures the ceilings again on each call and returns the best ever seen, because other load on
    the machine can only make a ceiling look lower than it is. */
 static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
-    ak_ceilings now, *best = &device->ceilings;
+    ak_ceilings now;
     AK_DO(ak_host_ceilings(&now, dtype, device->threads, err));
-    best->peak_tflops = higher(best->peak_tflops, now.peak_tflops);
-    best->copy_gbs = higher(best->copy_gbs, now.copy_gbs);
-    best->triad_gbs = higher(best->triad_gbs, now.triad_gbs);
-    best->read_gbs = higher(best->read_gbs, now.read_gbs);
-    best->l1_gbs = higher(best->l1_gbs, now.l1_gbs);
-    best->cache_gbs = higher(best->cache_gbs, now.cache_gbs);
-    best->measured = true;
-    *out = *best;
+    (void)ak_ceilings_raise(&device->ceilings, &now);
+    device->ceilings.measured = true;
+    *out = device->ceilings;
     return AK_OK;
 }
 

@@ -37,7 +37,7 @@ static bool allows_option(const char *option)
     if (strcmp(option, "-w") == 0) {
         return true;
     }
-    if (!ak_compile_listed(listed, option) || ak_compile_listed(unlisted, option)) {
+    if (!ak_text_begins(option, listed) || ak_text_begins(option, unlisted)) {
         return false;
     }
     if (strncmp(option, "-I", 2) == 0) {

@@ -5,23 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/compile.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/fs.h"
 
-#define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)
-#define COMPILE_MEMORY_MAX ((size_t)4 << 30)
-#define OPTIONS_MAX        40
+#define OPTIONS_MAX 40
 
 const ak_own_baseline *ak_host_own_find(const ak_problem *problem, const char *name)
 {
-    for (size_t i = 0; name != NULL && i < problem->own_count; i++) {
-        if (strcmp(problem->own[i].name, name) == 0) {
-            return &problem->own[i];
-        }
-    }
-    return NULL;
+    const size_t i =
+        name == NULL ? problem->own_count : AK_FIND(problem->own, problem->own_count, name, name);
+    return i < problem->own_count ? &problem->own[i] : NULL;
 }
 
 void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem)
@@ -68,7 +61,6 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
     const char *options[OPTIONS_MAX] = {"-std=gnu17", "-O3", "-march=native"};
     size_t count = own->options == NULL ? 3 : 1;
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
-    ak_compile_result result = {0};
     for (size_t i = 0; i < json_array_size(own->options) && count < OPTIONS_MAX; i++) {
         const char *option = json_string_value(json_array_get(own->options, i));
         if (!ak_host_rules.allows_option(option)) {
@@ -82,21 +74,13 @@ static ak_status compile(const char *artifact, const char *source, const ak_task
     ak_status status = AK_OK;
     AK_TRY(print_source(&text, task->problem, own, err));
     AK_TRY(ak_buf_status(&text, err));
-    AK_TRY(ak_fs_write(source, text.data, text.length, err));
-    ak_compile_job job = {.source_path = source,
-                          .argv = options,
-                          .argc = count,
-                          .folder = folder,
-                          .artifact = artifact,
-                          .keeps_state = true,
-                          .timeout_ns = COMPILE_TIMEOUT_NS,
-                          .memory_max = COMPILE_MEMORY_MAX};
-    AK_TRY(ak_compile_apart(&result, &ak_host_ops, &job, err));
-    if (result.status != AK_TRIAL_OK) {
-        AK_TRY(ak_fail(err, AK_INVALID, "it does not compile: %s", result.reason));
-    }
+    const ak_compile_job job = {.source_path = source,
+                                .argv = options,
+                                .argc = count,
+                                .folder = folder,
+                                .artifact = artifact};
+    status = ak_host_compile_own(job, &text, "it", err);
 out:
-    ak_compile_result_clear(&result);
     ak_buf_free(&text);
     return status;
 }

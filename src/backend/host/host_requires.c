@@ -10,7 +10,6 @@
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
-#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -86,9 +85,7 @@ static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options
                      const char *more_option, ak_error *err)
 {
     static const char *const tail[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
-    static const char *const variables[] = {"LC_ALL=C", NULL};
     const char **argv = ak_alloc(options->count + AK_COUNT(tail) + 2, sizeof *argv);
-    ak_sandbox_plan plan;
     size_t n = 0;
     if (argv == NULL) {
         return ak_fail_memory(err);
@@ -101,15 +98,9 @@ static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options
         argv[n++] = more_option;
     }
     memcpy(argv + n, tail, sizeof tail);
-    ak_host_confine(&plan, compiler, NULL, NULL);
-    const ak_proc_spec spec = {.argv = argv,
-                               .setenv = variables,
-                               .confine = ak_sandbox_plan_apply,
-                               .confine_context = &plan,
-                               .timeout_ns = MACROS_TIMEOUT,
-                               .output_max = MACROS_MAX};
-    ak_status status = ak_proc_run(out, &spec, err);
-    ak_sandbox_plan_close(&plan);
+    const ak_proc_spec spec = {
+        .argv = argv, .timeout_ns = MACROS_TIMEOUT, .output_max = MACROS_MAX};
+    ak_status status = ak_compile_run(out, spec, NULL, NULL, err);
     ak_free(argv);
     return status;
 }

@@ -18,7 +18,6 @@
 #include <linux/futex.h>
 #include <malloc.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

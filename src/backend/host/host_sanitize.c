@@ -15,7 +15,6 @@
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
-#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
@@ -310,38 +309,17 @@ out:
     return status;
 }
 
-/* Runs the program of `argv` in the folder, as confined as a compiler. */
-static ak_status run_confined(ak_proc_result *out, const build *b, const char *compiler,
-                              const char *const *argv, int64_t timeout_ns, ak_error *err)
+/* Runs the program of `argv` in the folder, as confined as a compiler. A sanitizer reads the map of
+   its own memory. */
+static ak_status run_confined(ak_proc_result *out, const build *b, const char *const *argv,
+                              int64_t timeout_ns, ak_error *err)
 {
-    char home[AK_PATH_MAX], temporary[AK_PATH_MAX + 8];
-    const char *readable[AK_COMPILE_READS + 3];
-    const char *const writable[] = {"/dev/null", b->folder, NULL};
-    const char *const environment[] = {"LC_ALL=C", temporary, NULL};
-    size_t n = AK_COMPILE_READS;
-    ak_sandbox_plan plan;
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    while (n > 0 && readable[n - 1] == NULL) {
-        n--;
-    }
-    readable[n++] = "/proc/self"; /* a sanitizer reads the map of its own memory */
-    if (ak_compile_home(home, compiler)) {
-        readable[n++] = home;
-    }
-    readable[n] = NULL;
-    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
-    ak_sandbox_plan_open(&plan, readable, writable);
-    ak_proc_spec spec = {.argv = argv,
-                         .setenv = environment,
-                         .folder = b->folder,
-                         .confine = ak_sandbox_plan_apply,
-                         .confine_context = &plan,
-                         .timeout_ns = timeout_ns,
-                         .output_max = OUTPUT_MAX,
-                         .priority = AK_PROC_LOW};
-    ak_status status = ak_proc_run(out, &spec, err);
-    ak_sandbox_plan_close(&plan);
-    return status;
+    const ak_proc_spec spec = {.argv = argv,
+                               .folder = b->folder,
+                               .timeout_ns = timeout_ns,
+                               .output_max = OUTPUT_MAX,
+                               .priority = AK_PROC_LOW};
+    return ak_compile_run(out, spec, "/proc/self", b->folder, err);
 }
 
 /* Gives the sizes of the shape that ran last: "at M=7,N=33". */
@@ -473,7 +451,7 @@ static bool is_left_out(const char *option)
 {
     static const char *const left_out[] = {"-shared",       "-xc++",      "--param=asan",
                                            "-fno-sanitize", "-fsanitize", NULL};
-    return ak_compile_listed(left_out, option);
+    return ak_text_begins(option, left_out);
 }
 
 /* Compiles the candidate to an object, or links it with the program. */
@@ -497,7 +475,7 @@ static ak_status compile(ak_proc_result *run, const build *b, bool links, ak_err
     argv[n++] = b->compiler;
     for (size_t i = 0; i < b->options.count; i++) {
         const char *option = b->options.argv[i];
-        if (!is_left_out(option) && (!links || ak_compile_listed(linking, option))) {
+        if (!is_left_out(option) && (!links || ak_text_begins(option, linking))) {
             argv[n++] = option;
         }
     }
@@ -505,7 +483,7 @@ static ak_status compile(ak_proc_result *run, const build *b, bool links, ak_err
         argv[n++] = sanitizers[i];
     }
     memcpy(argv + n, tail, sizeof tail);
-    ak_status status = run_confined(run, b, b->compiler, argv, COMPILE_NS, err);
+    ak_status status = run_confined(run, b, argv, COMPILE_NS, err);
     ak_free(argv);
     return status;
 }
@@ -556,7 +534,7 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     AK_TRY(compile_program(out, b, err));
     if (out->ran) {
         const char *const argv[] = {b->program, b->inputs, NULL};
-        AK_TRY(run_confined(&run, b, argv[0], argv, RUN_NS, err));
+        AK_TRY(run_confined(&run, b, argv, RUN_NS, err));
         tell(out, b, &run);
     }
 out:

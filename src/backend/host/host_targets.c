@@ -12,7 +12,6 @@
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
-#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/clock.h"
@@ -31,16 +30,13 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compil
                              const ak_options *options, const char *source, const char *folder,
                              ak_error *err)
 {
-    char path[AK_PATH_MAX], temporary[AK_PATH_MAX + 8];
+    char path[AK_PATH_MAX];
     const char **argv = ak_alloc(options->count + 8, sizeof *argv);
-    const char *const variables[] = {"LC_ALL=C", temporary, NULL};
-    ak_sandbox_plan plan;
     size_t n = 0;
     ak_status status = ak_made(argv, err);
     *out = NULL;
     AK_TRY(status);
     AK_TRY(ak_fs_join(path, folder, "preprocessed", err));
-    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
     argv[n++] = compiler;
     for (size_t i = 0; i < options->count; i++) {
         if (strcmp(options->argv[i], "-shared") != 0) {
@@ -52,16 +48,9 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compil
     argv[n++] = "-o";
     argv[n++] = path;
     argv[n++] = source;
-    ak_host_confine(&plan, compiler, source, folder);
-    const ak_proc_spec spec = {.argv = argv,
-                               .setenv = variables,
-                               .folder = folder,
-                               .confine = ak_sandbox_plan_apply,
-                               .confine_context = &plan,
-                               .timeout_ns = PREPROCESS_NS,
-                               .output_max = MESSAGE_MAX};
-    status = ak_proc_run(run, &spec, err);
-    ak_sandbox_plan_close(&plan);
+    const ak_proc_spec spec = {
+        .argv = argv, .folder = folder, .timeout_ns = PREPROCESS_NS, .output_max = MESSAGE_MAX};
+    status = ak_compile_run(run, spec, source, folder, err);
     if (status == AK_OK && run->exit_code == 0 && !run->timed_out) {
         status = ak_fs_read(out, NULL, path, TEXT_MAX, err);
     }
@@ -149,7 +138,7 @@ static ak_status add_name(ak_host_targets *out, const char *name, ak_error *err)
     char option[NAMES_BYTES + 8];
     const bool arch = strncmp(name, "arch=", 5) == 0;
     const char *rest = arch ? name + 5 : name;
-    if (*name == 0 || ak_compile_listed(silent, name)) {
+    if (*name == 0 || ak_text_begins(name, silent)) {
         return AK_OK;
     }
     out->tiles = out->tiles || strncmp(name, "amx", 3) == 0;

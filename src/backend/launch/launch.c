@@ -102,10 +102,10 @@ typedef struct range {
 static ak_status whole(int64_t *out, const json_t *value, const char *what, range in, reader *r)
 {
     ak_value found;
-    ak_status status = evaluate(&found, value, what, r);
+    AK_DO(evaluate(&found, value, what, r));
     *out = in.low;
-    if (status != AK_OK || r->scope == NULL) {
-        return status;
+    if (r->scope == NULL) {
+        return AK_OK;
     }
     if (found.type != AK_VALUE_INT || found.as.integer < in.low || found.as.integer > in.high) {
         char text[64], buffer[64];
@@ -137,18 +137,18 @@ typedef struct numbers {
 static ak_status list(numbers *out, const json_t *object, const char *key, range in, reader *r)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, object, key, r->where, r->err);
+    AK_DO(ak_json_array_or_null(&array, object, key, r->where, r->err));
     out->count = json_array_size(array);
-    if (status == AK_OK && out->count > out->max) {
-        status = ak_fail(r->err, AK_INVALID, "%s: %s has %zu entries; at most %zu are possible",
-                         r->where, key, out->count, out->max);
+    if (out->count > out->max) {
+        return ak_fail(r->err, AK_INVALID, "%s: %s has %zu entries; at most %zu are possible",
+                       r->where, key, out->count, out->max);
     }
-    for (size_t i = 0; status == AK_OK && i < out->count; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         char what[MEMBER_MAX];
         (void)snprintf(what, sizeof what, "%s[%zu]", key, i);
-        status = whole(&out->at[i], json_array_get(array, i), what, in, r);
+        AK_DO(whole(&out->at[i], json_array_get(array, i), what, in, r));
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, int64_t high,
@@ -169,27 +169,18 @@ static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, in
     return AK_OK;
 }
 
-static bool find_argument(size_t *out, const ak_problem *problem, const char *name)
-{
-    for (size_t i = 0; name != NULL && i < problem->argument_count; i++) {
-        if (strcmp(problem->arguments[i].name, name) == 0) {
-            *out = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static ak_status argument(size_t *out, const json_t *name, reader *r)
 {
+    const size_t count = r->problem->argument_count;
     const char *names[AK_ARGUMENTS_MAX + 1] = {NULL};
-    if (find_argument(out, r->problem, json_string_value(name))) {
+    const char *wrong = json_is_string(name) ? json_string_value(name) : "";
+    *out = AK_FIND(r->problem->arguments, count, name, wrong);
+    if (*out < count) {
         return AK_OK;
     }
-    for (size_t i = 0; i < r->problem->argument_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         names[i] = r->problem->arguments[i].name;
     }
-    const char *wrong = json_is_string(name) ? json_string_value(name) : "";
     const char *near = ak_text_nearest(wrong, names);
     return ak_fail(r->err, AK_INVALID, "%s: Buffer \"%.60s\" is not an argument of %s%s%s%s",
                    r->where, wrong, r->problem->name, near == NULL ? "" : "; did you mean \"",
@@ -268,13 +259,12 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
     numbers size = {.max = AK_LAUNCH_RANK_MAX}, stride = {.max = AK_LAUNCH_RANK_MAX - 1},
             box = {.max = AK_LAUNCH_RANK_MAX};
     int64_t swizzle = 0, promotion = 0, copy = -1, use = 1;
-    ak_status status = ak_json_only(object, map_keys, r->where, r->err);
-    status = status == AK_OK ? ak_json_string(name, object, "Name", r->where, r->err) : status;
-    status =
-        status == AK_OK ? argument(&out->argument, json_object_get(object, "Buffer"), r) : status;
-    status = status == AK_OK ? member(&use, object, "Use", (range){0, 1}, r) : status;
-    if (status != AK_OK || (r->scope != NULL && use == 0)) {
-        return status;
+    AK_DO(ak_json_only(object, map_keys, r->where, r->err));
+    AK_DO(ak_json_string(name, object, "Name", r->where, r->err));
+    AK_DO(argument(&out->argument, json_object_get(object, "Buffer"), r));
+    AK_DO(member(&use, object, "Use", (range){0, 1}, r));
+    if (r->scope != NULL && use == 0) {
+        return AK_OK;
     }
     AK_DO(list(&size, object, "Sizes", (range){1, TENSOR_MAX}, r));
     AK_DO(list(&stride, object, "Strides", (range){16, TENSOR_MAX * 256}, r));
@@ -283,15 +273,14 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
     AK_DO(member(&promotion, object, "Promotion", (range){0, 256}, r));
     AK_DO(member(&copy, object, "Workspace", (range){-1, WORKSPACE_MAX}, r));
     const size_t rank = size.count, strides = stride.count, boxes = box.count;
-    if (status == AK_OK && (rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1))) {
-        status = ak_fail(r->err, AK_INVALID,
-                         "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one "
-                         "less or none in Strides",
-                         r->where, *name);
+    if (rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1)) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one "
+                       "less or none in Strides",
+                       r->where, *name);
     }
-    if (status != AK_OK || r->scope == NULL ||
-        task == NULL) { /* without a scope there is no task */
-        return status;
+    if (r->scope == NULL || task == NULL) { /* without a scope there is no task */
+        return AK_OK;
     }
     size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(task, out->argument));
     out->used = true;
@@ -315,16 +304,16 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
 static ak_status read_maps(ak_launch_kernel *out, const ak_task *task, reader *r)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, r->launch, "TensorMaps", r->where, r->err);
-    if (status == AK_OK && json_array_size(array) > AK_LAUNCH_MAPS_MAX) {
-        status =
-            ak_fail(r->err, AK_LIMIT, "%s: more than %d TensorMaps", r->where, AK_LAUNCH_MAPS_MAX);
+    AK_DO(ak_json_array_or_null(&array, r->launch, "TensorMaps", r->where, r->err));
+    out->map_count = json_array_size(array);
+    if (out->map_count > AK_LAUNCH_MAPS_MAX) {
+        return ak_fail(r->err, AK_LIMIT, "%s: more than %d TensorMaps", r->where,
+                       AK_LAUNCH_MAPS_MAX);
     }
-    for (size_t i = 0; status == AK_OK && i < json_array_size(array); i++) {
-        status = read_map(&out->maps[i], &r->map_names[i], json_array_get(array, i), task, r);
-        out->map_count = i + 1;
+    for (size_t i = 0; i < out->map_count; i++) {
+        AK_DO(read_map(&out->maps[i], &r->map_names[i], json_array_get(array, i), task, r));
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kernel *kernel,
@@ -332,14 +321,11 @@ static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kern
 {
     const char *wanted = json_is_string(name) ? json_string_value(name) : "";
     out->kind = AK_PASS_MAP;
-    for (size_t i = 0; i < kernel->map_count; i++) {
-        if (strcmp(r->map_names[i], wanted) == 0) {
-            out->index = i;
-            return AK_OK;
-        }
-    }
-    return ak_fail(r->err, AK_INVALID, "%s: Arguments: there is no tensor map \"%.60s\"", r->where,
-                   wanted);
+    out->index = AK_FIND_TEXT(r->map_names, kernel->map_count, wanted);
+    return out->index < kernel->map_count
+               ? AK_OK
+               : ak_fail(r->err, AK_INVALID, "%s: Arguments: there is no tensor map \"%.60s\"",
+                         r->where, wanted);
 }
 
 static ak_status pass_number(ak_pass *out, ak_pass_kind kind, const json_t *value, const char *key,
@@ -398,36 +384,36 @@ static ak_status read_pass(ak_pass *out, const json_t *object, const ak_launch_k
 static ak_status read_passes(ak_launch_kernel *out, reader *r)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, r->launch, "Arguments", r->where, r->err);
+    AK_DO(ak_json_array_or_null(&array, r->launch, "Arguments", r->where, r->err));
     out->pass_count = json_array_size(array);
-    if (status == AK_OK && (out->pass_count == 0 || out->pass_count > AK_LAUNCH_ARGUMENTS_MAX)) {
-        status = ak_fail(r->err, AK_INVALID, "%s: \"Arguments\" must have from 1 to %d entries",
-                         r->where, AK_LAUNCH_ARGUMENTS_MAX);
+    if (out->pass_count == 0 || out->pass_count > AK_LAUNCH_ARGUMENTS_MAX) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"Arguments\" must have from 1 to %d entries",
+                       r->where, AK_LAUNCH_ARGUMENTS_MAX);
     }
-    for (size_t i = 0; status == AK_OK && i < out->pass_count; i++) {
-        status = read_pass(&out->passes[i], json_array_get(array, i), out, r);
+    for (size_t i = 0; i < out->pass_count; i++) {
+        AK_DO(read_pass(&out->passes[i], json_array_get(array, i), out, r));
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_constants(ak_launch_kernel *out, reader *r)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, r->launch, "Constants", r->where, r->err);
+    AK_DO(ak_json_array_or_null(&array, r->launch, "Constants", r->where, r->err));
     out->constant_count = json_array_size(array);
-    if (status == AK_OK && out->constant_count > AK_LAUNCH_CONSTANTS_MAX) {
-        status = ak_fail(r->err, AK_LIMIT, "%s: more than %d Constants", r->where,
-                         AK_LAUNCH_CONSTANTS_MAX);
+    if (out->constant_count > AK_LAUNCH_CONSTANTS_MAX) {
+        return ak_fail(r->err, AK_LIMIT, "%s: more than %d Constants", r->where,
+                       AK_LAUNCH_CONSTANTS_MAX);
     }
-    for (size_t i = 0; status == AK_OK && i < out->constant_count; i++) {
-        status = argument(&out->constants[i], json_array_get(array, i), r);
-        if (status == AK_OK && r->problem->arguments[out->constants[i]].access != AK_ACCESS_IN) {
-            status = ak_fail(r->err, AK_INVALID,
-                             "%s: Constants: \"%s\" is written; constant memory is only read",
-                             r->where, r->problem->arguments[out->constants[i]].name);
+    for (size_t i = 0; i < out->constant_count; i++) {
+        AK_DO(argument(&out->constants[i], json_array_get(array, i), r));
+        if (r->problem->arguments[out->constants[i]].access != AK_ACCESS_IN) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: Constants: \"%s\" is written; constant memory is only read",
+                           r->where, r->problem->arguments[out->constants[i]].name);
         }
     }
-    return status;
+    return AK_OK;
 }
 
 /* Checks block and cluster before the device is asked how many clusters it can hold. */

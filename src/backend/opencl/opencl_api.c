@@ -93,41 +93,37 @@ ak_status ak_opencl_find(ak_opencl_place *out, const ak_opencl *cl, const char *
     return AK_OK;
 }
 
-/* X(number, name): the errors that a program can meet, by the specification. */
-#define ERRORS(X)                                                                                  \
-    X(-1, "CL_DEVICE_NOT_FOUND")                                                                   \
-    X(-2, "CL_DEVICE_NOT_AVAILABLE")                                                               \
-    X(-3, "CL_COMPILER_NOT_AVAILABLE")                                                             \
-    X(-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE")                                                      \
-    X(-5, "CL_OUT_OF_RESOURCES")                                                                   \
-    X(-6, "CL_OUT_OF_HOST_MEMORY")                                                                 \
-    X(-11, "CL_BUILD_PROGRAM_FAILURE")                                                             \
-    X(-13, "CL_MISALIGNED_SUB_BUFFER_OFFSET")                                                      \
-    X(-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")                                         \
-    X(-30, "CL_INVALID_VALUE")                                                                     \
-    X(-42, "CL_INVALID_BINARY")                                                                    \
-    X(-43, "CL_INVALID_BUILD_OPTIONS")                                                             \
-    X(-45, "CL_INVALID_PROGRAM_EXECUTABLE")                                                        \
-    X(-46, "CL_INVALID_KERNEL_NAME")                                                               \
-    X(-49, "CL_INVALID_ARG_INDEX")                                                                 \
-    X(-50, "CL_INVALID_ARG_VALUE")                                                                 \
-    X(-51, "CL_INVALID_ARG_SIZE")                                                                  \
-    X(-52, "CL_INVALID_KERNEL_ARGS")                                                               \
-    X(-54, "CL_INVALID_WORK_GROUP_SIZE")                                                           \
-    X(-55, "CL_INVALID_WORK_ITEM_SIZE")                                                            \
-    X(-61, "CL_INVALID_BUFFER_SIZE")                                                               \
-    X(-63, "CL_INVALID_GLOBAL_WORK_SIZE")
+/* The errors that a program can meet, by the specification. */
+static const struct {
+    int32_t code;
+    const char *name;
+} errors[] = {
+    {-1, "CL_DEVICE_NOT_FOUND"},
+    {-2, "CL_DEVICE_NOT_AVAILABLE"},
+    {-3, "CL_COMPILER_NOT_AVAILABLE"},
+    {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+    {-5, "CL_OUT_OF_RESOURCES"},
+    {-6, "CL_OUT_OF_HOST_MEMORY"},
+    {-11, "CL_BUILD_PROGRAM_FAILURE"},
+    {-13, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
+    {-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+    {-30, "CL_INVALID_VALUE"},
+    {-42, "CL_INVALID_BINARY"},
+    {-43, "CL_INVALID_BUILD_OPTIONS"},
+    {-45, "CL_INVALID_PROGRAM_EXECUTABLE"},
+    {-46, "CL_INVALID_KERNEL_NAME"},
+    {-49, "CL_INVALID_ARG_INDEX"},
+    {-50, "CL_INVALID_ARG_VALUE"},
+    {-51, "CL_INVALID_ARG_SIZE"},
+    {-52, "CL_INVALID_KERNEL_ARGS"},
+    {-54, "CL_INVALID_WORK_GROUP_SIZE"},
+    {-55, "CL_INVALID_WORK_ITEM_SIZE"},
+    {-61, "CL_INVALID_BUFFER_SIZE"},
+    {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
+};
 
 void ak_opencl_error_text(char *out, size_t bytes, int32_t code)
 {
-    static const struct {
-        int32_t code;
-        const char *name;
-    } errors[] = {
-#define ERROR(number, name) {number, name},
-        ERRORS(ERROR)
-#undef ERROR
-    };
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         if (errors[i].code == code) {
             (void)snprintf(out, bytes, "%s", errors[i].name);

@@ -20,16 +20,11 @@
 #include "backend/opencl/opencl.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/instrumented.h"
 #include "base/program.h"
 
 #define LOG_MAX     (64u << 10)
 #define OPTIONS_MAX (32u << 10)
-/* The child is this program, and a sanitizer's address space is larger than any limit. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMORY_LIMIT(bytes) ((size_t)0 * (bytes))
-#else
-#define MEMORY_LIMIT(bytes) (bytes)
-#endif
 static const char head[] = "//autokernel-opencl ";
 enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1 };
 /* Arguments of autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE IDENTITY OPTIONS */
@@ -111,11 +106,6 @@ int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl_
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static void say(const char *text)
-{
-    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
-}
-
 /* Writes the program's binary; returns false if the ICD gives none. */
 static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
 {
@@ -174,7 +164,7 @@ int ak_opencl_compile_main(int argc, char **argv)
         return EXIT_REFUSED;
     }
     if (ak_fs_read(&source, NULL, argv[SOURCE], AK_SOURCE_BYTES_MAX + LOG_MAX, &err) != AK_OK) {
-        say(err.text);
+        ak_backend_say(err.text);
         return EXIT_REFUSED;
     }
     bool kept = false;
@@ -184,17 +174,17 @@ int ak_opencl_compile_main(int argc, char **argv)
     if (here) {
         const ak_opencl_target target = {cl, context, place.device};
         code = build_source(&program, &log, &target, source, argv[OPTIONS]);
-        say(log == NULL ? "" : log);
+        ak_backend_say(log == NULL ? "" : log);
         if (code != 0 && (log == NULL || strstr(log, "error") == NULL)) {
             char text[64];
             ak_opencl_error_text(text, sizeof text, code);
-            say("error: clBuildProgram: ");
-            say(text);
+            ak_backend_say("error: clBuildProgram: ");
+            ak_backend_say(text);
         }
         kept = code == 0 && keep_binary(cl, program, argv[ARTIFACT]);
     }
     if (code == 0 && !kept && !keep_source(source, argv[OPTIONS], argv[ARTIFACT])) {
-        say("error: the program could not be written");
+        ak_backend_say("error: the program could not be written");
         code = AK_CL_OUT_OF_RESOURCES;
     }
     ak_free(log);
@@ -208,12 +198,11 @@ int ak_opencl_compile_main(int argc, char **argv)
 /* Adds a folder, unless it is there or there are too many. */
 static void add_readable(ak_compile_folders *out, const char *folder)
 {
+    bool known = false;
     for (size_t i = 0; i < out->count; i++) {
-        if (strcmp(out->readable[i], folder) == 0) {
-            return;
-        }
+        known = known || strcmp(out->readable[i], folder) == 0;
     }
-    if (out->count < AK_COMPILE_FOLDERS_MAX) {
+    if (!known && out->count < AK_COMPILE_FOLDERS_MAX) {
         (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "%s", folder);
     }
 }
@@ -316,10 +305,11 @@ static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_er
     const char *const argv[] = {program,          "worker",      "--opencl-compile",
                                 job->source_path, job->artifact, device,
                                 identity,         options.data,  NULL};
+    /* The child is this program, and a sanitizer's address space is larger than any limit. */
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
-                         .memory_max = MEMORY_LIMIT(job->memory_max)};
+                         .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
     ak_compile_limit(&spec, job);
     AK_TRY(ak_proc_run(run, &spec, err));
 out:
@@ -338,13 +328,8 @@ ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, a
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, NULL, err));
     }
-    AK_TRY(ak_compile_end(&result, err));
-    result.compile_ns = ak_clock_ns() - begin;
-    *out = result;
 out:
-    if (status != AK_OK) {
-        ak_compile_result_clear(&result);
-    }
+    result.compile_ns = ak_clock_ns() - begin;
     ak_proc_result_clear(&run);
-    return status;
+    return ak_compile_end(out, &result, status, err);
 }

@@ -12,7 +12,6 @@
 #include "backend/opencl/opencl_device.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/number.h"
 
 #define POLL_NS  (20 * 1000)
 #define DRAIN_NS (30 * AK_SECOND_NS)
@@ -301,28 +300,6 @@ static bool lost(const ak_device *device)
     return device->lost;
 }
 
-/* Gives no ceilings, because none are known; then no result is judged too fast to be true. */
-static ak_status ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
-{
-    (void)device;
-    (void)dtype;
-    (void)err;
-    *out = (ak_ceilings){0};
-    return AK_OK;
-}
-
-/* Lists no baselines: there is no library to compare with. */
-static ak_status baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
-                           void *context, ak_error *err)
-{
-    (void)device;
-    (void)task;
-    (void)visit;
-    (void)context;
-    (void)err;
-    return AK_OK;
-}
-
 static const char *const shown_facts[] = {
     "compute_units", "work_group_max", "vector_floats", "local_bytes",
     "cache_bytes",   "memory_bytes",   "clock_mhz",     NULL};
@@ -354,7 +331,5 @@ const ak_backend_ops ak_opencl_ops = {
     .launch = ak_opencl_launch,
     .unload = ak_opencl_unload,
     .lost = lost,
-    .ceilings = ceilings,
-    .baselines = baselines,
     .close = close_device,
 };

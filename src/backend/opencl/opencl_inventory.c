@@ -4,21 +4,15 @@
  * Loading an ICD runs the code of its vendor, which may crash or hang, so a child does it and
  * writes one line. This process asks once and keeps the answer.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "backend/inventory.h"
 #include "backend/opencl/opencl.h"
-#include "base/alloc.h"
-#include "base/clock.h"
 #include "base/hash.h"
-#include "base/proc.h"
-#include "base/program.h"
 
 #define NAME_MAX_BYTES 256
 /* Bits of the hash that are the identity: as many as a double holds exactly. */
 #define IDENTITY_BITS 53
-#define WHERE         "OpenCL inventory"
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -61,18 +55,16 @@ static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place 
 {
     char device[32], platform[NAME_MAX_BYTES] = "", version[NAME_MAX_BYTES] = "";
     uint64_t type = 0;
-    json_t *object = json_object();
     (void)snprintf(device, sizeof device, AK_OPENCL_PREFIX "%zu", i);
     (void)cl->platform_info(place->platform, AK_CL_PLATFORM_NAME, sizeof platform - 1, platform,
                             NULL);
     (void)cl->platform_info(place->platform, AK_CL_PLATFORM_VERSION, sizeof version - 1, version,
                             NULL);
     (void)cl->device_info(place->device, AK_CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    json_t *object =
+        json_pack("{s:s, s:s, s:s}", "device", device, "platform", platform, "version", version);
     bool good =
-        object != NULL && ak_json_set_text(object, "device", device) &&
-        ak_json_set_text(object, "platform", platform) &&
-        ak_json_set_text(object, "version", version) &&
-        add_text(object, "name", cl, place->device, AK_CL_DEVICE_NAME) &&
+        object != NULL && add_text(object, "name", cl, place->device, AK_CL_DEVICE_NAME) &&
         add_text(object, "driver", cl, place->device, AK_CL_DEVICE_DRIVER) &&
         ak_json_set(object, "is_cpu", json_integer((type & AK_CL_DEVICE_IS_CPU) != 0 ? 1 : 0)) &&
         ak_json_set(object, "identity", json_integer((json_int_t)ak_opencl_identity(cl, place)));
@@ -117,20 +109,12 @@ int ak_opencl_inventory_main(int argc, char **argv)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Gives the inventory, which is borrowed: it stays until the process ends. */
-static ak_status inventory(const json_t **out, ak_error *err)
-{
-    static json_t *known;
-    static const char *const arguments[] = {"worker", "--opencl-inventory", NULL};
-    char cache[AK_PATH_MAX + 32];
-    if (known == NULL) {
-        ak_opencl_pocl_cache(cache, sizeof cache);
-        const ak_inventory_child child = {"OpenCL", WHERE, arguments, cache};
-        AK_DO(ak_inventory_ask(&known, &child, err));
-    }
-    *out = known;
-    return AK_OK;
-}
+static ak_inventory inventory = {.who = "OpenCL",
+                                 .where = "OpenCL inventory",
+                                 .arguments = {"worker", "--opencl-inventory"},
+                                 .variable = ak_opencl_pocl_cache,
+                                 .missing = "missing",
+                                 .prefix = AK_OPENCL_PREFIX};
 
 ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
 {
@@ -139,7 +123,7 @@ ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
     json_t *device;
     /* If anything keeps OpenCL from working, the machine counts as one without OpenCL devices;
        doctor says why. */
-    if (inventory(&found, err) != AK_OK) {
+    if (ak_inventory_get(&found, &inventory, err) != AK_OK) {
         return AK_OK;
     }
     json_array_foreach(json_object_get(found, "devices"), i, device)
@@ -156,50 +140,24 @@ ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
 
 ak_status ak_opencl_missing(const char *device, ak_error *err)
 {
-    const json_t *all = NULL;
-    ak_error why = AK_ERROR_INIT;
-    if (inventory(&all, &why) != AK_OK) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
-    }
-    const char *missing = json_string_value(json_object_get(all, "missing"));
-    size_t count = json_array_size(json_object_get(all, "devices"));
-    if (missing != NULL || count == 0) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
-                       missing == NULL ? "no OpenCL device was found" : missing);
-    }
-    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: this machine has %s%zu", device,
-                   count == 1 ? "only opencl:" : "opencl:0 to opencl:", count - 1);
-}
-
-static ak_status device_of(const json_t **out, const char *name, ak_error *err)
-{
-    const json_t *all;
-    AK_DO(inventory(&all, err));
-    *out = ak_inventory_device(all, name);
-    return *out != NULL ? AK_OK : ak_opencl_missing(name, err);
+    return ak_inventory_missing(&inventory, device, err);
 }
 
 ak_status ak_opencl_facts(ak_scope *out, const char *device, int threads, ak_error *err)
 {
-    const json_t *found = NULL;
     (void)threads;
-    AK_DO(device_of(&found, device, err));
-    return ak_inventory_facts(out, found, err);
+    return ak_inventory_facts(out, &inventory, device, err);
 }
 
 /* Leaves out the ordinal, because equal devices of one machine give equal results. */
 ak_status ak_opencl_environment(json_t **out, const char *device, ak_error *err)
 {
-    static const char *const kept[] = {"name",          "platform",    "version",     "driver",
-                                       "compute_units", "local_bytes", "memory_bytes"};
+    static const char *const kept[] = {"name",          "platform",    "version",      "driver",
+                                       "compute_units", "local_bytes", "memory_bytes", NULL};
     const json_t *found = NULL;
-    AK_DO(device_of(&found, device, err));
-    json_t *object = json_object();
-    bool good = object != NULL && ak_json_set_text(object, "backend", "opencl");
-    for (size_t i = 0; good && i < sizeof kept / sizeof kept[0]; i++) {
-        good = json_object_set(object, kept[i], json_object_get(found, kept[i])) == 0;
-    }
-    return ak_json_give(out, object, good, err);
+    AK_DO(ak_inventory_device(&found, &inventory, device, err));
+    json_t *object = json_pack("{s:s}", "backend", "opencl");
+    return ak_json_give(out, object, object != NULL && ak_json_copy(object, found, kept), err);
 }
 
 ak_status ak_opencl_describe(json_t *object, ak_error *err)
@@ -208,10 +166,10 @@ ak_status ak_opencl_describe(json_t *object, ak_error *err)
     ak_error why = AK_ERROR_INIT;
     json_t *state = json_object();
     bool good = state != NULL;
-    if (inventory(&all, &why) != AK_OK) {
+    if (ak_inventory_get(&all, &inventory, &why) != AK_OK) {
         good = good && ak_json_set_text(state, "missing", why.text);
     } else if (json_object_get(all, "missing") != NULL) {
-        good = good && json_object_set(state, "missing", json_object_get(all, "missing")) == 0;
+        good = good && ak_json_copy(state, all, (const char *const[]){"missing", NULL});
     } else {
         size_t i;
         json_t *device;

@@ -53,7 +53,7 @@ static ak_status add_device(ak_options *out, const ak_task *task, const ak_confi
 static bool allows_option(const char *option)
 {
     static const char *const listed[] = {"-D", "-cl-", "-w", "-Werror", NULL};
-    return ak_compile_listed(listed, option) && strcmp(option, "-D") != 0 &&
+    return ak_text_begins(option, listed) && strcmp(option, "-D") != 0 &&
            strpbrk(option, " \t\r\n\"'\\") == NULL;
 }
 

@@ -1,5 +1,4 @@
 /* triton_compile.c: the Python process that compiles; see triton.h. */
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/instrumented.h"
 
 #define SCRIPT "src/backend/triton/triton_worker.py"
 #define WHERE  "the Python process of Triton"
@@ -145,10 +145,7 @@ static json_t *request_of(const ak_compile_job *job)
             function = job->argv[i] + 11;
         }
     }
-    size_t memory = job->memory_max == 0 ? 0 : job->memory_max + MAPPED_BYTES;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    memory = 0;
-#endif
+    size_t memory = job->memory_max == 0 || AK_INSTRUMENTED ? 0 : job->memory_max + MAPPED_BYTES;
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:I}", "op", "compile",
                      "source", job->source_path, "name", "the kernel's source", "function",
                      function, "options", options, "artifact", job->artifact, "folder", job->folder,
@@ -210,14 +207,8 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, NULL, err));
     }
-    AK_TRY(ak_compile_end(&result, err));
 out:
     json_decref(reply);
     result.compile_ns = ak_clock_ns() - begin;
-    if (status == AK_OK) {
-        *out = result;
-    } else {
-        ak_compile_result_clear(&result);
-    }
-    return status;
+    return ak_compile_end(out, &result, status, err);
 }

@@ -53,12 +53,7 @@ static ak_status add_shape(ak_options *out, ak_launch_plan *plan, const ak_task 
     const size_t head = strlen(line);
     AK_DO(ak_launch_evaluate(plan, task, shape, config, NULL, err));
     AK_DO(ak_triton_arguments(line + head, &plan->kernels[0], task, err));
-    for (size_t i = 0; i < out->count; i++) {
-        if (strcmp(out->argv[i], line) == 0) {
-            return AK_OK;
-        }
-    }
-    return ak_options_add(out, line, err);
+    return AK_HAS_TEXT(out->argv, out->count, line) ? AK_OK : ak_options_add(out, line, err);
 }
 
 ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_config *config,
