@@ -16,9 +16,11 @@ import numpy as np
 
 from ._archive import Archive
 from ._restriction import Restriction, expression
+from ._runtime import DTYPE_TEXTS
 from ._tune import Progress, tune
 
-_DTYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int32": "i32"}
+#: names of the dtypes that NumPy itself has, in problem files and, of values, in a "Launch"
+_DTYPES = {name: text for name, text in DTYPE_TEXTS.items() if hasattr(np, name)}
 _SCALARS = {"int32": "Int32", "int64": "Int64", "float32": "Float32", "float64": "Float64"}
 _LANGUAGES = {"C": "C", "C++": "C++", "CUDA": "CUDA", "CUPY": "CUDA", "NVCUDA": "CUDA",
               "OPENCL": "OpenCL"}
@@ -158,7 +160,7 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
             rms = float(np.sqrt(np.mean(np.square(wanted.astype(np.float64)))))
             scales.append(atol / rms if rms > 0 else 0.0)
     kinds = [entry["dtype"] for entry in listed]
-    dtype = next((k for k in kinds if k != "i32"), "i32")
+    dtype = next((k for k in kinds if k[0] not in "iu"), kinds[0])
     traffic = sum(a.nbytes * (2 if written.get(i) == "inout" else 1)
                   for i, a in enumerate(arguments) if isinstance(a, np.ndarray))
     tolerance = {"relative": "1e-5", "rms": repr(min(scales, default=0.0))}

@@ -230,7 +230,7 @@ static bool rounds_to_reference(const selftest *t, const double *values)
         return false;
     }
     for (size_t i = 0; i < t->with->count; i++) {
-        int32_t value = 0, right = 0;
+        uint64_t value = 0, right = 0;
         ak_inputs_encode(&value, &values[i], 1, dtype);
         ak_inputs_encode(&right, &t->with->reference[i], 1, dtype);
         if (memcmp(&value, &right, bytes) != 0) {
@@ -280,7 +280,7 @@ static ak_status check_wrong(selftest *t, const ak_compare_inputs *inputs, ak_er
     if (passes(t, t->values)) {
         return refuse(t, "zeros", err);
     }
-    if (t->with->dtype != AK_DTYPE_I32) {
+    if (ak_dtype_is_float(t->with->dtype)) {
         set_all(t, (double)NAN);
         if (passes(t, t->values)) {
             return refuse(t, "NaN", err);

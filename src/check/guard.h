@@ -103,7 +103,8 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
                          const ak_guard_stream *stream);
 
 /* ak_guard_poison fills an array with poison; ak_guard_is_poison returns true if an element
-   holds it. Poison is a signalling NaN in every floating dtype, and an unlikely integer in i32.
+   holds it. Poison is a signalling NaN in every floating dtype, and an unlikely number in whole
+   numbers of 4 and 8 bytes.
    It differs between AK_GUARD_ROUNDS rounds; higher rounds wrap around. */
 #define AK_GUARD_ROUNDS 16
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round);

@@ -145,11 +145,11 @@ static ak_status read_dtypes(ak_problem_reader *r)
     for (size_t i = 0; i < count; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL || !ak_dtype_parse(&problem->dtypes[i], text) ||
-            ak_dtype_bytes(problem->dtypes[i]) == 1) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: dtype %zu (\"%.40s\") is unknown; there are f16, bf16, f32, f64 "
-                           "and i32",
-                           r->path, i + 1, text == NULL ? "not a text" : text);
+            !ak_dtype_is_of_tasks(problem->dtypes[i])) {
+            char names[AK_DTYPE_LIST_BYTES];
+            ak_dtype_list(names, ak_dtype_text, ak_dtype_is_of_tasks, " and ");
+            return ak_fail(r->err, AK_INVALID, "%s: dtype %zu (\"%.40s\") is unknown; there are %s",
+                           r->path, i + 1, text == NULL ? "not a text" : text, names);
         }
         for (size_t j = 0; j < i; j++) {
             if (problem->dtypes[j] == problem->dtypes[i]) {

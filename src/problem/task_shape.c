@@ -21,7 +21,8 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
         AK_TRY(ak_expr_real(&out[i], argument->fill_text[i], scope, where, err));
     }
     /* Keys or indices may have one value, such as uniform(0,B-1) where B is 1. */
-    bool single = dtype == AK_DTYPE_I32 && argument->fill == AK_FILL_UNIFORM && out[0] == out[1];
+    bool single =
+        !ak_dtype_is_float(dtype) && argument->fill == AK_FILL_UNIFORM && out[0] == out[1];
     if (!single && !ak_fill_sane(argument->fill, out[0], out[1])) {
         return ak_fail(err, AK_INVALID, "%s: argument %s cannot be filled with %s of %g and %g: %s",
                        where, argument->name, ak_fill_text(argument->fill), out[0], out[1],

@@ -283,7 +283,7 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     if (problem->device_reference == NULL) {
         return ak_fail(err, AK_UNAVAILABLE, "%s has no reference.cu", problem->name);
     }
-    if (device->task->dtype == AK_DTYPE_I32) {
+    if (!ak_dtype_is_float(device->task->dtype)) {
         return ak_fail(err, AK_UNAVAILABLE, "device references are for floating dtypes");
     }
     ak_referee *referee;
