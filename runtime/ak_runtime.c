@@ -2324,14 +2324,16 @@ static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, co
 static int plan_value(uint64_t *out, const akr_bundle *b, const pass_code *p, const int64_t *names)
 {
     const int bytes = dtypes[p->dtype].bytes;
-    const int64_t limit = bytes == 4 ? INT32_MAX : SIZE_LARGEST;
+    const int is_signed = dtypes[p->dtype].kind == SIGNED;
+    const int64_t most = bytes == 8 ? SIZE_LARGEST : ((int64_t)1 << (8 * bytes - is_signed)) - 1;
+    const int64_t least = !is_signed ? 0 : bytes == 8 ? -most : -most - 1;
     const float single = (float)p->real;
     int64_t whole = 0;
     if (dtypes[p->dtype].kind == FLOAT) {
         memcpy(out, bytes == 4 ? (const void *)&single : &p->real, (size_t)bytes);
         return 1;
     }
-    if (!values_of(&whole, b, &p->value, 1, names, -limit, limit)) {
+    if (!values_of(&whole, b, &p->value, 1, names, least, most)) {
         return 0;
     }
     memcpy(out, &whole, (size_t)bytes);

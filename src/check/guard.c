@@ -24,7 +24,10 @@ enum {
 #define POISON_F32  UINT32_C(0x7FA5C3D0)
 #define POISON_F64  UINT64_C(0x7FF5A5C3D2E1F0B0)
 #define POISON_BYTE 0x7F /* the same in all rounds: e4m3 has no other NaN */
-#define ROUND_BITS  (AK_GUARD_ROUNDS - 1)
+/* Whole numbers of a byte may all be right results, but not in two rounds. This is far from the
+   ends and the middle, which masks and images hold most. */
+#define POISON_WHOLE_BYTE 0xA0
+#define ROUND_BITS        (AK_GUARD_ROUNDS - 1)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -262,12 +265,14 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
 /* ---- poison ---------------------------------------------------------------------------------- */
 
 /* Returns the poison of a dtype in its lowest bytes, and gives the bits that differ between rounds.
-   That of whole numbers is that of the float of the same width. */
+   That of wider whole numbers is that of the float of the same width. */
 static uint64_t poison_of(uint64_t *round_bits, ak_dtype dtype)
 {
     const size_t bytes = ak_dtype_bytes(dtype);
-    *round_bits = bytes == 1 ? 0 : ROUND_BITS;
-    return bytes == 1               ? POISON_BYTE
+    const bool byte_float = bytes == 1 && ak_dtype_is_float(dtype);
+    *round_bits = byte_float ? 0 : ROUND_BITS;
+    return byte_float               ? POISON_BYTE
+           : bytes == 1             ? POISON_WHOLE_BYTE
            : bytes == 4             ? POISON_F32
            : bytes == 8             ? POISON_F64
            : dtype == AK_DTYPE_BF16 ? POISON_BF16

@@ -133,7 +133,7 @@ static int64_t to_signed(double value, size_t bytes)
     return value >= (double)largest ? largest : (int64_t)nearbyint(value);
 }
 
-static __attribute__((unused)) uint64_t to_unsigned(double value, size_t bytes)
+static uint64_t to_unsigned(double value, size_t bytes)
 {
     const uint64_t largest = UINT64_MAX >> (64 - 8 * bytes);
     if (!(value > 0.0)) {

@@ -35,9 +35,14 @@ bool ak_dtype_is_float(ak_dtype dtype)
     return dtypes[dtype].kind == FLOAT;
 }
 
-bool ak_dtype_is_unsigned(ak_dtype dtype)
+bool ak_dtype_holds(ak_dtype_range *out, ak_dtype dtype)
 {
-    return dtypes[dtype].kind == UNSIGNED;
+    const bool has_sign = dtypes[dtype].kind == SIGNED;
+    const size_t bits = 8 * dtypes[dtype].bytes;
+    const double high =
+        bits == 64 ? 0x1p53 : (double)((UINT64_C(1) << (bits - (has_sign ? 1 : 0))) - 1);
+    *out = (ak_dtype_range){!has_sign ? 0.0 : bits == 64 ? -high : -high - 1.0, high};
+    return dtypes[dtype].kind != FLOAT;
 }
 
 bool ak_dtype_is_of_tasks(ak_dtype dtype)

@@ -45,8 +45,12 @@ const char *ak_dtype_scalar(ak_dtype dtype);
 int ak_dtype_tensor_type(ak_dtype dtype);
 /* Returns whether it is a float, of any width. */
 bool ak_dtype_is_float(ak_dtype dtype);
-/* Returns whether it is a whole number without a sign. */
-bool ak_dtype_is_unsigned(ak_dtype dtype);
+/* Gives the whole numbers that a whole dtype holds; of 64 bits those that a double holds, too: up
+   to 2^53. Returns false for a float. */
+typedef struct ak_dtype_range {
+    double low, high;
+} ak_dtype_range;
+bool ak_dtype_holds(ak_dtype_range *out, ak_dtype dtype);
 /* Returns whether a task may have it: all but the 8-bit floats, which only arguments have. */
 bool ak_dtype_is_of_tasks(ak_dtype dtype);
 /* Finds the dtype with this name, and that of a "Launch" with this name. Return false if there is
@@ -113,6 +117,7 @@ typedef struct ak_argument_spec {
     /* a condition on the options; where it holds, nobody reads the argument; NULL: never */
     const char *unused;
     ak_fill_kind fill;
+    bool fill_usual; /* problem.json says nothing: -1 to 1, or 0 to 2 of dtypes without a sign */
     /* The numbers of uniform(a, b), normal(mean, deviation), constant(a), spread(a, b), cuts(a, b)
        or offsets(a, b): expressions over the sizes and problem options (NULL: not needed), and
        their values at the default sizes. */

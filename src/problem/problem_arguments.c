@@ -219,6 +219,7 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     AK_TRY(ak_json_string(&access, json, "access", r->where, r->err));
     AK_TRY(ak_json_string_or(&fill, json, "fill", "uniform(-1,1)", r->where, r->err));
     AK_TRY(read_dtype(argument, dtype, r));
+    argument->fill_usual = json_object_get(json, "fill") == NULL;
     size_t a = 0;
     while (a < 3 && strcmp(access, accesses[a]) != 0) {
         a++;

@@ -73,21 +73,22 @@ static ak_status print_value(ak_buf *out, const char *type, const char *text,
 static ak_status check_whole(ak_dtype dtype, const char *text, const ak_problem *problem,
                              const char *where, ak_error *err)
 {
-    const double limit = ak_dtype_bytes(dtype) == 4 ? 2147483647.0 : 9007199254740992.0;
+    ak_dtype_range holds;
     ak_error ignored = AK_ERROR_INIT;
     double value = 0;
     ak_scope *scope = ak_scope_new(NULL);
     ak_status status = AK_OK;
     AK_TRY(ak_made(scope, err));
+    (void)ak_dtype_holds(&holds, dtype);
     for (size_t i = 0; i < problem->size_count; i++) {
         AK_TRY(ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err));
     }
     if (ak_expr_real(&value, text, scope, where, &ignored) == AK_OK &&
-        (floor(value) != value || fabs(value) > limit)) {
+        (floor(value) != value || value < holds.low || value > holds.high)) {
         AK_TRY(ak_fail(err, AK_INVALID,
                        "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
-                       "-%.0f to %.0f",
-                       where, ak_dtype_scalar(dtype), text, value, limit, limit));
+                       "%.0f to %.0f",
+                       where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high));
     }
 out:
     ak_scope_free(scope);

@@ -344,20 +344,14 @@ static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kern
                    wanted);
 }
 
-/* The numbers that a whole number of this type may be; larger ones are not exact as reals. */
-static range range_of(ak_dtype dtype)
-{
-    const size_t bits = 8 * ak_dtype_bytes(dtype);
-    const int64_t high = bits == 64 ? INT64_C(1) << 53 : (INT64_C(1) << (bits - 1)) - 1;
-    return (range){-high, high};
-}
-
 static ak_status pass_value(ak_pass *out, const json_t *value, const char *key, reader *r)
 {
     ak_value found;
+    ak_dtype_range holds;
     out->kind = AK_PASS_VALUE;
-    if (!ak_dtype_is_float(out->dtype)) {
-        return whole(&out->integer, value, key, range_of(out->dtype), r);
+    if (ak_dtype_holds(&holds, out->dtype)) {
+        return whole(&out->integer, value, key, (range){(int64_t)holds.low, (int64_t)holds.high},
+                     r);
     }
     ak_status status = evaluate(&found, value, key, r);
     out->real = found.type == AK_VALUE_INT ? (double)found.as.integer : found.as.real;
