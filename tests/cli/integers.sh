@@ -124,3 +124,49 @@ alter prefix 's/4294967295/18014398509481984/; s/"u32"/"u64"/'
 alter prefix 's/4294967295/9007199254740992/; s/"u32"/"u64"/'
 alter prefix 's/\["i64", "u64"\]/["u32"]/'
 alter prefix 's/"name": "y",/& "dtype": "f32",/'
+echo "-- results that are what nobody wrote, by chance: honest kernels are right, those that leave one out are not"
+mkdir near
+cat >near/problem.json <<'J'
+{ "schema": 1, "name": "near", "sizes": [{"name": "n", "default": 300}], "dtypes": ["u8"],
+  "choices": [{"name": "kind", "values": ["poison", "mask"]}],
+  "arguments": [{"name": "x", "dtype": "u8", "shape": ["n"], "access": "in", "fill": "uniform(0,255)"},
+                {"name": "y", "shape": ["n"], "access": "out"}],
+  "flops": "n", "bytes": "2*n", "reference": "reference.c", "awkward": [{"n": 2}, {"n": 15}, {"n": 255}] }
+J
+cat >near/reference.c <<'C'
+void ak_reference(const ak_host_call *call)
+{
+    double *x = call->arg[0], *y = call->arg[1];
+    for (int64_t i = 0; i < call->size[0]; i++) {
+        int value = call->choice[0] == 0 ? 160 + ((int)x[i] & 15) : x[i] > 200 ? 255 : 0;
+        y[i] = value;
+    }
+}
+C
+cat >near/host.c <<'C'
+#include <stdint.h>
+void near(const uint8_t *x, uint8_t *y, int32_t n)
+{
+    for (int32_t i = 0; i < n - (WRONG == 1); i++) {
+#if kind_is_poison
+        y[i] = (uint8_t)(160 + (x[i] & 15));
+#else
+        y[i] = x[i] > 200 ? 255 : 0;
+#endif
+    }
+#if WRONG == 2
+    y[n - 1]++; /* wraps around in one of 256 */
+#endif
+}
+C
+cat >near/host.json <<'J'
+{ "ConfigurationSpace": { "TuningParameters": [{"Name": "WRONG", "Type": "int", "Values": [0, 1, 2]}] },
+  "KernelSpecification": { "Language": "C", "KernelName": "near", "KernelFile": "host.c", "CompilerOptions": ["-O1"],
+    "Launch": { "Arguments": [{"Buffer": "x"}, {"Buffer": "y"}, {"Int32": "n"}] } } }
+J
+for kind in poison mask; do
+    for seed in 1 2; do
+        autokernel check ./near --set kind=$kind --seed $seed --config 'WRONG=0;WRONG=1;WRONG=2' --quiet 2>/dev/null | grep -oE '^(ok|wrong_result)' | tr '\n' ' '
+    done
+    autokernel tune ./near --set kind=$kind --fix WRONG=0 --evals 1 --libraries none --quiet 2>/dev/null | grep -oE '^1 configuration.*: 1 ok|best' | head -1
+done
