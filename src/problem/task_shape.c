@@ -161,11 +161,11 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
         const ak_argument_spec *argument = &problem->arguments[i];
         out->own_relative[i] = out->relative;
         out->own_rms[i] = out->rms;
-        const ak_dtype own = ak_task_argument_dtype(task, i);
-        if (own != task->dtype && !ak_dtype_is_float(own)) {
-            out->own_relative[i] = out->own_rms[i] = 0.0; /* whole numbers are exact */
-        }
         if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
+            const ak_dtype own = ak_task_argument_dtype(task, i);
+            if (own != task->dtype && !ak_dtype_is_float(own)) {
+                out->own_relative[i] = out->own_rms[i] = 0.0; /* whole numbers are exact */
+            }
             AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task, own, scope,
                                      where, err));
         }

@@ -64,6 +64,12 @@ J
 for dtype in i64 u64; do
     autokernel check ./prefix --dtype $dtype --config 'NARROW=int64_t;NARROW=uint32_t;OFF=1' --quiet 2>/dev/null | grep -E '^(ok|wrong)'
 done
+# In a task of floats, too, whose tolerance is no excuse; an entry of its own allows a distance.
+sed -i 's/\["i64", "u64"\]/["f32"]/; s/"name": "y",/& "dtype": "i64",/; s/"flops"/"tolerance": {"f32": {"relative": "1e-3"}}, &/' prefix/problem.json
+autokernel check ./prefix --config 'OFF=0;OFF=1' --quiet 2>/dev/null | grep -oE '^(ok|wrong_result)'
+sed -i 's/"1e-3"}/&, "i64": {"relative": "1e-9"}/' prefix/problem.json
+autokernel check ./prefix --config 'OFF=0;OFF=1' --quiet 2>/dev/null | grep -oE '^(ok|wrong_result)'
+sed -i 's/\["f32"\]/["i64", "u64"]/; s/"name": "y", "dtype": "i64",/"name": "y",/; s/"tolerance": .*, "flops"/"flops"/' prefix/problem.json
 echo "-- i8 products summed in i32, over every type that is passed by value"
 cat >dot.c <<'C'
 #include <stdint.h>
