@@ -88,21 +88,43 @@ static akr_status fail_memory(akr_error *err)
     return fail(err, AKR_NO_MEMORY, "out of memory");
 }
 
+enum { FLOAT, SIGNED, UNSIGNED };
+static const struct {
+    const char *text, *numpy;
+    int kind, bytes, passed, dlpack, cuda; /* passed: it may be an argument by value */
+} dtypes[] = {
+#define DTYPE_ROW(name, text, kind, bytes, epsilon, type, numpy, scalar, dlpack, cuda)             \
+    {text, numpy, kind, bytes, sizeof(scalar) > 1, dlpack, cuda},
+    AKR_DTYPE_MAP(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+
 size_t akr_dtype_bytes(akr_dtype dtype)
 {
-    return dtype == AKR_F64                         ? 8
-           : dtype == AKR_F16 || dtype == AKR_BF16  ? 2
-           : dtype == AKR_E4M3 || dtype == AKR_E5M2 ? 1
-                                                    : 4;
+    return (size_t)dtypes[dtype].bytes;
 }
 
-static const char *const dtype_names[] = {"f16", "bf16", "f32", "f64", "i32", "e4m3", "e5m2"};
 static const char *const access_names[] = {"in", "out", "inout"};
 
 const char *akr_dtype_text(akr_dtype dtype)
 {
-    return (unsigned)dtype < sizeof dtype_names / sizeof dtype_names[0] ? dtype_names[dtype]
-                                                                        : "unknown";
+    return (int)dtype >= 0 && (int)dtype < DTYPES ? dtypes[dtype].text : NULL;
+}
+
+const char *akr_dtype_numpy(akr_dtype dtype)
+{
+    return (int)dtype >= 0 && (int)dtype < DTYPES ? dtypes[dtype].numpy : NULL;
+}
+
+/* Returns the dtype with this name; -1 if there is none. */
+static int dtype_named(const char *text)
+{
+    int i = 0;
+    while (i < DTYPES && (text == NULL || strcmp(dtypes[i].text, text) != 0)) {
+        i++;
+    }
+    return i < DTYPES ? i : -1;
 }
 
 /* ---- SHA-256 (FIPS 180-4) ---------------------------------------------------------------------
@@ -920,15 +942,15 @@ typedef struct map_code {
     int rank, strides;
 } map_code;
 
-enum { PASS_BUFFER, PASS_WORKSPACE, PASS_NULL, PASS_MAP, PASS_I32, PASS_I64, PASS_F32, PASS_F64 };
-static const char *const pass_names[] = {"buffer", "workspace", "null", "map",
-                                         "i32",    "i64",       "f32",  "f64"};
+enum { PASS_BUFFER, PASS_WORKSPACE, PASS_NULL, PASS_MAP, PASS_VALUE };
+static const char *const pass_names[] = {"buffer", "workspace", "null", "map"};
 
 typedef struct pass_code {
     int kind;
     int64_t index; /* index of the argument or map */
-    program value; /* for I32 and I64 */
-    double real;   /* for F32 and F64 */
+    int dtype;     /* of a VALUE */
+    program value; /* of a VALUE that is a whole number */
+    double real;   /* of one that is a float */
 } pass_code;
 
 /* One of the kernels that a run on a GPU launches. Programs may use the values of `let`, and those
@@ -1121,7 +1143,7 @@ static int read_argument(akr_bundle *b, int i, const node *n)
     akr_argument *a = &b->info.argument[i];
     const node *extent = items_of(&a->rank, j, member(j, n, "shape"));
     const node *pitch = member(j, n, "pitch"), *unused = member(j, n, "unused");
-    int dtype = index_in(text_of(j, n, "dtype"), dtype_names, 7), d = 0;
+    int dtype = dtype_named(text_of(j, n, "dtype")), d = 0;
     int access = index_in(text_of(j, n, "access"), access_names, 3);
     int64_t alignment = 0;
     a->name = text_of(j, n, "name");
@@ -1221,7 +1243,9 @@ static int read_pass(akr_bundle *b, const kernel_code *k, pass_code *p, const no
 {
     const json *j = &b->document;
     const node *value = n->type == '{' && n->child != 0 ? &j->nodes[n->child] : NULL;
-    p->kind = value == NULL ? -1 : index_in(value->key, pass_names, PASS_F64 + 1);
+    p->kind = value == NULL ? -1 : index_in(value->key, pass_names, PASS_VALUE);
+    p->dtype = value == NULL ? -1 : dtype_named(value->key);
+    p->kind = p->dtype >= 0 && dtypes[p->dtype].passed ? PASS_VALUE : p->kind;
     switch (p->kind) {
     case PASS_BUFFER:
     case PASS_MAP:
@@ -1230,12 +1254,10 @@ static int read_pass(akr_bundle *b, const kernel_code *k, pass_code *p, const no
     case PASS_WORKSPACE:
     case PASS_NULL:
         return 1;
-    case PASS_I32:
-    case PASS_I64:
-        return read_program(&p->value, b, value);
-    case PASS_F32:
-    case PASS_F64:
-        return read_bits(&p->real, value->type == '"' ? value->text : NULL);
+    case PASS_VALUE:
+        return dtypes[p->dtype].kind == FLOAT
+                   ? read_bits(&p->real, value->type == '"' ? value->text : NULL)
+                   : read_program(&p->value, b, value);
     default:
         return 0;
     }
@@ -2249,7 +2271,6 @@ static int residents(int64_t *out, const gpu *g, const planned_kernel *k, const 
 /* Encodes a tensor map once for all runs, which put their addresses into copies of it. */
 static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, const int64_t *names)
 {
-    static const int types[] = {6, 9, 7, 8, 4, 0, 0}; /* in the order of akr_dtype */
     static const uint32_t ones[MAP_RANK_MAX] = {1, 1, 1, 1, 1};
     const akr_argument *a = &b->info.argument[m->argument];
     int64_t use, workspace, swizzle, promotion, size[MAP_RANK_MAX], stride[MAP_RANK_MAX],
@@ -2280,8 +2301,8 @@ static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, co
             strides[d] = m->strides > 0 ? (uint64_t)stride[d] : packed;
         }
     }
-    code = b->gpu->map_encode(&map, types[a->dtype], (unsigned)m->rank, PLACEHOLDER, sizes, strides,
-                              boxes, ones, 0,
+    code = b->gpu->map_encode(&map, dtypes[a->dtype].cuda, (unsigned)m->rank, PLACEHOLDER, sizes,
+                              strides, boxes, ones, 0,
                               swizzle == 128  ? 3
                               : swizzle == 64 ? 2
                               : swizzle == 32 ? 1
@@ -2299,6 +2320,26 @@ static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, co
     return code == 0;
 }
 
+/* Works out a value that is passed, in its own dtype: every host of such a GPU is little endian. */
+static int plan_value(uint64_t *out, const akr_bundle *b, const pass_code *p, const int64_t *names)
+{
+    const int bytes = dtypes[p->dtype].bytes;
+    const int is_signed = dtypes[p->dtype].kind == SIGNED;
+    const int64_t most = bytes == 8 ? SIZE_LARGEST : ((int64_t)1 << (8 * bytes - is_signed)) - 1;
+    const int64_t least = !is_signed ? 0 : bytes == 8 ? -most : -most - 1;
+    const float single = (float)p->real;
+    int64_t whole = 0;
+    if (dtypes[p->dtype].kind == FLOAT) {
+        memcpy(out, bytes == 4 ? (const void *)&single : &p->real, (size_t)bytes);
+        return 1;
+    }
+    if (!values_of(&whole, b, &p->value, 1, names, least, most)) {
+        return 0;
+    }
+    memcpy(out, &whole, (size_t)bytes);
+    return 1;
+}
+
 static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_code *k,
                        const int64_t *names)
 {
@@ -2306,9 +2347,6 @@ static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_co
     out->passes = k->passes;
     for (i = 0; i < k->passes; i++) {
         const pass_code *p = &k->pass[i];
-        const int64_t limit = p->kind == PASS_I32 ? INT32_MAX : SIZE_LARGEST;
-        int64_t whole = 0;
-        float single = (float)p->real;
         out->at[i] =
             (unsigned char)(p->kind == PASS_MAP ? (size_t)p->index * sizeof(tensor_map) / 8
                                                 : offsetof(launch_frame, values) / 8 + (size_t)i);
@@ -2317,16 +2355,8 @@ static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_co
             out->of[out->addresses++] =
                 (unsigned char)(p->kind == PASS_BUFFER ? p->index : AKR_ARGUMENTS_MAX);
         }
-        if (p->kind == PASS_I32 || p->kind == PASS_I64) {
-            if (!values_of(&whole, b, &p->value, 1, names, -limit, limit)) {
-                return 0;
-            }
-            /* An I32 is in the low bytes: every host of such a GPU is little endian. */
-            memcpy(&out->value[i], &whole, sizeof whole);
-        } else if (p->kind == PASS_F32) {
-            memcpy(&out->value[i], &single, sizeof single);
-        } else if (p->kind == PASS_F64) {
-            memcpy(&out->value[i], &p->real, sizeof p->real);
+        if (p->kind == PASS_VALUE && !plan_value(&out->value[i], b, p, names)) {
+            return 0;
         }
     }
     return 1;
@@ -2596,7 +2626,7 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
     }
     if (t->dtype != a->dtype) {
         return fail(err, AKR_DTYPE, "%s: has dtype %s, and the bundle is for %s", a->name,
-                    t->dtype >= 0 && t->dtype <= AKR_E5M2 ? akr_dtype_text(t->dtype) : "unknown",
+                    akr_dtype_text(t->dtype) != NULL ? akr_dtype_text(t->dtype) : "unknown",
                     akr_dtype_text(a->dtype));
     }
     for (d = 0; d < a->rank; d++) {

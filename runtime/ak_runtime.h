@@ -95,18 +95,43 @@ typedef struct akr_error {
 #define AKR_ALIGNMENT_GPU 256 /* bytes; the same for a GPU */
 #define AKR_LAUNCH_WORDS  800
 
+/* The dtypes, with what is known of each; a line is all that a dtype needs, in the whole project.
+   X(NAME, text, kind, bytes, epsilon, type, numpy, scalar, dlpack, cuda):
+     kind     FLOAT, or SIGNED or UNSIGNED whole numbers
+     bytes    of an element
+     epsilon  machine epsilon; 0 for whole numbers
+     type     the type of C that holds an element or, where C has none, its bits
+     numpy    what NumPy (with ml_dtypes) and PyTorch call it
+     scalar   what a "Launch" calls a value that is passed; "" if none can be passed
+     dlpack   its DLDataTypeCode
+     cuda     its CUtensorMapDataType; that of its bits if there is none
+   New lines are added at the end, because the numbers are part of the binary interface. */
+#define AKR_DTYPE_MAP(X)                                                                           \
+    X(F16, "f16", FLOAT, 2, 9.765625e-4, uint16_t, "float16", "", 2, 6)                            \
+    X(BF16, "bf16", FLOAT, 2, 7.8125e-3, uint16_t, "bfloat16", "", 4, 9)                           \
+    X(F32, "f32", FLOAT, 4, 1.1920928955078125e-7, float, "float32", "Float32", 2, 7)              \
+    X(F64, "f64", FLOAT, 8, 2.220446049250313e-16, double, "float64", "Float64", 2, 8)             \
+    X(I32, "i32", SIGNED, 4, 0.0, int32_t, "int32", "Int32", 0, 3)                                 \
+    X(E4M3, "e4m3", FLOAT, 1, 0.125, uint8_t, "float8_e4m3fn", "", 10, 0)                          \
+    X(E5M2, "e5m2", FLOAT, 1, 0.25, uint8_t, "float8_e5m2", "", 12, 0)                             \
+    X(I64, "i64", SIGNED, 8, 0.0, int64_t, "int64", "Int64", 0, 5)                                 \
+    X(I8, "i8", SIGNED, 1, 0.0, int8_t, "int8", "Int8", 0, 0)                                      \
+    X(U8, "u8", UNSIGNED, 1, 0.0, uint8_t, "uint8", "UInt8", 1, 0)                                 \
+    X(I16, "i16", SIGNED, 2, 0.0, int16_t, "int16", "Int16", 0, 1)                                 \
+    X(U16, "u16", UNSIGNED, 2, 0.0, uint16_t, "uint16", "UInt16", 1, 1)                            \
+    X(U32, "u32", UNSIGNED, 4, 0.0, uint32_t, "uint32", "UInt32", 1, 2)                            \
+    X(U64, "u64", UNSIGNED, 8, 0.0, uint64_t, "uint64", "UInt64", 1, 4)
+
 typedef enum akr_dtype {
-    AKR_F16,
-    AKR_BF16,
-    AKR_F32,
-    AKR_F64,
-    AKR_I32,
-    AKR_E4M3,
-    AKR_E5M2
+#define AKR_DTYPE_ENUM(name, ...) AKR_##name,
+    AKR_DTYPE_MAP(AKR_DTYPE_ENUM)
+#undef AKR_DTYPE_ENUM
 } akr_dtype;
 typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
 AKR_API size_t akr_dtype_bytes(akr_dtype dtype);
-AKR_API const char *akr_dtype_text(akr_dtype dtype); /* "f32"; "unknown" of other values */
+/* These two return NULL for a number that is none of the dtypes. */
+AKR_API const char *akr_dtype_text(akr_dtype dtype);  /* "f32" */
+AKR_API const char *akr_dtype_numpy(akr_dtype dtype); /* "float32" */
 
 /* ---- opening -------------------------------------------------------------------------------- */
 

@@ -10,27 +10,29 @@
 typedef enum test_dtype {
     TEST_F16,
     TEST_BF16,
+    TEST_E4M3,
+    TEST_E5M2,
     TEST_F32,
     TEST_F64,
-    TEST_I32,
-    TEST_E4M3,
-    TEST_E5M2
+    TEST_SIGNED, /* whole numbers */
+    TEST_UNSIGNED
 } test_dtype;
 
 /* An array of the function: `count` elements in rows of `row`, which are `pitch` elements apart. */
 typedef struct test_array {
     test_dtype dtype;
+    size_t width; /* bytes of an element */
     int is_read, is_written;
     char kind; /* how it is filled: the first letter of the fill in problem.json, 'k' for cuts */
     double a, b;
     long count, row, pitch, bytes;
 } test_array;
 
-/* For each dtype the bits of the fraction, and the bias of the exponent. */
+/* For each of the small floats the bits of an element, those of the fraction, and the bias
+   of the exponent. */
 static const struct {
     int bits, fraction, bias;
-} test_small[] = {{16, 10, 15}, {16, 7, 127}, {0, 0, 0}, {0, 0, 0},
-                  {0, 0, 0},    {8, 3, 7},    {8, 2, 15}};
+} test_small[] = {{16, 10, 15}, {16, 7, 127}, {8, 3, 7}, {8, 2, 15}};
 
 static __attribute__((unused)) double test_widen(unsigned bits, test_dtype dtype)
 {
@@ -55,27 +57,35 @@ static __attribute__((unused)) unsigned test_narrow(double x, test_dtype dtype)
     return bits | (x < 0 ? 1u << (test_small[dtype].bits - 1) : 0);
 }
 
-static __attribute__((unused)) double test_get(const void *at, test_dtype dtype, long i)
+static __attribute__((unused)) double test_get(const void *array, const test_array *of, long i)
 {
-    return dtype == TEST_F32              ? (double)((const float *)at)[i]
-           : dtype == TEST_F64            ? ((const double *)at)[i]
-           : dtype == TEST_I32            ? ((const int32_t *)at)[i]
-           : test_small[dtype].bits == 16 ? test_widen(((const uint16_t *)at)[i], dtype)
-                                          : test_widen(((const uint8_t *)at)[i], dtype);
+    const unsigned char *at = (const unsigned char *)array + (size_t)i * of->width;
+    uint64_t bits = 0, sign = UINT64_C(1) << (8 * of->width - 1);
+    float single;
+    double wide;
+    memcpy(&bits, at, of->width); /* every machine that this runs on is little-endian */
+    memcpy(&single, &bits, sizeof single);
+    memcpy(&wide, &bits, sizeof wide);
+    return of->dtype == TEST_F32        ? (double)single
+           : of->dtype == TEST_F64      ? wide
+           : of->dtype == TEST_UNSIGNED ? (double)bits
+           : of->dtype == TEST_SIGNED   ? (double)(int64_t)((bits ^ sign) - sign)
+                                        : test_widen((unsigned)bits, of->dtype);
 }
 
-static __attribute__((unused)) void test_put(void *at, test_dtype dtype, long i, double x)
+static __attribute__((unused)) void test_put(void *array, const test_array *of, long i, double x)
 {
-    if (dtype == TEST_F32)
-        ((float *)at)[i] = (float)x;
-    else if (dtype == TEST_F64)
-        ((double *)at)[i] = x;
-    else if (dtype == TEST_I32)
-        ((int32_t *)at)[i] = (int32_t)rint(x);
-    else if (test_small[dtype].bits == 16)
-        ((uint16_t *)at)[i] = (uint16_t)test_narrow(x, dtype);
+    float single = (float)x;
+    uint64_t bits;
+    if (of->dtype == TEST_F32)
+        memcpy(&bits, &single, sizeof single);
+    else if (of->dtype == TEST_F64)
+        memcpy(&bits, &x, sizeof x);
+    else if (of->dtype == TEST_SIGNED || of->dtype == TEST_UNSIGNED)
+        bits = (uint64_t)(int64_t)rint(x);
     else
-        ((uint8_t *)at)[i] = (uint8_t)test_narrow(x, dtype);
+        bits = test_narrow(x, of->dtype);
+    memcpy((unsigned char *)array + (size_t)i * of->width, &bits, of->width);
 }
 
 static uint64_t test_seed = 1;
@@ -101,8 +111,8 @@ static __attribute__((unused)) double test_fill(const test_array *array, long i)
     case 'o': /* offsets: from a to b, at distances that grow evenly from 0 */
         return at + 1 < n ? a + wide * at * (at - 1) / ((n - 1) * (n > 2 ? n - 2 : 1)) : array->b;
     case 'u': /* uniform; whole numbers have both ends */
-        return array->dtype == TEST_I32 ? floor(a + (wide + 1) * test_uniform())
-                                        : a + wide * test_uniform();
+        return array->dtype >= TEST_SIGNED ? floor(a + (wide + 1) * test_uniform())
+                                           : a + wide * test_uniform();
     default: /* normal, nearly */
         for (int k = 0; k < 12; k++)
             sum += test_uniform();
@@ -123,8 +133,8 @@ static __attribute__((unused)) void test_make(void **arg, double **right, int64_
         memset(arg[k], 0xff, (size_t)array->bytes);
         for (long i = 0; array->is_read && i < array->count; i++) {
             long at = i / array->row * array->pitch + i % array->row;
-            test_put(arg[k], array->dtype, at, test_fill(array, i));
-            right[k][i] = test_get(arg[k], array->dtype, at);
+            test_put(arg[k], array, at, test_fill(array, i));
+            right[k][i] = test_get(arg[k], array, at);
         }
     }
 }
@@ -142,8 +152,7 @@ static __attribute__((unused)) long test_compare(void *const *arg, double *const
             square += right[k][i] * right[k][i];
         square = sqrt(square / (double)array->count);
         for (long i = 0; array->is_written && i < array->count; i++) {
-            double got =
-                test_get(arg[k], array->dtype, i / array->row * array->pitch + i % array->row);
+            double got = test_get(arg[k], array, i / array->row * array->pitch + i % array->row);
             wrong += !(fabs(got - right[k][i]) <= relative * fabs(right[k][i]) + rms * square);
         }
     }

@@ -107,15 +107,12 @@ static const one_tensor *one_tensor_of(const one_any *value)
 
 static akr_dtype one_dtype(const one_tensor *t)
 {
-    int kind = t->lanes == 1 ? t->code * 100 + t->bits : 0;
-    return kind == 216    ? AKR_F16
-           : kind == 416  ? AKR_BF16
-           : kind == 232  ? AKR_F32
-           : kind == 264  ? AKR_F64
-           : kind == 32   ? AKR_I32
-           : kind == 1008 ? AKR_E4M3
-           : kind == 1208 ? AKR_E5M2
-                          : (akr_dtype)-1;
+    int i = 0;
+    while (i < DTYPES &&
+           (t->lanes != 1 || t->code != dtypes[i].dlpack || t->bits != 8 * dtypes[i].bytes)) {
+        i++;
+    }
+    return i < DTYPES ? (akr_dtype)i : (akr_dtype)-1;
 }
 
 /* Returns whether the bundle's processor reaches the tensor's memory. */

@@ -64,9 +64,10 @@ class GpuCaller:
         if not torch.cuda.is_available():
             raise RuntimeError("torch has no CUDA device here")
         self.torch, self.bundle, self.error = torch, bundle, error
-        names = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32,
-                 "float64": torch.float64, "int32": torch.int32}
-        self.dtypes = [names[a.dtype] for a in bundle.arguments]
+        missing = [a.dtype for a in bundle.arguments if not hasattr(torch, a.dtype)]
+        if missing:
+            raise RuntimeError(f"torch {torch.__version__} has no {missing[0]}")
+        self.dtypes = [getattr(torch, a.dtype) for a in bundle.arguments]
         self.count = len(bundle.arguments)
         self.needed = [i for i in bundle._inputs if not bundle.arguments[i].unused]
         self.inputs = [(i, self.dtypes[i]) for i in self.needed]

@@ -16,10 +16,13 @@ import numpy as np
 
 from ._archive import Archive
 from ._restriction import Restriction, expression
+from ._runtime import DTYPE_TEXTS
 from ._tune import Progress, tune
 
-_DTYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int32": "i32"}
-_SCALARS = {"int32": "Int32", "int64": "Int64", "float32": "Float32", "float64": "Float64"}
+#: names of the dtypes that NumPy itself has, in problem files and, of values, in a "Launch"
+_DTYPES = {name: text for name, text in DTYPE_TEXTS.items() if hasattr(np, name)}
+_SCALARS = {name: name.replace("uint", "UInt").replace("int", "Int").replace("float", "Float")
+            for name, text in _DTYPES.items() if text != "f16"}
 _LANGUAGES = {"C": "C", "C++": "C++", "CUDA": "CUDA", "CUPY": "CUDA", "NVCUDA": "CUDA",
               "OPENCL": "OpenCL"}
 _BACKENDS = {"C": "host", "C++": "host", "CUDA": "cuda", "OpenCL": "opencl"}
@@ -128,13 +131,39 @@ def _parameters(source: str, name: str) -> list[str]:
 
 
 def _literal(value: np.generic) -> str:
-    return float(value).hex() if value.dtype.kind == "f" else str(int(value))
+    """Returns a scalar as C writes it."""
+    if value.dtype.kind == "f":
+        return float(value).hex()
+    if value == np.iinfo(value.dtype).min < 0:  # C has no such literal
+        return f"({int(value) + 1}LL - 1)"
+    return str(int(value)) + {"int64": "LL", "uint64": "ULL", "uint32": "U"}.get(value.dtype.name, "")
+
+
+def _stored(wanted: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
+    """Returns expected contents in the dtype of their array, which must hold them."""
+    stored = wanted.astype(dtype)
+    if dtype.kind in "iu" and wanted.size:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if not (wanted.min() >= low and wanted.max() <= high):
+            raise TypeError(f"{what} has numbers that {dtype} cannot hold ({low} to {high})")
+    return stored
+
+
+def _tolerances(listed: Sequence[Mapping[str, Any]], dtype: str,
+                scales: Mapping[str, list[float]]) -> dict[str, Any]:
+    """Returns the tolerance of each dtype that is written: whole numbers may differ by what `atol`
+    says, others also by a part of their magnitude."""
+    kinds = {dtype} | {entry["dtype"] for entry in listed if entry["access"] != "in"}
+    return {kind: {"relative": "0" if kind[0] in "iu" else "1e-5",
+                   "rms": repr(min(scales.get(kind, []), default=0.0))} for kind in sorted(kinds)}
 
 
 def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Sequence[Any],
              answer: Optional[Sequence[Any]], written: Mapping[int, str], atol: float) -> None:
     """Writes problem.json and the arrays."""
-    listed, expected, scales = [], {}, []
+    listed: list[dict[str, Any]] = []
+    expected: dict[str, str] = {}
+    scales: dict[str, list[float]] = {}
     for i, array in enumerate(arguments):
         if not isinstance(array, np.ndarray):
             continue
@@ -153,20 +182,20 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
             if wanted.size != array.size:
                 raise TypeError(f"answer[{i}] has {wanted.size} elements, arguments[{i}] "
                                 f"has {array.size}")
-            np.save(folder / f"answer{i}.npy", wanted.astype(array.dtype).reshape(-1))
+            np.save(folder / f"answer{i}.npy",
+                    _stored(wanted, array.dtype, f"answer[{i}]").reshape(-1))
             expected[f"arg{i}"] = f"answer{i}.npy"
             rms = float(np.sqrt(np.mean(np.square(wanted.astype(np.float64)))))
-            scales.append(atol / rms if rms > 0 else 0.0)
+            scales.setdefault(entry["dtype"], []).append(atol / rms if rms > 0 else 0.0)
     kinds = [entry["dtype"] for entry in listed]
-    dtype = next((k for k in kinds if k != "i32"), "i32")
+    dtype = next((k for k in kinds if k[0] not in "iu"), kinds[0])
     traffic = sum(a.nbytes * (2 if written.get(i) == "inout" else 1)
                   for i, a in enumerate(arguments) if isinstance(a, np.ndarray))
-    tolerance = {"relative": "1e-5", "rms": repr(min(scales, default=0.0))}
     (folder / "problem.json").write_text(json.dumps({
         "schema": 1, "name": name, "sizes": [{"name": n, "default": v} for n, v in sizes.items()],
         "dtypes": [dtype], "arguments": listed, "flops": "0", "bytes": str(traffic),
         "reference": {"arrays": expected} if expected else "default",
-        "tolerance": {dtype: tolerance}, "awkward": []}, indent=1))
+        "tolerance": _tolerances(listed, dtype, scales), "awkward": []}, indent=1))
 
 
 def _host_source(source: str, name: str, declared: Sequence[str], arguments: Sequence[Any],
@@ -202,7 +231,7 @@ def _launch(sizes: Sequence[str], arguments: Sequence[Any], divisors: Sequence[A
         by = "*".join(f"({d})" for d in own) or "1"
         grid.append(f"({size} + {by} - 1)//({by})")
     passed = [{"Buffer": f"arg{i}"} if isinstance(a, np.ndarray)
-              else {_SCALARS[a.dtype.name]: _literal(a) if a.dtype.kind == "i" else repr(float(a))}
+              else {_SCALARS[a.dtype.name]: str(int(a)) if a.dtype.kind in "iu" else repr(float(a))}
               for i, a in enumerate(arguments)]
     while len(block) > 1 and block[-1] == "1":
         block.pop()
@@ -246,6 +275,8 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
     * The harness measures the time, whatever a C function returns. `time` is the median.
     * Each array begins every call with the contents that it was given, unless `outputs` lists its
       index as one that the kernel only writes.
+    * Arrays and scalars are whole numbers of 8 to 64 bits or floats of NumPy (scalars of 32 and 64
+      bits). Whole numbers may differ from `answer` by `atol` only, and must be below 2^53.
     * Without `answer`, results only have to agree with those of the first configuration.
     * `lang` is "C", "C++", "CUDA" (also "CuPy" and "nvcuda") or "OpenCL"; HIP, Fortran and Julia
       are refused. "C" is compiled as C, or as C++ where `compiler` is "g++".

@@ -4,13 +4,13 @@ types."""
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 from pathlib import Path
 
 SIZES_MAX, ARGUMENTS_MAX, RANK_MAX, ALIGNMENT, LAUNCH_WORDS = 8, 16, 4, 64, 800
 OK, INVALID, NOT_FOUND, DTYPE, SHAPE, POINTER = 0, 1, 2, 7, 8, 9
 LOOK = 1
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "float8_e4m3fn", "float8_e5m2")
 ACCESS = ("in", "out", "inout")
 
 
@@ -69,10 +69,16 @@ def _open() -> ctypes.CDLL:
             ("akr_run", ctypes.c_int,
              [void, plan, ctypes.POINTER(void), void, ctypes.c_size_t, void, err]),
             ("akr_run_call", ctypes.c_int, [void]),
-            ("akr_status_text", ctypes.c_char_p, [ctypes.c_int])):
+            ("akr_status_text", ctypes.c_char_p, [ctypes.c_int]),
+            ("akr_dtype_text", ctypes.c_char_p, [ctypes.c_int]),
+            ("akr_dtype_numpy", ctypes.c_char_p, [ctypes.c_int])):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
 
 
 library = _open()
+#: for each akr_dtype what NumPy, ml_dtypes and torch call it, and its name in problem files
+DTYPES = tuple(name.decode() for name in
+               iter(map(library.akr_dtype_numpy, itertools.count()).__next__, None))
+DTYPE_TEXTS = dict(zip(DTYPES, (library.akr_dtype_text(i).decode() for i in range(len(DTYPES)))))

@@ -4,8 +4,13 @@
  * Element i passes if |out - ref| <= relative * |ref| + rms * R, where R is the root mean square of
  * the whole reference. The two factors come from problem.json and may depend on sizes and dtype. An
  * output that is not finite passes only if the reference is the same infinity, or if both are NaN.
- * ak_compare_selftest refuses a reference with NaN. An element that still holds the poison of
- * guard.h never passes.
+ * ak_compare_selftest refuses a reference with NaN. A float that still holds the poison of guard.h
+ * never passes. A whole number may be right and equal to the poison; it then differs in the next
+ * round.
+ *
+ * Whole numbers are compared as doubles too. This is exact up to 2^53, beyond which
+ * ak_compare_representable refuses the reference: a larger result is then never taken for a right
+ * one.
  */
 #ifndef AK_CHECK_COMPARE_H
 #define AK_CHECK_COMPARE_H
@@ -22,6 +27,7 @@ typedef struct ak_compare_result {
     size_t strays;
     size_t first;     /* index of the first bad element; `count` if there is none */
     double got, want; /* the output and the reference at `first` */
+    bool whole;       /* both are whole numbers */
 } ak_compare_result;
 
 /* What an output should be, and how far from that it may be. */
@@ -38,6 +44,11 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
    the tolerance". */
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
                      const char *argument);
+
+/* Returns AK_INVALID if a whole dtype cannot hold the reference, which no output could equal.
+   `where` names the size in the message. */
+ak_status ak_compare_representable(const char *problem, const char *argument, const char *where,
+                                   const ak_compare_with *with, ak_error *err);
 
 /* Input i has `elements[i]` elements; values[i] may be NULL. */
 typedef struct ak_compare_inputs {

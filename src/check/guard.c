@@ -24,7 +24,10 @@ enum {
 #define POISON_F32  UINT32_C(0x7FA5C3D0)
 #define POISON_F64  UINT64_C(0x7FF5A5C3D2E1F0B0)
 #define POISON_BYTE 0x7F /* the same in all rounds: e4m3 has no other NaN */
-#define ROUND_BITS  (AK_GUARD_ROUNDS - 1)
+/* Whole numbers of a byte may all be right results, but not in two rounds. This is far from the
+   ends and the middle, which masks and images hold most. */
+#define POISON_WHOLE_BYTE 0xA0
+#define ROUND_BITS        (AK_GUARD_ROUNDS - 1)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -85,45 +88,46 @@ typedef struct shape {
 #define ALL(x)  (UINT64_C(0x0001000100010001) * (x)) /* all four half words */
 #define EACH(x) (UINT64_C(0x0101010101010101) * (x)) /* all eight bytes */
 
+/* The sign bits of elements of so many bytes. */
+static uint64_t sign_of(size_t bytes)
+{
+    return bytes == 1   ? EACH(0x80)
+           : bytes == 2 ? ALL(0x8000)
+           : bytes == 4 ? BOTH(0x80000000)
+                        : UINT64_C(0x8000000000000000);
+}
+
 static shape shape_of(ak_dtype dtype, ak_guard_content content)
 {
-    shape nan = {0}, number = {0};
-    uint64_t sign = 0;
+    shape nan = {UINT64_MAX, 0}, number = {0};
+    uint64_t sign = sign_of(ak_dtype_bytes(dtype));
+    number.keep = ~sign; /* of whole numbers */
     switch (dtype) {
     case AK_DTYPE_F16:
         nan = (shape){ALL(0x81FF), ALL(0x7C01)};
         number = (shape){ALL(0x33FF), ALL(0x4000)};
-        sign = ALL(0x8000);
         break;
     case AK_DTYPE_BF16:
         nan = (shape){ALL(0x803F), ALL(0x7F81)};
         number = (shape){ALL(0x0FFF), ALL(0x4000)};
-        sign = ALL(0x8000);
         break;
     case AK_DTYPE_F32:
         nan = (shape){BOTH(0x803FFFFF), BOTH(0x7F800001)};
         number = (shape){BOTH(0x0FFFFFFF), BOTH(0x40000000)};
-        sign = BOTH(0x80000000);
         break;
     case AK_DTYPE_F64:
         nan = (shape){UINT64_C(0x8007FFFFFFFFFFFF), UINT64_C(0x7FF0000000000001)};
         number = (shape){UINT64_C(0x01FFFFFFFFFFFFFF), UINT64_C(0x4000000000000000)};
-        sign = UINT64_C(0x8000000000000000);
-        break;
-    case AK_DTYPE_I32:
-        nan = (shape){UINT64_MAX, 0};
-        number = (shape){BOTH(0x7FFFFFFF), 0};
-        sign = BOTH(0x80000000);
         break;
     case AK_DTYPE_E4M3:
         nan = (shape){EACH(0x80), EACH(0x7F)};
         number = (shape){EACH(0x37), EACH(0x40)};
-        sign = EACH(0x80);
         break;
     case AK_DTYPE_E5M2:
         nan = (shape){EACH(0x80), EACH(0x7D)};
         number = (shape){EACH(0x33), EACH(0x40)};
-        sign = EACH(0x80);
+        break;
+    default: /* whole numbers: any, and numbers of one sign */
         break;
     }
     if (content == AK_GUARD_NAN) {
@@ -260,56 +264,51 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
 
 /* ---- poison ---------------------------------------------------------------------------------- */
 
+/* Returns the poison of a dtype in its lowest bytes, and gives the bits that differ between rounds.
+   That of wider whole numbers is that of the float of the same width. */
+static uint64_t poison_of(uint64_t *round_bits, ak_dtype dtype)
+{
+    const size_t bytes = ak_dtype_bytes(dtype);
+    const bool byte_float = bytes == 1 && ak_dtype_is_float(dtype);
+    *round_bits = byte_float ? 0 : ROUND_BITS;
+    return byte_float               ? POISON_BYTE
+           : bytes == 1             ? POISON_WHOLE_BYTE
+           : bytes == 4             ? POISON_F32
+           : bytes == 8             ? POISON_F64
+           : dtype == AK_DTYPE_BF16 ? POISON_BF16
+                                    : POISON_F16;
+}
+
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round)
 {
-    unsigned tag = round & ROUND_BITS;
-    size_t count = bytes / ak_dtype_bytes(dtype);
-    switch (dtype) {
-    case AK_DTYPE_F16:
-    case AK_DTYPE_BF16:
+    uint64_t round_bits, poison = poison_of(&round_bits, dtype);
+    size_t element = ak_dtype_bytes(dtype), count = bytes / element;
+    poison |= round & round_bits;
+    switch (element) {
+    case 1:
+        memset(array, (int)poison, count);
+        break;
+    case 2:
         for (size_t i = 0; i < count; i++) {
-            ((uint16_t *)array)[i] =
-                (uint16_t)((dtype == AK_DTYPE_F16 ? POISON_F16 : POISON_BF16) | tag);
+            ((uint16_t *)array)[i] = (uint16_t)poison;
         }
         break;
-    case AK_DTYPE_F32:
-    case AK_DTYPE_I32:
+    case 4:
         for (size_t i = 0; i < count; i++) {
-            ((uint32_t *)array)[i] = POISON_F32 | tag;
+            ((uint32_t *)array)[i] = (uint32_t)poison;
         }
         break;
-    case AK_DTYPE_F64:
+    default:
         for (size_t i = 0; i < count; i++) {
-            ((uint64_t *)array)[i] = POISON_F64 | tag;
+            ((uint64_t *)array)[i] = poison;
         }
-        break;
-    case AK_DTYPE_E4M3:
-    case AK_DTYPE_E5M2:
-        memset(array, POISON_BYTE, count);
         break;
     }
 }
 
 bool ak_guard_is_poison(const void *element, ak_dtype dtype)
 {
-    uint16_t half;
-    uint32_t word;
-    uint64_t wide;
-    switch (dtype) {
-    case AK_DTYPE_F16:
-    case AK_DTYPE_BF16:
-        memcpy(&half, element, sizeof half);
-        return (half & ~ROUND_BITS) == (dtype == AK_DTYPE_F16 ? POISON_F16 : POISON_BF16);
-    case AK_DTYPE_F32:
-    case AK_DTYPE_I32:
-        memcpy(&word, element, sizeof word);
-        return (word & ~(uint32_t)ROUND_BITS) == POISON_F32;
-    case AK_DTYPE_F64:
-        memcpy(&wide, element, sizeof wide);
-        return (wide & ~(uint64_t)ROUND_BITS) == POISON_F64;
-    case AK_DTYPE_E4M3:
-    case AK_DTYPE_E5M2:
-        return *(const unsigned char *)element == POISON_BYTE;
-    }
-    return false;
+    uint64_t round_bits, poison = poison_of(&round_bits, dtype), word = 0;
+    memcpy(&word, element, ak_dtype_bytes(dtype)); /* every host is little endian */
+    return (word & ~round_bits) == poison;
 }

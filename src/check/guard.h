@@ -102,9 +102,11 @@ void ak_guard_paint_gaps(void *array, const ak_guard_rows *rows, const ak_guard_
 bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
                          const ak_guard_stream *stream);
 
-/* ak_guard_poison fills an array with poison; ak_guard_is_poison returns true if an element
-   holds it. Poison is a signalling NaN in every floating dtype, and an unlikely integer in i32.
-   It differs between AK_GUARD_ROUNDS rounds; higher rounds wrap around. */
+/* ak_guard_poison fills an array with poison; ak_guard_is_poison returns true if an element holds
+   it. Poison is a signalling NaN in every floating dtype. In whole numbers it is one of 16 numbers,
+   of 8 bytes beyond 2^53, where no result is right; narrower ones may also be a right result. It
+   differs between AK_GUARD_ROUNDS rounds, except in 8-bit floats, so that an element which nobody
+   writes is wrong in one of two rounds; higher rounds wrap around. */
 #define AK_GUARD_ROUNDS 16
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round);
 bool ak_guard_is_poison(const void *element, ak_dtype dtype);

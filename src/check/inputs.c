@@ -122,13 +122,48 @@ static double widen_byte(uint8_t byte, ak_dtype dtype)
     return byte & 0x80 ? -scaled : scaled;
 }
 
-static int32_t to_i32(double value)
+/* ---- whole numbers ---- */
+
+static int64_t to_signed(double value, size_t bytes)
 {
-    if (!(value > INT32_MIN)) {
-        return isnan(value) ? 0 : INT32_MIN;
+    const int64_t largest = INT64_MAX >> (64 - 8 * bytes);
+    if (!(value > (double)(-largest - 1))) {
+        return isnan(value) ? 0 : -largest - 1;
     }
-    return value >= INT32_MAX ? INT32_MAX : (int32_t)nearbyint(value);
+    return value >= (double)largest ? largest : (int64_t)nearbyint(value);
 }
+
+static uint64_t to_unsigned(double value, size_t bytes)
+{
+    const uint64_t largest = UINT64_MAX >> (64 - 8 * bytes);
+    if (!(value > 0.0)) {
+        return 0;
+    }
+    return value >= (double)largest ? largest : (uint64_t)nearbyint(value);
+}
+
+/* What is done for each kind of dtype of AKR_DTYPE_MAP; the floats have cases of their own. */
+#define ENCODE_FLOAT(name, type)
+#define ENCODE_SIGNED(name, type)                                                                  \
+    case AK_DTYPE_##name:                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            ((type *)out)[i] = (type)to_signed(values[i], sizeof(type));                           \
+        }                                                                                          \
+        break;
+#define ENCODE_UNSIGNED(name, type)                                                                \
+    case AK_DTYPE_##name:                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            ((type *)out)[i] = (type)to_unsigned(values[i], sizeof(type));                         \
+        }                                                                                          \
+        break;
+#define DECODE_FLOAT(name, type)
+#define DECODE_SIGNED(name, type)                                                                  \
+    case AK_DTYPE_##name:                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            out[i] = (double)((const type *)bytes)[i];                                             \
+        }                                                                                          \
+        break;
+#define DECODE_UNSIGNED DECODE_SIGNED
 
 void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype)
 {
@@ -151,17 +186,15 @@ void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dt
     case AK_DTYPE_F64:
         memcpy(out, values, count * sizeof *values);
         break;
-    case AK_DTYPE_I32:
-        for (size_t i = 0; i < count; i++) {
-            ((int32_t *)out)[i] = to_i32(values[i]);
-        }
-        break;
     case AK_DTYPE_E4M3:
     case AK_DTYPE_E5M2:
         for (size_t i = 0; i < count; i++) {
             ((uint8_t *)out)[i] = narrow_byte(values[i], dtype);
         }
         break;
+#define ENCODE(name, text, kind, bytes, epsilon, type, ...) ENCODE_##kind(name, type)
+        AKR_DTYPE_MAP(ENCODE)
+#undef ENCODE
     }
 }
 
@@ -186,17 +219,15 @@ void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dty
     case AK_DTYPE_F64:
         memcpy(out, bytes, count * sizeof *out);
         break;
-    case AK_DTYPE_I32:
-        for (size_t i = 0; i < count; i++) {
-            out[i] = ((const int32_t *)bytes)[i];
-        }
-        break;
     case AK_DTYPE_E4M3:
     case AK_DTYPE_E5M2:
         for (size_t i = 0; i < count; i++) {
             out[i] = widen_byte(((const uint8_t *)bytes)[i], dtype);
         }
         break;
+#define DECODE(name, text, kind, bytes, epsilon, type, ...) DECODE_##kind(name, type)
+        AKR_DTYPE_MAP(DECODE)
+#undef DECODE
     }
 }
 
@@ -278,7 +309,7 @@ static void fill_uniform(double *out, size_t count, const ak_fill *fill, ak_dtyp
 {
     double low = fill->a;
     double range = fill->b - low;
-    if (dtype == AK_DTYPE_I32) {
+    if (!ak_dtype_is_float(dtype)) {
         /* Integers from low to high are equally likely, both ends included. Rounding a real
            would halve the share of the ends. */
         low = ceil(low);

@@ -12,7 +12,7 @@
 #define TASK                                                                                       \
     "\"size\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"M=1024,N=1024,"       \
     "K=1024, or one number for all sizes alike; left out: the kernel's default\"},"                \
-    "\"dtype\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"such as f32\"},"      \
+    "\"dtype\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"such as f32, u8\"},"  \
     "\"choices\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"options of the "   \
     "problem, such as activation=relu\"},"                                                         \
     "\"implementation\": {\"type\": \"string\", \"maxLength\": 80, \"description\": \"one that "   \

@@ -219,12 +219,11 @@ static json_t *extents_of(const ak_task *task, const char *key, const char *fall
 
 static const char *type_name(ak_dtype dtype)
 {
-    static const char *const names[] = {[AK_DTYPE_F16] = "half",
-                                        [AK_DTYPE_F32] = "float",
-                                        [AK_DTYPE_F64] = "double",
-                                        [AK_DTYPE_I32] = "int32"};
-    bool known = (size_t)dtype < sizeof names / sizeof names[0] && names[dtype] != NULL;
-    return known ? names[dtype] : "custom";
+    return !ak_dtype_is_float(dtype) ? ak_dtype_numpy(dtype)
+           : dtype == AK_DTYPE_F16   ? "half"
+           : dtype == AK_DTYPE_F32   ? "float"
+           : dtype == AK_DTYPE_F64   ? "double"
+                                     : "custom";
 }
 
 static json_t *argument_of(const ak_task *task, size_t index)

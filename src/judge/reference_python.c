@@ -168,7 +168,7 @@ static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_
                 json_array_append_new(extents, json_integer((json_int_t)shape->extent[i][d])) == 0;
         }
         json_t *array = json_pack("{s:s, s:s, s:o, s:b, s:s}", "name", argument->name, "file", path,
-                                  "shape", extents, "integer", dtype == AK_DTYPE_I32, "access",
+                                  "shape", extents, "integer", !ak_dtype_is_float(dtype), "access",
                                   accesses[argument->access]);
         good = good && json_array_append_new(list, array) == 0;
     }

@@ -2,6 +2,7 @@
 #include "judge/stage.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -165,6 +166,22 @@ static void fill_chunks(void *context, int thread, int n)
     ak_free(own);
 }
 
+/* Refuses numbers of a file that a whole dtype cannot hold. */
+static ak_status check_file(const double *values, const ak_npy_array *array, const char *path,
+                            ak_error *err)
+{
+    ak_dtype_range holds;
+    for (size_t i = 0; ak_dtype_holds(&holds, array->dtype) && i < array->count; i++) {
+        if (!(values[i] >= holds.low && values[i] <= holds.high) || rint(values[i]) != values[i]) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: element %zu is %.17g; an argument of %s gets whole numbers from "
+                           "%.0f to %.0f",
+                           path, i, values[i], ak_dtype_text(array->dtype), holds.low, holds.high);
+        }
+    }
+    return AK_OK;
+}
+
 /* Reads an argument from its file. */
 static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error *err)
 {
@@ -177,6 +194,7 @@ static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error 
     ak_status status = AK_OK;
     const ak_npy_array array = {shape->elements[i], shape->extent[i], spec->rank, dtype};
     AK_TRY(ak_npy_read(to, &array, spec->fill_file, err));
+    AK_TRY(check_file(to, &array, spec->fill_file, err));
     encode(stage, i, to, 0, shape->elements[i]);
     /* The reference gets the numbers that the candidate gets. */
     ak_stage_decode(to, stage, i, 0, shape->elements[i]);
@@ -230,6 +248,24 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
     return AK_OK;
 }
 
+/* Refuses results of whole numbers that their dtypes cannot hold. */
+static ak_status check_representable(const ak_stage *stage, double *const *arrays, ak_error *err)
+{
+    const ak_problem *problem = stage->task->problem;
+    char where[128];
+    ak_task_size_text(where, sizeof where, problem, stage->shape.size);
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const ak_compare_with with = {.dtype = ak_stage_dtype(stage, i),
+                                      .reference = arrays[i],
+                                      .count = stage->shape.elements[i]};
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+            AK_DO(ak_compare_representable(problem->name, problem->arguments[i].name, where, &with,
+                                           err));
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_error *err)
 {
     const ak_problem *problem = stage->task->problem;
@@ -270,6 +306,7 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
         }
     }
     AK_TRY(ak_reference_run(reference, &stage->shape, arrays, err));
+    AK_TRY(check_representable(stage, arrays, err));
     if (selftest) {
         AK_TRY(selftest_all(stage, arrays, err));
     }

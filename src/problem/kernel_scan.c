@@ -236,15 +236,13 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     part[strcspn(part, "*")] = 0; /* "float *const x" may be written to */
     a->reads_only = ak_source_has(part, "const") || ak_source_has(part, "constant") ||
                     ak_source_has(part, "__constant");
-    const ak_scan_type *found = ak_scan_type_of(part);
-    if (found == NULL || unlike || (a->pointer ? found->dtype : found->passed) == NULL) {
+    if (!ak_scan_type_of(&a->dtype, part) || unlike ||
+        (!a->pointer && ak_dtype_scalar(a->dtype) == NULL)) {
         return ak_fail(s->err, AK_INVALID,
                        "%s: the argument \"%s\" of %s has a type that is not understood; write the "
                        "folder by hand",
                        s->file, whole, s->name);
     }
-    a->dtype = found->dtype;
-    a->passed = found->passed;
     s->argument_count++;
     return AK_OK;
 }

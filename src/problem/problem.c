@@ -11,13 +11,17 @@
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
+typedef enum dtype_kind { FLOAT, SIGNED, UNSIGNED } dtype_kind;
 static const struct {
-    const char *text;
+    const char *text, *c_type, *numpy, *scalar;
+    dtype_kind kind;
     size_t bytes;
     double epsilon;
+    int tensor_type;
 } dtypes[] = {
-#define DTYPE_ROW(name, text, bytes, eps) {text, bytes, eps},
-    AK_DTYPE_MAP(DTYPE_ROW)
+#define DTYPE_ROW(name, text, kind, bytes, epsilon, type, numpy, scalar, dlpack, cuda)             \
+    {text, #type, numpy, scalar, kind, bytes, epsilon, cuda},
+    AKR_DTYPE_MAP(DTYPE_ROW)
 #undef DTYPE_ROW
 };
 
@@ -28,7 +32,70 @@ size_t ak_dtype_bytes(ak_dtype dtype)
 
 bool ak_dtype_is_float(ak_dtype dtype)
 {
-    return dtype != AK_DTYPE_I32;
+    return dtypes[dtype].kind == FLOAT;
+}
+
+bool ak_dtype_holds(ak_dtype_range *out, ak_dtype dtype)
+{
+    const bool has_sign = dtypes[dtype].kind == SIGNED;
+    const size_t bits = 8 * dtypes[dtype].bytes;
+    const double high =
+        bits == 64 ? 0x1p53 : (double)((UINT64_C(1) << (bits - (has_sign ? 1 : 0))) - 1);
+    *out = (ak_dtype_range){!has_sign ? 0.0 : bits == 64 ? -high : -high - 1.0, high};
+    return dtypes[dtype].kind != FLOAT;
+}
+
+bool ak_dtype_is_of_tasks(ak_dtype dtype)
+{
+    return !ak_dtype_is_float(dtype) || ak_dtype_bytes(dtype) > 1;
+}
+
+const char *ak_dtype_c_type(ak_dtype dtype)
+{
+    return dtypes[dtype].c_type;
+}
+
+const char *ak_dtype_numpy(ak_dtype dtype)
+{
+    return dtypes[dtype].numpy;
+}
+
+const char *ak_dtype_scalar(ak_dtype dtype)
+{
+    return dtypes[dtype].scalar[0] == 0 ? NULL : dtypes[dtype].scalar;
+}
+
+int ak_dtype_tensor_type(ak_dtype dtype)
+{
+    return dtypes[dtype].tensor_type;
+}
+
+bool ak_dtype_parse_scalar(ak_dtype *out, const char *text)
+{
+    const size_t i =
+        *text == 0 ? AK_COUNT(dtypes) : AK_FIND(dtypes, AK_COUNT(dtypes), scalar, text);
+    if (i < AK_COUNT(dtypes)) {
+        *out = (ak_dtype)i;
+    }
+    return i < AK_COUNT(dtypes);
+}
+
+void ak_dtype_list(char out[AK_DTYPE_LIST_BYTES], const char *(*name)(ak_dtype dtype),
+                   bool (*which)(ak_dtype dtype), const char *last)
+{
+    const char *names[AK_DTYPE_COUNT];
+    size_t count = 0, used = 0;
+    for (size_t i = 0; i < AK_DTYPE_COUNT; i++) {
+        names[count] = which == NULL || which((ak_dtype)i) ? name((ak_dtype)i) : NULL;
+        count += names[count] != NULL ? 1 : 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        used += (size_t)snprintf(out + used, AK_DTYPE_LIST_BYTES - used, "%s%s",
+                                 i == 0          ? ""
+                                 : i + 1 < count ? ", "
+                                                 : last,
+                                 names[i]);
+    }
 }
 
 bool ak_problem_works_in_place(const ak_problem *problem)

@@ -9,6 +9,7 @@
 #define AK_PROBLEM_PROBLEM_H
 
 #include "base/json.h"
+#include "runtime/ak_runtime.h"
 #include "space/expr.h"
 
 #define AK_SIZES_MAX     8
@@ -20,32 +21,47 @@
 #define AK_SOURCE_BYTES_MAX    (4u << 20)
 #define AK_IMPLEMENTATIONS_MAX 64
 
-/* X(NAME, text, bytes, machine epsilon) */
-#define AK_DTYPE_MAP(X)                                                                            \
-    X(F16, "f16", 2, 9.765625e-4)                                                                  \
-    X(BF16, "bf16", 2, 7.8125e-3)                                                                  \
-    X(F32, "f32", 4, 1.1920928955078125e-7)                                                        \
-    X(F64, "f64", 8, 2.220446049250313e-16)                                                        \
-    X(I32, "i32", 4, 0.0)                                                                          \
-    X(E4M3, "e4m3", 1, 0.125)                                                                      \
-    X(E5M2, "e5m2", 1, 0.25)
-
 typedef enum ak_dtype {
-#define AK_DTYPE_ENUM(name, text, bytes, eps) AK_DTYPE_##name,
-    AK_DTYPE_MAP(AK_DTYPE_ENUM)
+#define AK_DTYPE_ENUM(name, ...) AK_DTYPE_##name,
+    AKR_DTYPE_MAP(AK_DTYPE_ENUM)
 #undef AK_DTYPE_ENUM
 } ak_dtype;
 
-/* The columns of the table above: bytes of an element, machine epsilon (0 for i32), and name. e4m3
-   and e5m2 are the 8-bit floats of the OCP specification (OFP8): e4m3 has no infinity, its largest
-   number is 448, and it has one NaN of each sign. */
+#define AK_DTYPE_ONE(...) +1
+enum { AK_DTYPE_COUNT = AKR_DTYPE_MAP(AK_DTYPE_ONE) };
+#undef AK_DTYPE_ONE
+
+/* Columns of AKR_DTYPE_MAP (runtime/ak_runtime.h), which has all dtypes: bytes of an element,
+   machine epsilon (0 for whole numbers), name, type of C ("int32_t"; of 16-bit floats "uint16_t"),
+   name in NumPy, what a "Launch" calls a value ("Int32"; NULL if none can be passed), and
+   CUtensorMapDataType. e4m3 and e5m2 are the 8-bit floats of the OCP specification (OFP8): e4m3
+   has no infinity, its largest number is 448, and it has one NaN of each sign. */
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);
+const char *ak_dtype_c_type(ak_dtype dtype);
+const char *ak_dtype_numpy(ak_dtype dtype);
+const char *ak_dtype_scalar(ak_dtype dtype);
+int ak_dtype_tensor_type(ak_dtype dtype);
 /* Returns whether it is a float, of any width. */
 bool ak_dtype_is_float(ak_dtype dtype);
-/* Finds the dtype with this name. Returns false if there is none. */
+/* Gives the whole numbers that a whole dtype holds; of 64 bits those that a double holds, too: up
+   to 2^53. Returns false for a float. */
+typedef struct ak_dtype_range {
+    double low, high;
+} ak_dtype_range;
+bool ak_dtype_holds(ak_dtype_range *out, ak_dtype dtype);
+/* Returns whether a task may have it: all but the 8-bit floats, which only arguments have. */
+bool ak_dtype_is_of_tasks(ak_dtype dtype);
+/* Finds the dtype with this name, and that of a "Launch" with this name. Return false if there is
+   none. */
 bool ak_dtype_parse(ak_dtype *out, const char *text);
+bool ak_dtype_parse_scalar(ak_dtype *out, const char *text);
+/* Lists names of the dtypes that pass `which` (NULL: all), for messages: "f16, bf16 and f32", with
+   `last` (" and ") before the last one. Dtypes without a name are left out. */
+#define AK_DTYPE_LIST_BYTES (AK_DTYPE_COUNT * 12)
+void ak_dtype_list(char out[AK_DTYPE_LIST_BYTES], const char *(*name)(ak_dtype dtype),
+                   bool (*which)(ak_dtype dtype), const char *last);
 /* Evaluates an expression that gives the name of a dtype. `where` names the place in messages. */
 ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,
                           ak_error *err);
@@ -101,6 +117,7 @@ typedef struct ak_argument_spec {
     /* a condition on the options; where it holds, nobody reads the argument; NULL: never */
     const char *unused;
     ak_fill_kind fill;
+    bool fill_usual; /* problem.json says nothing: -1 to 1, or 0 to 2 of dtypes without a sign */
     /* The numbers of uniform(a, b), normal(mean, deviation), constant(a), spread(a, b), cuts(a, b)
        or offsets(a, b): expressions over the sizes and problem options (NULL: not needed), and
        their values at the default sizes. */
@@ -184,7 +201,7 @@ struct ak_problem {
     const char *name, *description, *where;
     ak_size_spec sizes[AK_SIZES_MAX];
     size_t size_count;
-    ak_dtype dtypes[8];
+    ak_dtype dtypes[AK_DTYPE_COUNT];
     size_t dtype_count;
     ak_choice_spec choices[AK_CHOICES_MAX];
     size_t choice_count;
@@ -201,7 +218,7 @@ struct ak_problem {
     const char *device_reference; /* text of reference.cu; NULL if there is none */
     ak_own_baseline own[AK_OWN_MAX];
     size_t own_count;
-    ak_tolerance_spec tolerances[8];
+    ak_tolerance_spec tolerances[AK_DTYPE_COUNT];
     size_t tolerance_count;
     int64_t (*edge_cases)[AK_SIZES_MAX];
     size_t edge_case_count;

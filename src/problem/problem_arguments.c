@@ -182,10 +182,12 @@ static ak_status read_dtype(ak_argument_spec *argument, const char *text, ak_pro
         return AK_OK;
     }
     if (ak_expr_is_name(text)) {
+        char list[AK_DTYPE_LIST_BYTES];
+        ak_dtype_list(list, ak_dtype_text, NULL, " or ");
         return ak_fail(r->err, AK_INVALID,
-                       "%s: dtype \"%.40s\" is unknown; it must be \"dtype\", f16, bf16, f32, "
-                       "f64, i32, e4m3 or e5m2, or an expression that gives one of these names",
-                       r->where, text);
+                       "%s: dtype \"%.40s\" is unknown; it must be \"dtype\", %s, or an expression "
+                       "that gives one of these names",
+                       r->where, text, list);
     }
     argument->dtype_text = text;
     return ak_dtype_choose(&argument->dtype, text, r->sizes, r->where, r->err);
@@ -209,6 +211,7 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     AK_TRY(ak_json_string(&access, json, "access", r->where, r->err));
     AK_TRY(ak_json_string_or(&fill, json, "fill", "uniform(-1,1)", r->where, r->err));
     AK_TRY(read_dtype(argument, dtype, r));
+    argument->fill_usual = json_object_get(json, "fill") == NULL;
     size_t a = 0;
     while (a < 3 && strcmp(access, accesses[a]) != 0) {
         a++;

@@ -134,11 +134,11 @@ static ak_status read_dtypes(ak_problem_reader *r)
     for (size_t i = 0; i < count; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL || !ak_dtype_parse(&problem->dtypes[i], text) ||
-            ak_dtype_bytes(problem->dtypes[i]) == 1) {
-            return ak_fail(r->err, AK_INVALID,
-                           "%s: dtype %zu (\"%.40s\") is unknown; there are f16, bf16, f32, f64 "
-                           "and i32",
-                           r->path, i + 1, text == NULL ? "not a text" : text);
+            !ak_dtype_is_of_tasks(problem->dtypes[i])) {
+            char names[AK_DTYPE_LIST_BYTES];
+            ak_dtype_list(names, ak_dtype_text, ak_dtype_is_of_tasks, " and ");
+            return ak_fail(r->err, AK_INVALID, "%s: dtype %zu (\"%.40s\") is unknown; there are %s",
+                           r->path, i + 1, text == NULL ? "not a text" : text, names);
         }
         for (size_t j = 0; j < i; j++) {
             if (problem->dtypes[j] == problem->dtypes[i]) {
@@ -179,6 +179,22 @@ static ak_status check_factor(const char *text, const char *key, ak_problem_read
     return AK_OK;
 }
 
+/* Refuses an output of floats that would be judged as a task's whole numbers are, exactly. */
+static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
+{
+    for (size_t i = 0; i < r->problem->argument_count; i++) {
+        const ak_argument_spec *argument = &r->problem->arguments[i];
+        const char *own = ak_dtype_text(argument->dtype);
+        if (argument->access != AK_ACCESS_IN && !argument->dtype_follows &&
+            ak_dtype_is_float(argument->dtype) && json_object_get(all, own) == NULL) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: tolerance of %s is missing, which the output %s has", r->path, own,
+                           argument->name);
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dtype dtype,
                                 ak_problem_reader *r)
 {
@@ -186,6 +202,10 @@ static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dt
     json_t *json = json_object_get(all, name);
     out->dtype = dtype;
     (void)snprintf(r->where, sizeof r->where, "%s: tolerance of %s", r->path, name);
+    if (json == NULL && !ak_dtype_is_float(dtype)) {
+        out->relative = out->rms = "0"; /* whole numbers are exact */
+        return check_float_outputs(all, r);
+    }
     if (json == NULL) {
         return ak_fail(r->err, AK_INVALID, "%s is missing", r->where);
     }
@@ -224,7 +244,11 @@ static ak_status read_tolerances(ak_problem_reader *r)
     ak_problem *problem = r->problem;
     ak_status status = AK_OK;
     AK_TRY(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
-    if (all == NULL) {
+    bool exact = true; /* all results are whole numbers */
+    for (size_t i = 0; i < problem->dtype_count; i++) {
+        exact = exact && !ak_dtype_is_float(problem->dtypes[i]);
+    }
+    if (all == NULL && !exact) {
         return ak_fail(r->err, AK_INVALID, "%s: \"tolerance\" is missing", r->path);
     }
     for (size_t i = 0; i < problem->dtype_count; i++) {

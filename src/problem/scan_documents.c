@@ -37,7 +37,7 @@ void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
 
 bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const char *shape)
 {
-    json_t *sizes = json_array(), *arguments = json_array();
+    json_t *sizes = json_array(), *arguments = json_array(), *tolerance = json_object();
     const char *dtype = NULL;
     char bytes[1024] = "";
     const json_int_t usual = count_sizes(s) > 1 ? 256 : 1048576;
@@ -52,12 +52,19 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
         } else if (a->pointer) {
             good = json_array_append_new(arguments,
                                          json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name,
-                                                   "dtype", a->dtype, "shape", shape, "access",
-                                                   a->reads_only ? "in" : "out")) == 0 &&
+                                                   "dtype", ak_dtype_text(a->dtype), "shape", shape,
+                                                   "access", a->reads_only ? "in" : "out")) == 0 &&
                    good;
-            dtype = dtype == NULL && !a->reads_only ? a->dtype : dtype;
-            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s*%d", used == 0 ? "" : " + ",
-                           shape, strcmp(a->dtype, "f64") == 0 ? 8 : 4);
+            if (!a->reads_only) {
+                const char *own = ak_dtype_text(a->dtype);
+                dtype = dtype == NULL ? own : dtype;
+                good =
+                    ak_json_set(tolerance, own,
+                                json_pack("{s:s, s:s}", "relative", "100*eps", "rms", "100*eps")) &&
+                    good;
+            }
+            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s*%zu", used == 0 ? "" : " + ",
+                           shape, ak_dtype_bytes(a->dtype));
         }
     }
     if (json_array_size(sizes) == 0) {
@@ -65,11 +72,10 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
                                      json_pack("{s:s, s:I}", "name", "n", "default", usual)) == 0 &&
                good;
     }
-    out->problem = json_pack(
-        "{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:{s:{s:s, s:s}}, s:[]}", "schema", 1,
-        "name", name, "description", s->name, "sizes", sizes, "dtypes", dtype, "arguments",
-        arguments, "flops", "0", "bytes", bytes, "reference", "default", "tolerance", dtype,
-        "relative", "100*eps", "rms", "100*eps", "awkward");
+    out->problem = json_pack("{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:o, s:[]}", "schema",
+                             1, "name", name, "description", s->name, "sizes", sizes, "dtypes",
+                             dtype, "arguments", arguments, "flops", "0", "bytes", bytes,
+                             "reference", "default", "tolerance", tolerance, "awkward");
     return good && out->problem != NULL;
 }
 
@@ -97,7 +103,7 @@ static json_t *make_launch(const ak_scan *s, const char *block, const char *shap
         const ak_scan_argument *a = &s->arguments[i];
         good = json_array_append_new(
                    passed, a->pointer ? json_pack("{s:s}", "Buffer", a->name)
-                                      : json_pack("{s:s}", a->passed,
+                                      : json_pack("{s:s}", ak_dtype_scalar(a->dtype),
                                                   ak_scan_is_size(a) ? a->name : "1")) == 0;
     }
     if (block == NULL) {
@@ -341,6 +347,25 @@ static void note_parameters(ak_scan *s)
     }
 }
 
+/* Names the inputs of whole numbers, whose usual numbers are few. */
+static void note_numbers(ak_scan *s)
+{
+    char what[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < s->argument_count && used < sizeof what; i++) {
+        const ak_scan_argument *a = &s->arguments[i];
+        if (a->pointer && a->reads_only && !ak_dtype_is_float(a->dtype)) {
+            used += (size_t)snprintf(what + used, sizeof what - used, "%s%s",
+                                     used == 0 ? "the numbers in " : ", ", a->name);
+        }
+    }
+    if (used > 0) {
+        ak_scan_note(s, what,
+                     "-1 to 1 are drawn, 0 to 2 where there is no sign; write \"fill\", such as "
+                     "uniform(0,255) for an image, into problem.json");
+    }
+}
+
 void ak_scan_notes(ak_scan *s)
 {
     char what[256];
@@ -371,6 +396,7 @@ void ak_scan_notes(ak_scan *s)
             ak_scan_note(s, what, "1 is passed; write it into \"Launch\" of the space file");
         }
     }
+    note_numbers(s);
     note_launch(s);
     if (strcmp(s->backend, "cuda") == 0 && !ak_source_has(s->plain, "__CUDACC_RTC__") &&
         (ak_source_has(s->plain, "main") || strstr(s->plain, "<<<") != NULL)) {

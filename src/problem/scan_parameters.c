@@ -147,10 +147,10 @@ static ak_status read_template_item(ak_scan *s, const char *item, size_t length,
     }
     char type[160];
     (void)snprintf(type, sizeof type, "%.*s", (int)first, part);
-    const ak_scan_type *found = ak_scan_type_of(type);
+    ak_dtype dtype;
     bool truth = ak_source_has(type, "bool");
     if (first == length ||
-        (!truth && (found == NULL || found->passed == NULL || found->passed[0] != 'I'))) {
+        (!truth && (!ak_scan_type_of(&dtype, type) || ak_dtype_is_float(dtype)))) {
         return ak_fail(s->err, AK_INVALID,
                        "%s: the template argument \"%.60s\" is no whole number: write the type "
                        "into the kernel",

@@ -18,8 +18,7 @@
 
 typedef struct ak_scan_argument {
     char name[AK_SCAN_NAME];
-    const char *dtype;  /* "f32" */
-    const char *passed; /* of a scalar: "Int32" */
+    ak_dtype dtype;
     bool pointer, reads_only;
 } ak_scan_argument;
 
@@ -45,18 +44,15 @@ typedef struct ak_scan {
     ak_error *err;
 } ak_scan;
 
+/* Returns whether it is likely a size: a whole number of 32 or 64 bits. */
 static inline bool ak_scan_is_size(const ak_scan_argument *a)
 {
-    return !a->pointer && strncmp(a->passed, "Int", 3) == 0;
+    return !a->pointer && !ak_dtype_is_float(a->dtype) && ak_dtype_bytes(a->dtype) >= 4;
 }
 
-typedef struct ak_scan_type {
-    const char *name, *dtype, *passed; /* as in ak_scan_argument */
-} ak_scan_type;
-
-/* Returns the type that the words before a name mean; NULL if it is none of those that are known.
- */
-const ak_scan_type *ak_scan_type_of(const char *words);
+/* Finds the type that the words before a name mean; returns false if it is none of those that are
+   known. */
+bool ak_scan_type_of(ak_dtype *out, const char *words);
 
 /* Find parameters: those that the source lets the compiler define, those in options such as -DX=16
    in comments, and the arguments of the template right before the entry. */

@@ -2,32 +2,57 @@
 #include "problem/source_text.h"
 #include "problem/scan_parts.h"
 
-static const ak_scan_type types[] = {
-    {"int", "i32", "Int32"},         {"long", NULL, "Int64"}, /* ak_scan_type_of knows their places
-                                                               */
-    {"float", "f32", "Float32"},     {"double", "f64", "Float64"}, {"int32_t", "i32", "Int32"},
-    {"uint32_t", "i32", "Int32"},    {"uint", "i32", "Int32"},     {"ulong", NULL, "Int64"},
-    {"int64_t", NULL, "Int64"},      {"uint64_t", NULL, "Int64"},  {"size_t", NULL, "Int64"},
-    {"ptrdiff_t", NULL, "Int64"},    {"half", "f16", NULL},        {"__half", "f16", NULL},
-    {"__nv_bfloat16", "bf16", NULL}, {"nv_bfloat16", "bf16", NULL}};
+/* Types that are one word and not of C's header stdint.h, whose names AKR_DTYPE_MAP has. */
+static const struct {
+    const char *name;
+    ak_dtype dtype;
+} types[] = {
+    {"float", AK_DTYPE_F32},  {"double", AK_DTYPE_F64},         {"half", AK_DTYPE_F16},
+    {"__half", AK_DTYPE_F16}, {"__nv_bfloat16", AK_DTYPE_BF16}, {"nv_bfloat16", AK_DTYPE_BF16},
+    {"uchar", AK_DTYPE_U8},   {"ushort", AK_DTYPE_U16},         {"uint", AK_DTYPE_U32},
+    {"ulong", AK_DTYPE_U64},  {"size_t", AK_DTYPE_U64},         {"ptrdiff_t", AK_DTYPE_I64}};
 
-static const ak_scan_type *type_named(const char *name)
+static bool type_named(ak_dtype *out, const char *name)
 {
-    size_t i = AK_FIND(types, AK_COUNT(types), name, name);
-    return i < AK_COUNT(types) ? &types[i] : NULL;
+    const size_t i = AK_FIND(types, AK_COUNT(types), name, name);
+    if (i < AK_COUNT(types)) {
+        *out = types[i].dtype;
+        return true;
+    }
+    for (size_t d = 0; d < AK_DTYPE_COUNT; d++) {
+        if (!ak_dtype_is_float((ak_dtype)d) && strcmp(ak_dtype_c_type((ak_dtype)d), name) == 0) {
+            *out = (ak_dtype)d;
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Returns what the words of a type mean; NULL for a type that no argument can have. A word that is
-   not known makes the type unknown: "unsigned char" is no "unsigned". */
-const ak_scan_type *ak_scan_type_of(const char *words)
+/* Returns the whole dtype of so many bytes. */
+static ak_dtype whole_of(size_t bytes, bool has_sign)
+{
+    size_t d = 0;
+    ak_dtype_range holds;
+    while (ak_dtype_bytes((ak_dtype)d) != bytes || !ak_dtype_holds(&holds, (ak_dtype)d) ||
+           (holds.low < 0) != has_sign) {
+        d++;
+    }
+    return (ak_dtype)d;
+}
+
+/* Finds what the words of a type mean; returns false for a type that no argument can have. A word
+   that is not known makes the type unknown: "unsigned thing" is no "unsigned". A char has a sign,
+   as in OpenCL and on x86. */
+bool ak_scan_type_of(ak_dtype *out, const char *words)
 {
     static const char *const qualifiers[] = {
         "const",  "volatile", "restrict", "__restrict__", "__restrict", "register",
         "global", "__global", "constant", "__constant",   "std",        "__grid_constant__",
         NULL};
-    static const char *const numbers[] = {"long", "unsigned", "signed", "int", NULL};
-    const ak_scan_type *found = NULL;
-    size_t longs = 0, named = 0, whole = 0;
+    static const char *const numbers[] = {"long", "unsigned", "signed", "int",
+                                          "char", "short",    NULL};
+    size_t bytes = 4, named = 0, whole = 0;
+    bool known = false, has_sign = true;
     while (*(words += strcspn(words, AK_SOURCE_WORD)) != 0) {
         char word[AK_SCAN_NAME];
         size_t length = strspn(words, AK_SOURCE_WORD);
@@ -35,14 +60,19 @@ const ak_scan_type *ak_scan_type_of(const char *words)
         words += length;
         if (ak_text_is_one_of(word, numbers)) {
             whole++;
-            longs += word[0] == 'l' ? 1 : 0;
+            bytes = word[0] == 'l'               ? 8
+                    : word[0] == 'c'             ? 1
+                    : strcmp(word, "short") == 0 ? 2
+                                                 : bytes;
+            has_sign = has_sign && word[0] != 'u';
         } else if (!ak_text_is_one_of(word, qualifiers)) {
             named++;
-            found = type_named(word);
+            known = type_named(out, word);
         }
     }
-    if (whole == 0) {
-        return named == 1 ? found : NULL;
+    if (whole > 0) {
+        *out = whole_of(bytes, has_sign);
+        return named == 0;
     }
-    return named > 0 ? NULL : &types[longs > 0 ? 1 : 0];
+    return named == 1 && known;
 }

@@ -32,18 +32,22 @@ typedef struct converter {
 } converter;
 
 static const struct t1_type {
-    const char *name, *dtype, *passed; /* `passed`: as a scalar, a member of "Arguments" */
-    int width;                         /* elements of a vector type */
-} types[] = {{"float", "f32", "Float32", 1},  {"float32", "f32", "Float32", 1},
-             {"double", "f64", "Float64", 1}, {"float64", "f64", "Float64", 1},
-             {"int", "i32", "Int32", 1},      {"int32", "i32", "Int32", 1},
-             {"uint", "i32", "Int32", 1},     {"uint32", "i32", "Int32", 1},
-             {"int64", NULL, "Int64", 1},     {"half", "f16", NULL, 1},
-             {"float16", "f16", NULL, 1},     {"bfloat16", "bf16", NULL, 1},
-             {"float2", "f32", NULL, 2},      {"float3", "f32", NULL, 3},
-             {"float4", "f32", NULL, 4},      {"double2", "f64", NULL, 2},
-             {"double4", "f64", NULL, 4},     {"int2", "i32", NULL, 2},
-             {"int4", "i32", NULL, 4}};
+    const char *name;
+    ak_dtype dtype;
+    int width; /* elements of a vector type */
+} types[] = {
+    {"float", AK_DTYPE_F32, 1},     {"float32", AK_DTYPE_F32, 1}, {"double", AK_DTYPE_F64, 1},
+    {"float64", AK_DTYPE_F64, 1},   {"half", AK_DTYPE_F16, 1},    {"float16", AK_DTYPE_F16, 1},
+    {"bfloat16", AK_DTYPE_BF16, 1}, {"char", AK_DTYPE_I8, 1},     {"int8", AK_DTYPE_I8, 1},
+    {"uchar", AK_DTYPE_U8, 1},      {"uint8", AK_DTYPE_U8, 1},    {"short", AK_DTYPE_I16, 1},
+    {"int16", AK_DTYPE_I16, 1},     {"ushort", AK_DTYPE_U16, 1},  {"uint16", AK_DTYPE_U16, 1},
+    {"int", AK_DTYPE_I32, 1},       {"int32", AK_DTYPE_I32, 1},   {"uint", AK_DTYPE_U32, 1},
+    {"uint32", AK_DTYPE_U32, 1},    {"long", AK_DTYPE_I64, 1},    {"int64", AK_DTYPE_I64, 1},
+    {"ulong", AK_DTYPE_U64, 1},     {"uint64", AK_DTYPE_U64, 1},  {"float2", AK_DTYPE_F32, 2},
+    {"float3", AK_DTYPE_F32, 3},    {"float4", AK_DTYPE_F32, 4},  {"double2", AK_DTYPE_F64, 2},
+    {"double4", AK_DTYPE_F64, 4},   {"int2", AK_DTYPE_I32, 2},    {"int4", AK_DTYPE_I32, 4},
+    {"uchar4", AK_DTYPE_U8, 4},     {"char4", AK_DTYPE_I8, 4},    {"uint2", AK_DTYPE_U32, 2},
+    {"uint4", AK_DTYPE_U32, 4}};
 
 /* Writes a number or an expression as a text; "ProblemSize[0]" becomes "problem_size_x". */
 static ak_status expression(char out[TEXT_BYTES], const json_t *value, const char *what,
@@ -136,7 +140,7 @@ static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
     const char *fill = NULL, *source = NULL;
     char value[TEXT_BYTES] = "0";
     const json_t *given = json_object_get(argument, "FillValue");
-    bool whole = strcmp(type->dtype, "i32") == 0;
+    bool whole = !ak_dtype_is_float(type->dtype);
     ak_status status = AK_OK;
     AK_TRY(ak_json_string_or(&fill, argument, "FillType", "Constant", c->where, c->err));
     AK_TRY(ak_json_string_or(&source, argument, "DataSource", NULL, c->where, c->err));
@@ -203,8 +207,8 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     AK_TRY(read_access(&access, argument, c));
     AK_TRY(read_fill(fill, argument, type, c));
     (void)snprintf(shape, sizeof shape, type->width == 1 ? "%s" : "(%s)*%d", size, type->width);
-    json_t *made = json_pack("{s:s, s:s, s:[s], s:s}", "name", name, "dtype", type->dtype, "shape",
-                             shape, "access", access);
+    json_t *made = json_pack("{s:s, s:s, s:[s], s:s}", "name", name, "dtype",
+                             ak_dtype_text(type->dtype), "shape", shape, "access", access);
     bool good = made != NULL;
     if (good && strcmp(access, "out") != 0) {
         good = ak_json_set_text(made, "fill", fill);
@@ -216,13 +220,11 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
            (constant ? json_array_append_new(c->constants, json_string(name))
                      : json_array_append_new(c->passed, json_pack("{s:s}", "Buffer", name))) == 0;
     AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
-    c->dtype = c->dtype == NULL && strcmp(access, "in") != 0 ? type->dtype : c->dtype;
+    c->dtype =
+        c->dtype == NULL && strcmp(access, "in") != 0 ? ak_dtype_text(type->dtype) : c->dtype;
     size_t used = strlen(c->bytes);
-    (void)snprintf(
-        c->bytes + used, sizeof c->bytes - used, "%s(%s)*%d", used == 0 ? "" : " + ", shape,
-        (strcmp(access, "inout") == 0 ? 2 : 1) * (strcmp(type->dtype, "f64") == 0    ? 8
-                                                  : strchr(type->dtype, '6') != NULL ? 2
-                                                                                     : 4));
+    (void)snprintf(c->bytes + used, sizeof c->bytes - used, "%s(%s)*%zu", used == 0 ? "" : " + ",
+                   shape, (strcmp(access, "inout") == 0 ? 2 : 1) * ak_dtype_bytes(type->dtype));
 out:
     return status;
 }
@@ -248,7 +250,8 @@ static ak_status add_argument(const json_t *argument, converter *c)
                        "%s: \"MemoryType\" %.40s is not supported; Vector and Scalar are", c->where,
                        kind);
     }
-    if (found == types + AK_COUNT(types) || (scalar ? found->passed : found->dtype) == NULL) {
+    if (found == types + AK_COUNT(types) ||
+        (scalar && (found->width > 1 || ak_dtype_scalar(found->dtype) == NULL))) {
         return ak_fail(c->err, AK_INVALID, "%s: a %s of \"Type\" %.40s is not supported", c->where,
                        scalar ? "scalar" : "vector", type);
     }
@@ -260,12 +263,8 @@ static ak_status add_argument(const json_t *argument, converter *c)
                : AK_OK);
     const json_t *given = json_object_get(argument, "FillValue");
     AK_TRY(expression(value, given, "FillValue", c));
-    if (type[0] == 'u' && json_integer_value(given) > INT32_MAX &&
-        json_integer_value(given) <= UINT32_MAX) { /* the same bits as a signed number */
-        (void)snprintf(value, sizeof value, "%lld",
-                       (long long)json_integer_value(given) - UINT32_MAX - 1);
-    }
-    if (json_array_append_new(c->passed, json_pack("{s:s}", found->passed, value)) != 0) {
+    if (json_array_append_new(c->passed,
+                              json_pack("{s:s}", ak_dtype_scalar(found->dtype), value)) != 0) {
         status = ak_fail_memory(c->err);
     }
 out:

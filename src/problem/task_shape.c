@@ -12,6 +12,33 @@ double ak_task_memory(void)
     return pages <= 0 || bytes <= 0 ? INFINITY : (double)pages * (double)bytes;
 }
 
+/* Refuses numbers that a whole dtype cannot hold: they would all become its largest or smallest. */
+static ak_status check_held(const double given[2], const ak_argument_spec *argument, ak_dtype dtype,
+                            const char *where, ak_error *err)
+{
+    const ak_fill_kind kind = argument->fill;
+    const double *b = kind == AK_FILL_CONSTANT ? &given[0] : &given[1];
+    ak_dtype_range holds;
+    if (!ak_dtype_holds(&holds, dtype) || kind == AK_FILL_NORMAL || kind == AK_FILL_FILE) {
+        return AK_OK;
+    }
+    if (kind == AK_FILL_UNIFORM && floor(*b) < ceil(given[0])) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: argument %s cannot be filled with uniform of %g and %g: there is no "
+                       "whole number between them for %s",
+                       where, argument->name, given[0], *b, ak_dtype_text(dtype));
+    }
+    const double end = given[0] >= holds.low && given[0] <= holds.high ? *b : given[0];
+    if (end >= holds.low && end <= holds.high) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%s: argument %s cannot be filled with %s, which reaches %.17g: %s %s whole "
+                   "numbers from %.0f to %.0f; change \"fill\" in problem.json",
+                   where, argument->name, ak_fill_text(kind), end, ak_dtype_text(dtype),
+                   ak_dtype_bytes(dtype) == 8 ? "is filled with" : "holds", holds.low, holds.high);
+}
+
 /* Computes the numbers of an argument's fill at this shape. */
 static ak_status measure_fill(double out[2], const ak_argument_spec *argument, ak_dtype dtype,
                               const ak_scope *scope, const char *where, ak_error *err)
@@ -20,8 +47,14 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
     for (size_t i = 0; i < 2 && argument->fill_text[i] != NULL; i++) {
         AK_TRY(ak_expr_real(&out[i], argument->fill_text[i], scope, where, err));
     }
+    ak_dtype_range holds;
+    if (argument->fill_usual && ak_dtype_holds(&holds, dtype) && holds.low == 0.0) {
+        out[0] = 0.0; /* as many numbers as with a sign */
+        out[1] = 2.0;
+    }
     /* Keys or indices may have one value, such as uniform(0,B-1) where B is 1. */
-    bool single = dtype == AK_DTYPE_I32 && argument->fill == AK_FILL_UNIFORM && out[0] == out[1];
+    bool single =
+        !ak_dtype_is_float(dtype) && argument->fill == AK_FILL_UNIFORM && out[0] == out[1];
     if (!single && !ak_fill_sane(argument->fill, out[0], out[1])) {
         return ak_fail(err, AK_INVALID, "%s: argument %s cannot be filled with %s of %g and %g: %s",
                        where, argument->name, ak_fill_text(argument->fill), out[0], out[1],
@@ -30,6 +63,8 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
                            : "the second number must be greater than the first one; change the "
                              "expressions of \"fill\" or leave this size out");
     }
+    AK_TRY(argument->access == AK_ACCESS_OUT ? AK_OK
+                                             : check_held(out, argument, dtype, where, err));
 out:
     return status;
 }
@@ -123,8 +158,12 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
         out->own_relative[i] = out->relative;
         out->own_rms[i] = out->rms;
         if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
-            AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task,
-                                     ak_task_argument_dtype(task, i), scope, where, err));
+            const ak_dtype own = ak_task_argument_dtype(task, i);
+            if (own != task->dtype && !ak_dtype_is_float(own)) {
+                out->own_relative[i] = out->own_rms[i] = 0.0; /* whole numbers are exact */
+            }
+            AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task, own, scope,
+                                     where, err));
         }
     }
 out:

@@ -86,15 +86,6 @@ static void choose_names(writer *w)
     }
 }
 
-static const char *type_of(akr_dtype dtype)
-{
-    return dtype == AKR_F32              ? "float"
-           : dtype == AKR_F64            ? "double"
-           : dtype == AKR_I32            ? "int32_t"
-           : akr_dtype_bytes(dtype) == 1 ? "uint8_t"
-                                         : "uint16_t";
-}
-
 /* Prints the sizes as parameters: "int64_t M, int64_t N". */
 static void print_sizes(ak_buf *out, const writer *w)
 {
@@ -116,8 +107,8 @@ static void print_function(ak_buf *out, const writer *w)
     print_sizes(out, w);
     for (int i = 0; i < w->info->argument_count; i++) {
         const akr_argument *a = &w->info->argument[i];
-        ak_buf_print(out, ",\n    %s%s *%s", a->access == AKR_IN ? "const " : "", type_of(a->dtype),
-                     w->argument[i]);
+        ak_buf_print(out, ",\n    %s%s *%s", a->access == AKR_IN ? "const " : "",
+                     ak_dtype_c_type((ak_dtype)a->dtype), w->argument[i]);
     }
     ak_buf_print(out, ",\n    void *workspace, size_t workspace_bytes%s)",
                  ak_bundle_is_for_gpu(w->info->backend) ? ", void *stream" : "");
@@ -316,9 +307,12 @@ out:
 /* Prints what the test knows of an array: a test_array of runtime/amalgam_test.c. */
 static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int i)
 {
-    static const char *const dtypes[] = {
-        [AKR_F16] = "F16", [AKR_BF16] = "BF16", [AKR_F32] = "F32",  [AKR_F64] = "F64",
-        [AKR_I32] = "I32", [AKR_E4M3] = "E4M3", [AKR_E5M2] = "E5M2"};
+#define DTYPE_KIND(name, text, kind, ...) TEST_##kind(name)
+#define TEST_FLOAT(name)                  #name
+#define TEST_SIGNED(name)                 "SIGNED"
+#define TEST_UNSIGNED(name)               "UNSIGNED"
+#define DTYPE_TEXT(...)                   DTYPE_KIND(__VA_ARGS__),
+    static const char *const dtypes[] = {AKR_DTYPE_MAP(DTYPE_TEXT)};
     const akr_argument *a = &w->info->argument[i];
     const json_t *fill =
         json_object_get(json_array_get(json_object_get(w->file, "arguments"), (size_t)i), "fill");
@@ -328,8 +322,9 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     for (int d = 0; d < a->rank; d++) {
         count *= plan->extent[i][d];
     }
-    ak_buf_print(out, "        {TEST_%s, %d, %d, '%c', ", dtypes[a->dtype], a->access != AKR_OUT,
-                 a->access != AKR_IN, strcmp(kind, "cuts") == 0 ? 'k' : kind[0]);
+    ak_buf_print(out, "        {TEST_%s, %zu, %d, %d, '%c', ", dtypes[a->dtype],
+                 akr_dtype_bytes(a->dtype), a->access != AKR_OUT, a->access != AKR_IN,
+                 strcmp(kind, "cuts") == 0 ? 'k' : kind[0]);
     ak_buf_real(out, ak_json_number_at(fill, "a"));
     ak_buf_puts(out, ", ");
     ak_buf_real(out, ak_json_number_at(fill, "b"));

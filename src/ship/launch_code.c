@@ -179,6 +179,7 @@ static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps
     json_t *one = json_object();
     const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)pass));
     const json_t *value = json_object_get(pass, key);
+    ak_dtype dtype;
     ak_status status = AK_OK;
     bool good = one != NULL;
     if (strcmp(key, "Buffer") == 0) {
@@ -194,10 +195,12 @@ static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps
         good = ak_json_set(one, "map", json_integer((json_int_t)i));
     } else if (strcmp(key, "Workspace") == 0 || strcmp(key, "Null") == 0) {
         good = ak_json_set(one, key[0] == 'W' ? "workspace" : "null", json_true());
-    } else if (strcmp(key, "Int32") == 0 || strcmp(key, "Int64") == 0) {
-        AK_TRY(set(one, key[3] == '3' ? "i32" : "i64", value, 0, w));
+    } else if (!ak_dtype_parse_scalar(&dtype, key)) {
+        AK_TRY(ak_fail(w->err, AK_INTERNAL, "%s: an argument is \"%.40s\"", w->where, key));
+    } else if (ak_dtype_is_float(dtype)) {
+        AK_TRY(set_real(one, ak_dtype_text(dtype), value, w));
     } else {
-        AK_TRY(set_real(one, key[5] == '3' ? "f32" : "f64", value, w));
+        AK_TRY(set(one, ak_dtype_text(dtype), value, 0, w));
     }
     status = good && json_array_append(list, one) == 0 ? AK_OK : ak_fail_memory(w->err);
 out:

@@ -97,7 +97,7 @@ try() {
     (cd one && gcc -std=gnu99 -Wall -Wextra -pedantic -Werror test_*_*.c $(ls -- *_*.c | grep -v ^test_) -ldl -lm -pthread -o test && env -i ./test)
 }
 try matmul_grouped --set inputs=e4m3 --size groups=3,M=8,N=8,K=8
-sed -i 's/right\[k\]\[i\] = /&(array->dtype == TEST_I32 ? 1 : 2) * /' one/test_matmul_grouped_bf16.c
+sed -i 's/right\[k\]\[i\] = /&(array->dtype == TEST_SIGNED ? 1 : 2) * /' one/test_matmul_grouped_bf16.c
 (cd one && gcc test_*_*.c matmul_*.c -ldl -lm -pthread -o test && env -i ./test | grep -o '[0-9]* elements' | sed 's/^[1-9].*/some/')
 rm -r one
 try attention --set sequences=packed --size batch=3,heads=1,kv_heads=1,queries=9,keys=12,head_dim=8

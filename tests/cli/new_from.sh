@@ -183,8 +183,8 @@ cat odd/odd.cu
 autokernel list ./odd --device cuda:H200 | grep -E '^(BLOCK|ITEMS|WIDE|size|argument)'
 tr -d ' \n' <odd/cuda.json | grep -o '"Arguments".*' | sed 's/}}}*$//'
 bad() { echo "$1" >bad.cu; run autokernel new kernel bad --from bad.cu; }
-bad '__global__ void f(const unsigned char *x, float *y, int n) {}'
-bad '__global__ void f(const long int *x, float *y, int n) {}'
+bad '__global__ void f(const bool *x, float *y, int n) {}'
+bad '__global__ void f(const long double *x, float *y, int n) {}'
 bad 'template <> __global__ void f(float *y, int n) {}'
 bad 'template <float BLOCK> __global__ void f(float *y, int n) {}'
 bad 'template <int> __global__ void f(float *y, int n) {}'
@@ -195,3 +195,25 @@ bad '__global__ void f(float *y, int a, int b, int c, int d, int e, int g, int h
 bad '__global__ void f(const float *x, int n);'
 echo 'namespace a { void f(const float *x, float *y, int n) {} }' >inside.cpp
 run autokernel new kernel bad --from inside.cpp
+echo "-- whole numbers of every width, as C, CUDA and OpenCL spell them"
+types() { grep -A 1 '"name": "[a-i]"' typed/problem.json | sed -n 's/.*"dtype": "\(.*\)",/\1/p' | tr '\n' ' '; grep -ohE '"(U?Int[0-9]+|Float[0-9]+)": ?"[a-z0-9]+"' typed/*.json | tr -d '\n' | sed 's/""/" "/g; s/: "/:"/g'; echo; rm -r typed; }
+cat >typed.c <<'C'
+#include <stddef.h>
+#include <stdint.h>
+void typed(const unsigned char *a, const signed char *b, const char *c, const uint16_t *d, const short int *e, uint32_t *f,
+           unsigned long long *g, long *h, const size_t *i, uint8_t low, int16_t step, unsigned n, size_t m, double x) {}
+C
+autokernel new kernel typed --from typed.c >/dev/null
+types
+cat >typed.cu <<'C'
+__global__ void typed(const uint8_t *__restrict__ a, const std::int8_t *b, unsigned short *c, unsigned int *d, long long *e,
+                      unsigned long *f, unsigned char low, unsigned int n, unsigned long long m) {}
+C
+autokernel new kernel typed --from typed.cu >/dev/null
+types
+cat >typed.cl <<'C'
+__kernel void typed(__global const uchar *a, __global const char *b, __constant ushort *c, __global short *d, __global uint *e,
+                    __global ulong *f, __global long *g, uchar low, ulong n) {}
+C
+autokernel new kernel typed --from typed.cl >/dev/null
+types

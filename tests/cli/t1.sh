@@ -21,7 +21,7 @@ try() { sed "$1" vector_add_c.t1.json >bad.t1.json; check bad.t1.json; }
 try 's/"Random"/"Generator"/'
 try 's/"FillType": "Random"/"FillType": "BinaryRaw"/'
 try 's/"Vector"/"Image"/'
-try 's/"Type": "float"/"Type": "char"/'
+try 's/"Type": "float"/"Type": "bool"/'
 try 's/"WriteOnly"/"ReadOnly"/'
 try 's/"WriteOnly"/"Write"/'
 try 's/"Size": 65536/"Length": 65536/'

@@ -96,4 +96,49 @@ baseline "^base .* failed +base.py: Z has the shape \(63,\); it should be \(64,\
 baseline "^autokernel: .*the parameter W of odd is neither" odd
 baseline "^base .* failed +the Python baseline ended: exit code 3" dies
 baseline "^autokernel: .*base.py defines no function nothing" nothing
+
+# Whole numbers come as int64, so that sums of bytes do not wrap, and baselines get them as they are. What an output
+# cannot hold is refused.
+mkdir bytes
+cat >bytes/problem.json <<'J'
+{ "schema": 1, "name": "bytes", "sizes": [{"name": "n", "default": 64}], "dtypes": ["u8"],
+  "arguments": [{"name": "X", "shape": ["n"], "access": "in", "fill": "uniform(0,255)"},
+                {"name": "Y", "shape": ["n"], "access": "out"}],
+  "flops": "n", "bytes": "2*n",
+  "reference": "reference.py",
+  "awkward": [] }
+J
+cat >bytes/host.c <<'C'
+#include <stdint.h>
+void half(const uint8_t *x, uint8_t *y, uint64_t n) { for (uint64_t i = 0; i < n; i++) { y[i] = (uint8_t)((x[i] + 255) / 2); } }
+C
+cat >bytes/host.json <<'J'
+{ "ConfigurationSpace": {"TuningParameters": [{"Name": "LEVEL", "Values": [1, 2], "Use": "option", "Option": "-O{}"}]},
+  "KernelSpecification": {"Language": "C", "KernelName": "half", "KernelFile": "host.c",
+    "Launch": {"Arguments": [{"Buffer": "X"}, {"Buffer": "Y"}, {"UInt64": "n"}]}} }
+J
+cat >bytes/reference.py <<'P'
+import numpy as np
+def reference(X): return (X + 255) // 2
+def wraps(X): return (X.astype(np.uint8) + np.uint8(255)) // 2
+def large(X): return X + 255
+def fractions(X): return (X + 255) / 2
+P
+cat >bytes/base.py <<'P'
+def half(X, Y):
+    assert X.dtype == Y.dtype == "uint8"
+    Y[:] = (X.astype("uint16") + 255) // 2
+P
+bytes() { # TEXT FUNCTION
+    sed -i "s#\"reference\": .*#\"reference\": \"reference.py$2\",#" bytes/problem.json
+    "$executable" check ./bytes --configs 0 --quiet >log 2>&1
+    grep -qE -- "$1" log || { echo "bytes, reference.py$2: expected: $1"; cat log; bad=1; }
+}
+bytes "1 of 1 configuration is right" ""
+bytes "0 of 1 configuration" ":wraps"
+bytes "the reference gives [0-9]+ at Y\[[0-9]+\] \(n=64\); results of u8 are whole numbers from 0 to 255" ":large"
+bytes "refuses the reference itself, rounded to u8: Y\[[0-9]+\] is [0-9]+ instead of [0-9]+\.5" ":fractions"
+sed -i 's#"reference": .*#"reference": "reference.py", "baselines": [{"name": "base", "python": "base.py:half"}],#' bytes/problem.json
+"$executable" compare ./bytes --time 0.2s >log 2>&1
+grep -qE "^base own Python function, NumPy 2.2.6 +[0-9.]+ " log || { echo "a baseline of bytes"; cat log; bad=1; }
 exit $bad

@@ -155,13 +155,14 @@ def test_what_does_not_fit_is_refused(product):
         product(a, a, out=frozen)
 
 
-def bundle_of(folder, body, arguments, sizes):
-    """Makes a bundle of a kernel with one configuration; body computes, in floats and in doubles."""
+def bundle_of(folder, body, arguments, sizes, dtype="f32", real="float"):
+    """Makes a bundle of a kernel with one configuration; body computes, in its type and in doubles."""
     folder.mkdir()
     (folder / "problem.json").write_text(json.dumps({
         "schema": 1, "name": folder.name, "sizes": [{"name": n, "default": v} for n, v in sizes.items()],
-        "dtypes": ["f32"], "choices": [], "arguments": arguments, "flops": "1", "bytes": "4",
-        "reference": "reference.c", "tolerance": {"f32": {"relative": "1e-4", "rms": "1e-4"}},
+        "dtypes": [dtype], "choices": [], "arguments": arguments, "flops": "1", "bytes": "4",
+        "reference": "reference.c",
+        "tolerance": {"f32": {"relative": "1e-4", "rms": "1e-4"}} if dtype == "f32" else {},
         "awkward": [dict.fromkeys(sizes, 3)]}))
     (folder / "host.json").write_text(json.dumps({
         "ConfigurationSpace": {"TuningParameters": [{"Name": "ONE", "Values": [1]}]},
@@ -170,7 +171,7 @@ def bundle_of(folder, body, arguments, sizes):
     pointers = "".join(f"{t['type']} *{t['name']} = call->arg[{i}];" for i, t in enumerate(
         {"name": a["name"], "type": "REAL" if a["access"] != "in" else "const REAL"} for a in arguments))
     numbers = "".join(f"const int64_t {n} = call->size[{i}];" for i, n in enumerate(sizes))
-    for name, entry, real in (("host.c", "ak_kernel", "float"), ("reference.c", "ak_reference", "double")):
+    for name, entry, real in (("host.c", "ak_kernel", real), ("reference.c", "ak_reference", "double")):
         text = f"void {entry}(const ak_host_call *call) {{ {numbers} {pointers} {body} }}"
         (folder / name).write_text(text.replace("REAL", real))
     path = folder.with_suffix(".akb")
@@ -232,6 +233,21 @@ def test_arrays_that_are_changed_in_place(tmp_path):
         np.testing.assert_array_equal(same, x)
     with pytest.raises(TypeError, match="out has 1 array; leave it out: y is changed in place"):
         saxpy(x, x + 1, out=x + 2)
+
+
+def test_whole_numbers(tmp_path):
+    kinds = {"i8": np.int8, "u16": np.uint16, "u64": np.uint64}
+    for name, kind in kinds.items():
+        called = np.dtype(kind).name
+        turn = bundle_of(tmp_path / f"turn_{name}", "for (int64_t i = 0; i < n; i++) y[i] = x[n - 1 - i];",
+                         [array("x", ["n"]), array("y", ["n"], "out")], {"n": 64}, name, f"{called}_t")
+        assert turn.arguments[0].dtype == called
+        x = np.array([np.iinfo(kind).min, np.iinfo(kind).max, 7], kind)
+        y = turn(x)
+        assert y.dtype == kind and list(y) == list(x[::-1])
+        other = np.uint8 if kind is not np.uint8 else np.int8
+        with pytest.raises(ak.ArgumentError, match=f"has dtype {np.dtype(other).name}; the bundle is for {called}"):
+            turn(x.astype(other))
 
 
 def test_what_overlaps_is_refused_when_it_is_misaligned(product):

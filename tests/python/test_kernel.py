@@ -218,11 +218,103 @@ def test_what_does_not_fit_is_refused():
                        ({"tune_params": {"UNROLL": 4}}, "UNROLL must have a list of values, not 4"),
                        ({"tune_params": {"UNROLL": "12"}}, "UNROLL must have a list of values, not '12'"),
                        ({"tune_params": {}}, "tune_params: there are no parameters"),
-                       ({"arguments": [arguments[0], a.astype(np.int8), *arguments[2:]]}, "int8")]:
+                       ({"arguments": [arguments[0], a > 0, *arguments[2:]]}, "bool"),
+                       ({"arguments": [arguments[0].astype(np.uint8), *arguments[1:]],
+                         "answer": [np.full(N, 256), None, None, None, None]}, "uint8 cannot hold")]:
         with pytest.raises(TypeError, match=part):
             tuned(**more)
     with pytest.raises(ak.TuneError, match="UNROLLED"):
         tuned(restrictions=["UNROLLED > 1"])
+
+
+BYTES = """
+#include <stdint.h>
+void soften(uint8_t *y, const uint8_t *x, uint8_t half, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i += UNROLL) {
+        for (uint64_t k = i; k < i + UNROLL && k < n; k++) {
+            SUM sum = (SUM)(x[k] + x[(k + 1) % n]);
+            y[k] = (uint8_t)((sum + half) / 2);
+        }
+    }
+}
+"""
+COUNT = """
+#include <stdint.h>
+void count(int64_t *bins, const int16_t *x, int64_t weight, uint32_t n)
+{
+    for (int i = 0; i < 16; i++) { bins[i] = 0; }
+    for (uint32_t i = 0; i < n; i++) { bins[x[i] & 15] += (KIND)weight; }
+    bins[0] += OFF;
+}
+"""
+DOT = """
+#include <stdint.h>
+void dot(int32_t *sum, const int8_t *a, const int8_t *b, int n)
+{
+    TOTAL total = 0;
+    for (int i = 0; i < n; i++) { total += a[i] * b[i]; }
+    sum[0] = total;
+}
+"""
+
+
+def statuses(name, source, arguments, answer, params, **more):
+    results, _ = ak.tune_kernel(name, source, 1000, arguments, params, answer=answer, lang="C", progress=False, **more)
+    return {tuple(r[p] for p in params): r["status"] for r in results}
+
+
+def test_whole_numbers():
+    draw = np.random.default_rng(3)
+    x = draw.integers(0, 256, 1000).astype(np.uint8)
+    sums = x.astype(int) + np.roll(x, -1)
+    given = [np.zeros(1000, np.uint8), x, np.uint8(1), np.uint64(1000)]
+    params = {"UNROLL": [1, 4], "SUM": ["int", "uint8_t"]}
+    assert statuses("soften", BYTES, given, [(sums + 1) // 2, None, None, None], params) == {
+        (u, s): "ok" if s == "int" else "wrong_result" for u in (1, 4) for s in ("int", "uint8_t")}
+    # 255.5 levels of difference would be needed for the wrap-around, one for the rounding
+    given[2] = np.uint8(0)
+    for atol, status in ((1e-6, "wrong_result"), (1, "ok")):
+        try:
+            found = statuses("soften", BYTES, given, [(sums + 1) // 2, None, None, None],
+                             {"UNROLL": [1], "SUM": ["int"]}, atol=atol)
+        except ak.TuneError as why:
+            found = {(1, "int"): "wrong_result"} if "wrong_result" in str(why) else why
+        assert found == {(1, "int"): status}
+
+    x = draw.integers(-32768, 32768, 1000).astype(np.int16)
+    bins = np.bincount(x & 15, minlength=16) * 3_000_000_000_000
+    given = [np.zeros(16, np.int64), x, np.int64(3_000_000_000_000), np.uint32(1000)]
+    params = {"KIND": ["int64_t", "int32_t"], "OFF": [0, 1]}
+    assert statuses("count", COUNT, given, [bins, None, None, None], params) == {
+        (k, o): "ok" if (k, o) == ("int64_t", 0) else "wrong_result" for k in params["KIND"] for o in params["OFF"]}
+
+    a, b = (draw.integers(-128, 128, 1000).astype(np.int8) for _ in range(2))
+    right = np.array([a.astype(int) @ b.astype(int)])
+    given = [np.zeros(1, np.int32), a, b, np.int32(1000)]
+    assert statuses("dot", DOT, given, [right, None, None, None], {"TOTAL": ["int", "int16_t"]}) == {
+        ("int",): "ok", ("int16_t",): "wrong_result"}
+
+
+def test_scalars_of_every_kind():
+    kinds = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+    ends = [end for kind in kinds for end in (kind(np.iinfo(kind).min), kind(np.iinfo(kind).max))]
+    source = "#include <stdint.h>\nvoid all(uint64_t *y, " + ", ".join(
+        f"{e.dtype}_t e{i}" for i, e in enumerate(ends)) + ")\n{\n" + "".join(
+        f"    y[{i}] = (uint64_t)(e{i} >> 1) & {2**53 - 1}ULL;\n" for i in range(len(ends))) + "    (void)STEP;\n}\n"
+    right = np.array([(int(e) >> 1) & (2**53 - 1) for e in ends], np.uint64)
+    results, _ = ak.tune_kernel("all", source, 1, [np.zeros(16, np.uint64), *ends], {"STEP": [1, 2]},
+                                answer=[right] + [None] * 16, lang="C", progress=False)
+    assert [r["status"] for r in results] == ["ok", "ok"]
+    assert _kernel._launch(["n"], [np.uint16(7), np.int8(-3)], [None], ["x"], {}, None)["Arguments"] == [
+        {"UInt16": "7"}, {"Int8": "-3"}]
+
+
+def test_numbers_beyond_doubles_are_refused():
+    x = np.array([2**60 + 1] * 1000, np.int64)
+    with pytest.raises(ak.TuneError, match=r"arg0.npy: element 0 is 1\.15.*; an argument of i64 gets"):
+        ak.tune_kernel("f", "void f(long *y, const long *x) { y[0] = x[0] + S; }", 1000, [x.copy(), x], {"S": [1, 2]},
+                       lang="C", progress=False)
 
 
 def test_how_a_grid_is_divided():

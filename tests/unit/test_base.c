@@ -251,7 +251,7 @@ static void test_plain_texts(void **state)
                    "c\xe2\x81\xa9\xd8\x9c\xc2\x9b"
                    "1m\xe2\x80\xa8\xe2\x80\x9c\xc3\xa4\xe2\x82\xac";
     char line[] = "a\tb\nc\x7f\xe2\x80\xae";
-    char cut[] = "\xe2\x80", screen[] = "\x1b[1;31mred\x1b[0m\n\t\x1b[2J\r\x07\x1b]0;t\x1b";
+    char cut[] = "\xe2\x80", screen[] = "\x1b[31mred\x1b[0m\n\t\x1b[2J\r\x07\x1b]0;t\x1b[8m";
     (void)state;
     ak_plain_tame(tamed);
     assert_string_equal(tamed, "a\tb\x1b[1m\xef\xbf\xbd"
@@ -259,7 +259,7 @@ static void test_plain_texts(void **state)
     ak_plain_line(line);
     assert_string_equal(line, "a b c \xef\xbf\xbd");
     ak_plain_screen(screen);
-    assert_string_equal(screen, "\x1b[1;31mred\x1b[0m\n\t [2J   ]0;t ");
+    assert_string_equal(screen, "\x1b[31mred\x1b[0m\n\t [2J   ]0;t [8m");
     ak_plain_line(cut);
     assert_string_equal(cut, "\xe2 ");
     char copy[8];

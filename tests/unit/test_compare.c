@@ -128,6 +128,64 @@ static void test_unwritten(void **state)
     }
 }
 
+/* A whole number that equals the poison of a round is right where it is expected, also beside wrong
+   ones; where it is not, it was not written. So in one of two rounds an element that nobody writes
+   is wrong. */
+static void test_whole_numbers_that_are_poison(void **state)
+{
+    (void)state;
+    static const ak_dtype narrow[] = {AK_DTYPE_I8, AK_DTYPE_U8, AK_DTYPE_I16, AK_DTYPE_U16,
+                                      AK_DTYPE_I32};
+    for (size_t d = 0; d < sizeof narrow / sizeof narrow[0]; d++) {
+        ak_compare_with with = {narrow[d], reference, 100, 0, 0};
+        ak_compare_result r;
+        ak_guard_poison(output, 100 * ak_dtype_bytes(narrow[d]), narrow[d], 3);
+        ak_inputs_decode(reference, output, 100, narrow[d]);
+        ak_compare_output(&r, output, &with);
+        assert_true(r.ok && r.unwritten == 0);
+        reference[7] -= 1;
+        ak_compare_output(&r, output, &with);
+        assert_true(r.bad == 1 && r.first == 7 && r.unwritten == 1);
+        reference[7] += 1;
+        ak_guard_poison(output, 100 * ak_dtype_bytes(narrow[d]), narrow[d], 4);
+        ak_compare_output(&r, output, &with);
+        assert_true(r.bad == 100 && r.unwritten == 100);
+    }
+}
+
+/* Whole numbers of 64 bits are exact up to 2^53, and messages have all their digits. */
+static void test_wide_whole_numbers(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    ak_compare_result r;
+    char text[256];
+    int64_t got = INT64_C(0x1fffffffffffff); /* 2^53 - 1 */
+    reference[0] = 0x1p53 - 1;
+    const ak_compare_with with = {AK_DTYPE_I64, reference, 1, 0, 0};
+    ak_compare_output(&r, &got, &with);
+    assert_true(r.ok);
+    for (int step = 1; step < 3; step++) { /* what rounds to 2^53 is not taken for it */
+        got += step;
+        ak_compare_output(&r, &got, &with);
+        assert_false(r.ok);
+    }
+    got = 12345678901;
+    reference[0] = 12345678902;
+    ak_compare_output(&r, &got, &with);
+    ak_compare_text(text, sizeof text, &r, "C");
+    assert_string_equal(text, "C[0]: got 12345678901, expected 12345678902; 1 of 1 elements wrong");
+    assert_int_equal(ak_compare_representable("p", "C", "n=1", &with, &err), AK_OK);
+    reference[0] = 0x1p53;
+    assert_int_equal(ak_compare_representable("p", "C", "n=1", &with, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "9007199254740992 at C[0] (n=1)"));
+    reference[0] = 256;
+    const ak_compare_with byte = {AK_DTYPE_U8, reference, 1, 0, 0};
+    assert_int_equal(ak_compare_representable("p", "C", "n=1", &byte, &err), AK_INVALID);
+    reference[0] = 255;
+    assert_int_equal(ak_compare_representable("p", "C", "n=1", &byte, &err), AK_OK);
+}
+
 /* A NaN that was computed is no unwritten element, and its sign means nothing. An error just over
    the tolerance is told from a wrong result, and is never printed as 1 times the tolerance. */
 static void test_text(void **state)
@@ -414,6 +472,8 @@ int main(void)
         cmocka_unit_test(test_first_and_bad_are_counted),
         cmocka_unit_test(test_unwritten),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_whole_numbers_that_are_poison),
+        cmocka_unit_test(test_wide_whole_numbers),
         cmocka_unit_test(test_unwritten_where_nan_is_right),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_infinity_does_not_widen_the_rest),

@@ -202,6 +202,21 @@ static void test_constants(void **state)
     ak_free(header);
 }
 
+/* The dtypes in the order in which cuda.h counts CUtensorMapDataType. */
+static void test_tensor_types(void **state)
+{
+    (void)state;
+    static const ak_dtype counted[] = {AK_DTYPE_U8,  AK_DTYPE_U16, AK_DTYPE_U32, AK_DTYPE_I32,
+                                       AK_DTYPE_U64, AK_DTYPE_I64, AK_DTYPE_F16, AK_DTYPE_F32,
+                                       AK_DTYPE_F64, AK_DTYPE_BF16};
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        assert_int_equal(ak_dtype_tensor_type(counted[i]), i);
+    }
+    assert_int_equal(ak_dtype_tensor_type(AK_DTYPE_I8), 0); /* that of its bits */
+    assert_int_equal(ak_dtype_tensor_type(AK_DTYPE_I16), 1);
+    assert_int_equal(ak_dtype_tensor_type(AK_DTYPE_E4M3), 0);
+}
+
 static void test_cudnn_constants(void **state)
 {
     static const struct {
@@ -326,9 +341,10 @@ static void test_hashes_of_cubins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_declarations),    cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_cudnn_constants), cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_missing),         cmocka_unit_test(test_hashes_of_cubins),
+        cmocka_unit_test(test_declarations),     cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_tensor_types),     cmocka_unit_test(test_cudnn_constants),
+        cmocka_unit_test(test_layout),           cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_hashes_of_cubins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

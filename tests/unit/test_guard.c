@@ -14,8 +14,9 @@
 #include "check/inputs.h"
 
 static const ak_dtype every_dtype[] = {AK_DTYPE_F16, AK_DTYPE_BF16, AK_DTYPE_F32, AK_DTYPE_F64,
-                                       AK_DTYPE_I32};
-enum { DTYPES = sizeof every_dtype / sizeof every_dtype[0], FLOATS = DTYPES - 1 };
+                                       AK_DTYPE_I32, AK_DTYPE_I64,  AK_DTYPE_U32, AK_DTYPE_U64,
+                                       AK_DTYPE_I16, AK_DTYPE_U16,  AK_DTYPE_I8,  AK_DTYPE_U8};
+enum { DTYPES = sizeof every_dtype / sizeof every_dtype[0], FLOATS = 4 };
 static const ak_guard_content every_content[] = {AK_GUARD_NAN, AK_GUARD_POSITIVE,
                                                  AK_GUARD_NEGATIVE};
 enum { CONTENTS = sizeof every_content / sizeof every_content[0] };
@@ -129,13 +130,18 @@ static void test_contents(void **state)
                 ak_guard_stream_of(&pattern, 2, AK_GUARD_AFTER, every_dtype[d]);
             unsigned char bytes[COUNT * 8];
             double values[COUNT];
+            ak_dtype_range holds;
+            const bool has_sign = !ak_dtype_holds(&holds, every_dtype[d]) || holds.low < 0;
+            /* without a sign: the upper half of the numbers is the other sign */
+            const double middle =
+                has_sign ? 0 : ldexp(1, (int)(8 * ak_dtype_bytes(every_dtype[d])) - 1);
             ak_guard_write(bytes, 0, sizeof bytes, &stream);
             ak_inputs_decode(values, bytes, COUNT, every_dtype[d]);
             for (size_t i = 0; i < COUNT; i++) {
                 if (every_content[c] != AK_GUARD_NAN) {
                     assert_true(isfinite(values[i]));
-                    assert_true(every_content[c] == AK_GUARD_NEGATIVE ? values[i] < 0
-                                                                      : values[i] >= 0);
+                    assert_true((every_content[c] == AK_GUARD_NEGATIVE) ==
+                                (has_sign ? values[i] < 0 : values[i] >= middle));
                 } else if (d < FLOATS) {
                     assert_true(isnan(values[i]));
                 }
@@ -294,7 +300,10 @@ static void test_poison(void **state)
             assert_true(ak_guard_is_poison(round0 + i * size, dtype));
             assert_true(ak_guard_is_poison(round1 + i * size, dtype));
             assert_memory_not_equal(round0 + i * size, round1 + i * size, size);
-            assert_true(dtype == AK_DTYPE_I32 ? values[i] > 2e9 : isnan(values[i]));
+            assert_true(size == 8 && d >= FLOATS   ? values[i] > 0x1p53
+                        : size == 4 && d >= FLOATS ? values[i] > 2e9
+                        : d >= FLOATS ? values[i] != 0 && values[i] != 255 && values[i] != -1
+                                      : isnan(values[i]));
         }
         for (unsigned round = 0; round < 2 * AK_GUARD_ROUNDS; round++) {
             ak_guard_poison(round1, size, dtype, round);

@@ -326,6 +326,47 @@ static void test_i32(void **state)
     assert_true(back[1] == 2 && back[6] == -2147483648.0);
 }
 
+/* Numbers beyond the ends of a whole dtype become its ends, those within it stay, and a uniform
+   fill reaches both ends. */
+static void test_whole_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        ak_dtype dtype;
+        double low, high;
+    } all[] = {{AK_DTYPE_I8, -128, 127},
+               {AK_DTYPE_U8, 0, 255},
+               {AK_DTYPE_I16, -32768, 32767},
+               {AK_DTYPE_U16, 0, 65535},
+               {AK_DTYPE_I32, -2147483648.0, 2147483647.0},
+               {AK_DTYPE_U32, 0, 4294967295.0},
+               {AK_DTYPE_I64, -0x1p63, 0x1p63},
+               {AK_DTYPE_U64, 0, 0x1p64}};
+    for (size_t d = 0; d < sizeof all / sizeof all[0]; d++) {
+        const double high = all[d].high, low = all[d].low;
+        const double values[] = {low, low * 2 - 1, high, high * 2, (double)NAN, 1.5, 77, -1e300};
+        const double want[] = {low, low, high, high, 0, 2, 77, low};
+        uint64_t bytes[8];
+        double back[8];
+        ak_dtype_range holds;
+        ak_inputs_encode(bytes, values, 8, all[d].dtype);
+        ak_inputs_decode(back, bytes, 8, all[d].dtype);
+        assert_memory_equal(back, want, sizeof back);
+        assert_true(ak_dtype_holds(&holds, all[d].dtype));
+        const bool wide = ak_dtype_bytes(all[d].dtype) == 8;
+        assert_true(holds.high == (wide ? 0x1p53 : high));
+        assert_true(holds.low == (wide && low < 0 ? -0x1p53 : low));
+        const ak_fill ends = uniform(holds.high - 1, holds.high);
+        ak_inputs_fill(first, 1000, &ends, all[d].dtype, 5, 0);
+        size_t highest = 0;
+        for (size_t i = 0; i < 1000; i++) {
+            assert_true(first[i] == holds.high || first[i] == holds.high - 1);
+            highest += first[i] == holds.high;
+        }
+        assert_true(highest > 400 && highest < 600);
+    }
+}
+
 /* Every number of the range once, whatever parts it is filled in; another seed, another order. */
 static void test_spread(void **state)
 {
@@ -477,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_every_bf16),
         cmocka_unit_test(test_every_byte_float),
         cmocka_unit_test(test_i32),
+        cmocka_unit_test(test_whole_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -451,7 +451,7 @@ static int keep(ak_runnable *r, size_t set, double run_ns)
 /* Runs batches of different lengths; whoever believes in results gets single runs on the same
    inputs, and must take the time of all of the work. Returns how many were wrong; *out is the last
    outcome. */
-static int batches(ak_outcome *out, habit how)
+static int batches_of(ak_outcome *out, habit how, ak_dtype dtype, ak_fill_kind kind)
 {
     static const uint32_t runs[] = {1, 3, 64};
     static const ak_contents_ops ops = {.times = 2,
@@ -461,8 +461,8 @@ static int batches(ak_outcome *out, habit how)
                                         .fill = fill,
                                         .time = time_runs,
                                         .keep = keep};
-    ak_argument_spec arguments[] = {{.dtype = AK_DTYPE_F32, .access = AK_ACCESS_IN},
-                                    {.dtype = AK_DTYPE_F32, .access = AK_ACCESS_OUT}};
+    ak_argument_spec arguments[] = {{.dtype = dtype, .access = AK_ACCESS_IN, .fill = kind},
+                                    {.dtype = dtype, .access = AK_ACCESS_OUT}};
     ak_problem problem = {.argument_count = 2};
     memcpy(problem.arguments, arguments, sizeof arguments);
     const ak_task task = {.problem = &problem, .dtype = AK_DTYPE_F32};
@@ -504,6 +504,57 @@ static int batches(ak_outcome *out, habit how)
     return wrong;
 }
 
+static int batches(ak_outcome *out, habit how)
+{
+    return batches_of(out, how, AK_DTYPE_F32, AK_FILL_UNIFORM);
+}
+
+/* Whole numbers change places, too, if each is drawn by itself, and not where they may be indices
+   in an order that matters. */
+static void test_contents_of_whole_numbers(void **state)
+{
+    static const ak_dtype dtypes[] = {AK_DTYPE_I32, AK_DTYPE_U32};
+    ak_outcome out;
+    (void)state;
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_UNIFORM), 0);
+        assert_int_equal(out.status, AK_TRIAL_OK);
+        assert_int_equal(batches_of(&out, REUSES, dtypes[i], AK_FILL_UNIFORM), 0);
+        assert_int_equal(out.status, AK_TRIAL_REJECTED);
+        assert_int_equal(batches_of(&out, HONEST, dtypes[i], AK_FILL_OFFSETS), 0);
+        (void)batches_of(&out, REUSES, dtypes[i], AK_FILL_OFFSETS);
+        assert_int_equal(out.status, AK_TRIAL_OK);
+    }
+}
+
+/* A value has the bytes of its type, the lowest first. */
+static void test_values_that_are_passed(void **state)
+{
+    static const struct {
+        const char *scalar;
+        int64_t integer;
+        size_t bytes;
+        uint64_t bits;
+    } values[] = {{"Int8", -128, 1, 0x80},
+                  {"UInt8", 255, 1, 0xff},
+                  {"Int16", -2, 2, 0xfffe},
+                  {"UInt16", 65535, 2, 0xffff},
+                  {"Int32", INT32_MIN, 4, 0x80000000},
+                  {"UInt32", UINT32_MAX, 4, 0xffffffff},
+                  {"Int64", -1, 8, UINT64_MAX},
+                  {"UInt64", INT64_C(1) << 53, 8, UINT64_C(1) << 53},
+                  {"Float32", 0, 4, 0x3fc00000},
+                  {"Float64", 0, 8, UINT64_C(0x3ff8000000000000)}};
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        ak_pass pass = {.kind = AK_PASS_VALUE, .integer = values[i].integer, .real = 1.5};
+        uint64_t bits = 0;
+        assert_true(ak_dtype_parse_scalar(&pass.dtype, values[i].scalar));
+        assert_int_equal(ak_pass_encode(&bits, &pass), values[i].bytes);
+        assert_true(bits == values[i].bits);
+    }
+}
+
 static void test_contents(void **state)
 {
     ak_outcome out;
@@ -520,10 +571,15 @@ static void test_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_gemm_of_odd_rows),
-        cmocka_unit_test(test_gemm_of_terms), cmocka_unit_test(test_sizes_that_do_not_fit),
-        cmocka_unit_test(test_mistakes),      cmocka_unit_test(test_good_ones_are_in_the_space),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_gemm_of_odd_rows),
+        cmocka_unit_test(test_gemm_of_terms),
+        cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_good_ones_are_in_the_space),
         cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_contents_of_whole_numbers),
+        cmocka_unit_test(test_values_that_are_passed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

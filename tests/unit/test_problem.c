@@ -427,6 +427,31 @@ static void test_which_dtypes_are_floats(void **state)
     assert_true(ak_dtype_parse(&dtype, "i32") && !ak_dtype_is_float(dtype));
 }
 
+/* Every dtype is found by its name, is said to have the width of its C type, and may be a task's
+   unless it is a float of 8 bits. */
+static void test_every_dtype(void **state)
+{
+    (void)state;
+    char list[AK_DTYPE_LIST_BYTES];
+    size_t passed = 0;
+    for (size_t i = 0; i < AK_DTYPE_COUNT; i++) {
+        ak_dtype dtype, found;
+        const char *scalar = ak_dtype_scalar((ak_dtype)i);
+        assert_true(ak_dtype_parse(&dtype, ak_dtype_text((ak_dtype)i)) && dtype == i);
+        assert_true(scalar == NULL || (ak_dtype_parse_scalar(&found, scalar) && found == dtype));
+        assert_true(ak_dtype_is_of_tasks(dtype) == (ak_dtype_text(dtype)[0] != 'e'));
+        assert_string_equal(akr_dtype_text((akr_dtype)i), ak_dtype_text(dtype));
+        assert_int_equal(akr_dtype_bytes((akr_dtype)i), ak_dtype_bytes(dtype));
+        passed += scalar != NULL;
+    }
+    assert_int_equal(passed, 10);
+    assert_null(akr_dtype_text((akr_dtype)AK_DTYPE_COUNT));
+    assert_false(ak_dtype_parse_scalar(&(ak_dtype){0}, ""));
+    ak_dtype_list(list, ak_dtype_scalar, NULL, " and ");
+    assert_string_equal(list, "Float32, Float64, Int32, Int64, Int8, UInt8, Int16, UInt16, UInt32 "
+                              "and UInt64");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_hostile_depth),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_every_dtype),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,12 +103,6 @@ typedef struct ak_nvml_field {
     X(STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                              \
     X(CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                          \
     X(EDGE_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1)                                 \
-    X(TENSOR_U8, CU_TENSOR_MAP_DATA_TYPE_UINT8, 0)                                                 \
-    X(TENSOR_I32, CU_TENSOR_MAP_DATA_TYPE_INT32, 4)                                                \
-    X(TENSOR_F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 6)                                              \
-    X(TENSOR_F32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 7)                                              \
-    X(TENSOR_F64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8)                                              \
-    X(TENSOR_BF16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 9)                                            \
     X(SWIZZLE_32, CU_TENSOR_MAP_SWIZZLE_32B, 1)                                                    \
     X(SWIZZLE_64, CU_TENSOR_MAP_SWIZZLE_64B, 2)                                                    \
     X(SWIZZLE_128, CU_TENSOR_MAP_SWIZZLE_128B, 3)                                                  \

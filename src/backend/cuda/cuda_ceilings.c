@@ -147,6 +147,9 @@ static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
 {
     int64_t capability = capability_of(device);
     bool tf32 = capability == 90 && ak_cuda_is_tf32(device->task->constants, dtype);
+    if (!ak_dtype_is_float(dtype)) {
+        return false;
+    }
     if (dtype == AK_DTYPE_F32 && !tf32) { /* each of 256 threads executes 64 multiply-adds */
         *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
     } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16 && !tf32 &&

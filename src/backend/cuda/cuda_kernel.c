@@ -191,11 +191,6 @@ static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *k
 static int encode(ak_cuda_tensor_map *out, const ak_launch_map *map, ak_cuda_address address,
                   ak_dtype dtype, const ak_cuda_driver *cuda)
 {
-    static const int types[] = {
-        [AK_DTYPE_F16] = AK_CUDA_TENSOR_F16, [AK_DTYPE_BF16] = AK_CUDA_TENSOR_BF16,
-        [AK_DTYPE_F32] = AK_CUDA_TENSOR_F32, [AK_DTYPE_F64] = AK_CUDA_TENSOR_F64,
-        [AK_DTYPE_I32] = AK_CUDA_TENSOR_I32, [AK_DTYPE_E4M3] = AK_CUDA_TENSOR_U8,
-        [AK_DTYPE_E5M2] = AK_CUDA_TENSOR_U8};
     static const uint32_t ones[AK_LAUNCH_RANK_MAX] = {1, 1, 1, 1, 1};
     if (!map->used) {
         return AK_CUDA_SUCCESS;
@@ -208,8 +203,8 @@ static int encode(ak_cuda_tensor_map *out, const ak_launch_map *map, ak_cuda_add
                     : map->promotion == 128 ? AK_CUDA_PROMOTION_128
                     : map->promotion == 64  ? AK_CUDA_PROMOTION_64
                                             : 0;
-    return cuda->tensor_map(out, types[dtype], map->rank, address, map->size, map->stride, map->box,
-                            ones, 0, swizzle, promotion, 0);
+    return cuda->tensor_map(out, ak_dtype_tensor_type(dtype), map->rank, address, map->size,
+                            map->stride, map->box, ones, 0, swizzle, promotion, 0);
 }
 
 /* Replaces the buffers of the plan by addresses. */
@@ -228,8 +223,6 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
     }
     for (size_t i = 0; i < kernel->pass_count; i++) {
         const ak_pass *pass = &kernel->passes[i];
-        int32_t narrow = (int32_t)pass->integer;
-        float single = (float)pass->real;
         out->arguments[i] = &out->values[i];
         switch (pass->kind) {
         case AK_PASS_BUFFER:
@@ -243,17 +236,8 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
         case AK_PASS_MAP:
             out->arguments[i] = &out->maps[pass->index];
             break;
-        case AK_PASS_I32:
-            memcpy(&out->values[i], &narrow, sizeof narrow);
-            break;
-        case AK_PASS_I64:
-            memcpy(&out->values[i], &pass->integer, sizeof pass->integer);
-            break;
-        case AK_PASS_F32:
-            memcpy(&out->values[i], &single, sizeof single);
-            break;
-        case AK_PASS_F64:
-            memcpy(&out->values[i], &pass->real, sizeof pass->real);
+        case AK_PASS_VALUE:
+            (void)ak_pass_encode(&out->values[i], pass);
             break;
         }
     }

@@ -283,7 +283,7 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     if (problem->device_reference == NULL) {
         return ak_fail(err, AK_UNAVAILABLE, "%s has no reference.cu", problem->name);
     }
-    if (device->task->dtype == AK_DTYPE_I32) {
+    if (!ak_dtype_is_float(device->task->dtype)) {
         return ak_fail(err, AK_UNAVAILABLE, "device references are for floating dtypes");
     }
     ak_referee *referee;
@@ -294,13 +294,14 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     referee->key = secret(device);
     ak_status status = AK_OK;
     for (size_t i = 0; i < problem->argument_count; i++) {
+        const ak_dtype dtype = dtype_of(referee, i);
         /* An argument that is both read and written cannot be restored when the reference must be
-           computed again. */
-        if (dtype_of(referee, i) == AK_DTYPE_F64 ||
+           computed again. Of whole numbers cuda_referee.cu knows i32. */
+        if (ak_dtype_bytes(dtype) > 4 || (!ak_dtype_is_float(dtype) && dtype != AK_DTYPE_I32) ||
             spec_of(referee, i)->access == AK_ACCESS_INOUT) {
             AK_TRY(ak_fail(err, AK_UNAVAILABLE,
-                           "device references are for dtypes up to 4 bytes and for outputs that "
-                           "are not read"));
+                           "device references are for floats up to 4 bytes and i32, and for "
+                           "outputs that are not read"));
         }
     }
     AK_TRY(open_code(device, err));

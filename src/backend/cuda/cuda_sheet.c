@@ -46,7 +46,8 @@ static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
 {
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (rates[i].capability == compute_capability) {
-            return ak_dtype_bytes(dtype) == 1                        ? rates[i].byte
+            return !ak_dtype_is_float(dtype)                         ? 0
+                   : ak_dtype_bytes(dtype) == 1                      ? rates[i].byte
                    : dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 ? rates[i].half
                    : dtype == AK_DTYPE_F32                           ? rates[i].single
                                                                      : 0;

@@ -148,7 +148,7 @@ static json_t *arguments_json(const ak_launch *launch)
         const ak_argument_spec *spec = &launch->task->problem->arguments[i];
         ak_dtype dtype = ak_task_argument_dtype(launch->task, i);
         (void)json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name,
-                                                    "dtype", ak_dtype_text(dtype), "offset",
+                                                    "dtype", ak_dtype_numpy(dtype), "offset",
                                                     (json_int_t)launch->offset[i], "bytes",
                                                     (json_int_t)launch->shape->bytes[i]));
     }
@@ -187,7 +187,7 @@ static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outc
     AK_TRY(ask(&reply, device,
                json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:o}", "op", "prepare", "key",
                          way->name, "way", way->way, "kernel", launch->task->problem->name, "dtype",
-                         ak_dtype_text(launch->task->dtype), "size", sizes_json(launch), "choices",
+                         ak_dtype_numpy(launch->task->dtype), "size", sizes_json(launch), "choices",
                          choices_json(launch->task), "handle", hex, "bytes",
                          (json_int_t)device->block_bytes, "sets", (json_int_t)runnable->places.sets,
                          "arguments", arguments_json(launch)),

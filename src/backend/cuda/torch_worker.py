@@ -31,8 +31,6 @@ os.dup2(nowhere, 2)
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # one small kernel; workers take seconds
 
 GRAPH_RUNS_MAX = 256
-TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64", "i32": "int32",
-         "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 EPSILON = 1e-5  # of the norms, as their problems have it
 LAZY_PEER_ACCESS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 torch = None
@@ -378,13 +376,13 @@ def memory(text, count):
 class Candidate:
     def __init__(self, request):
         function, shapes, out, out_shape, *further = build(request["kernel"], request["size"], request["choices"],
-                                                 request["way"], getattr(torch, TYPES[request["dtype"]]))
+                                                 request["way"], getattr(torch, request["dtype"]))
         block = memory(request["handle"], request["bytes"])
         places = {a["name"]: (a["offset"], a["bytes"], a["dtype"]) for a in request["arguments"]}
 
         def view(name, shape):
             offset, count, dtype = places[name]
-            tensor = block[offset:offset + count].view(getattr(torch, TYPES[dtype]))
+            tensor = block[offset:offset + count].view(getattr(torch, dtype))
             if tensor.numel() != torch.Size(shape).numel():
                 raise ValueError("the rows of %s do not adjoin" % name)
             return tensor.view(shape)

@@ -17,16 +17,10 @@
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"
 
-static const char *const c_types[] = {"float", "double", "int32_t", "uint8_t"};
-
 static const char *type_of(const ak_argument_spec *argument, const ak_problem *problem)
 {
     ak_dtype dtype = argument->dtype_follows ? problem->dtypes[0] : argument->dtype;
-    return dtype == AK_DTYPE_F32        ? c_types[0]
-           : dtype == AK_DTYPE_F64      ? c_types[1]
-           : dtype == AK_DTYPE_I32      ? c_types[2]
-           : ak_dtype_bytes(dtype) == 1 ? c_types[3]
-                                        : "void";
+    return ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == 2 ? "void" : ak_dtype_c_type(dtype);
 }
 
 static ak_status print_buffer(ak_buf *out, const char *name, const ak_problem *problem,
@@ -76,24 +70,25 @@ static ak_status print_value(ak_buf *out, const char *type, const char *text,
 
 /* Refuses a whole number that the C type would cut, at the default sizes. An expression that cannot
    be evaluated is print_value's. */
-static ak_status check_whole(const char *key, const char *text, const ak_problem *problem,
+static ak_status check_whole(ak_dtype dtype, const char *text, const ak_problem *problem,
                              const char *where, ak_error *err)
 {
-    const double limit = strcmp(key, "Int32") == 0 ? 2147483647.0 : 9007199254740992.0;
+    ak_dtype_range holds;
     ak_error ignored = AK_ERROR_INIT;
     double value = 0;
     ak_scope *scope = ak_scope_new(NULL);
     ak_status status = AK_OK;
     AK_TRY(ak_made(scope, err));
+    (void)ak_dtype_holds(&holds, dtype);
     for (size_t i = 0; i < problem->size_count; i++) {
         AK_TRY(ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err));
     }
     if (ak_expr_real(&value, text, scope, where, &ignored) == AK_OK &&
-        (floor(value) != value || fabs(value) > limit)) {
+        (floor(value) != value || value < holds.low || value > holds.high)) {
         AK_TRY(ak_fail(err, AK_INVALID,
                        "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
-                       "-%.0f to %.0f",
-                       where, key, text, value, limit, limit));
+                       "%.0f to %.0f",
+                       where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high));
     }
 out:
     ak_scope_free(scope);
@@ -103,12 +98,10 @@ out:
 static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_problem *problem,
                                 const char *where, ak_error *err)
 {
-    static const struct {
-        const char *key, *type;
-    } values[] = {
-        {"Int32", "int32_t"}, {"Int64", "int64_t"}, {"Float32", "float"}, {"Float64", "double"}};
     const char *buffer = json_string_value(json_object_get(argument, "Buffer"));
-    char number[64];
+    const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)argument));
+    char number[64], list[AK_DTYPE_LIST_BYTES];
+    ak_dtype dtype;
     if (buffer != NULL && json_object_size(argument) == 1) {
         return print_buffer(out, buffer, problem, where, err);
     }
@@ -120,22 +113,22 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_pr
         ak_buf_puts(out, "0");
         return AK_OK;
     }
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        const json_t *value = json_object_get(argument, values[i].key);
+    if (key != NULL && json_object_size(argument) == 1 && ak_dtype_parse_scalar(&dtype, key)) {
+        const json_t *value = json_object_get(argument, key);
         const char *text = json_string_value(value);
         if (json_is_number(value)) {
             (void)ak_number_print(number, sizeof number, "%.17g", json_number_value(value));
             text = number;
         }
-        if (text != NULL && json_object_size(argument) == 1) {
-            AK_DO(i < 2 ? check_whole(values[i].key, text, problem, where, err) : AK_OK);
-            return print_value(out, values[i].type, text, problem, where, err);
+        if (text != NULL) {
+            AK_DO(ak_dtype_is_float(dtype) ? AK_OK : check_whole(dtype, text, problem, where, err));
+            return print_value(out, ak_dtype_c_type(dtype), text, problem, where, err);
         }
     }
+    ak_dtype_list(list, ak_dtype_scalar, NULL, " and ");
     return ak_fail(err, AK_INVALID,
-                   "%s: Launch: an argument of host code is one of Buffer, Workspace, Null, Int32, "
-                   "Int64, Float32 and Float64",
-                   where);
+                   "%s: Launch: an argument of host code is one of Buffer, Workspace, Null, %s",
+                   where, list);
 }
 
 /* Declares a function that is written in another language: its types are those that the arguments

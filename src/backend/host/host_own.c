@@ -102,7 +102,7 @@ static ak_status describe(const char *path, const ak_task *task, const ak_own_ba
     for (size_t i = 0; good && i < problem->argument_count; i++) {
         good = json_array_append_new(
                    arguments, json_pack("{s:s, s:s, s:s, s:i}", "name", problem->arguments[i].name,
-                                        "dtype", ak_dtype_text(ak_task_argument_dtype(task, i)),
+                                        "dtype", ak_dtype_numpy(ak_task_argument_dtype(task, i)),
                                         "access", accesses[problem->arguments[i].access], "rank",
                                         (int)problem->arguments[i].rank)) == 0;
     }

@@ -17,6 +17,14 @@ typedef struct batch {
     size_t used, judged;
 } batch;
 
+/* Returns whether the numbers of an argument may change places. Whole numbers may be indices in an
+   order that matters, unless each is drawn by itself. */
+static bool may_turn(const ak_argument_spec *argument, ak_dtype dtype)
+{
+    return ak_dtype_is_float(dtype) || argument->fill == AK_FILL_UNIFORM ||
+           argument->fill == AK_FILL_NORMAL;
+}
+
 /* Turns an argument by rows or, if there is one row, by elements: unit 0 of the other contents is
    unit `turn` of the own ones. Gaps behind the last row are left out. */
 static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i)
@@ -29,7 +37,7 @@ static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i
     size_t count = by_rows ? rows : shape->elements[i];
     size_t unit = by_rows ? shape->row[i] * element : element;
     size_t distance = by_rows ? shape->pitch[i] * element : element;
-    if (argument->access == AK_ACCESS_OUT || !ak_dtype_is_float(dtype) || count < 2) {
+    if (argument->access == AK_ACCESS_OUT || !may_turn(argument, dtype) || count < 2) {
         return 0;
     }
     size_t turn = 1 + ak_rng_below(c->rng, count - 1);

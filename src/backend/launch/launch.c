@@ -30,8 +30,10 @@ static const char *const launch_keys[] = {
 static const char *const let_keys[] = {"Name", "Value", NULL};
 static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides",   "Box",
                                        "Swizzle", "Promotion", "Use",   "Workspace", NULL};
-static const char *const pass_keys[] = {"Buffer", "Workspace", "Null",    "TensorMap", "Int32",
-                                        "Int64",  "Float32",   "Float64", NULL};
+#define SCALAR_KEY(name, text, kind, bytes, epsilon, type, numpy, scalar, ...) scalar,
+static const char *const pass_keys[] = {"Buffer", "Workspace", "Null", "TensorMap",
+                                        AKR_DTYPE_MAP(SCALAR_KEY) NULL};
+#undef SCALAR_KEY
 
 typedef struct reader {
     const ak_problem *problem;
@@ -328,57 +330,50 @@ static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kern
                          r->where, wanted);
 }
 
-static ak_status pass_number(ak_pass *out, ak_pass_kind kind, const json_t *value, const char *key,
-                             reader *r)
+static ak_status pass_value(ak_pass *out, const json_t *value, const char *key, reader *r)
 {
     ak_value found;
-    out->kind = kind;
-    if (kind == AK_PASS_I32 || kind == AK_PASS_I64) {
-        /* larger integers are not exact as reals */
-        int64_t limit = kind == AK_PASS_I32 ? INT32_MAX : INT64_C(1) << 53;
-        return whole(&out->integer, value, key, (range){-limit, limit}, r);
+    ak_dtype_range holds;
+    out->kind = AK_PASS_VALUE;
+    if (ak_dtype_holds(&holds, out->dtype)) {
+        return whole(&out->integer, value, key, (range){(int64_t)holds.low, (int64_t)holds.high},
+                     r);
     }
     ak_status status = evaluate(&found, value, key, r);
     out->real = found.type == AK_VALUE_INT ? (double)found.as.integer : found.as.real;
     return status;
 }
 
+size_t ak_pass_encode(void *out, const ak_pass *pass)
+{
+    const size_t bytes = ak_dtype_bytes(pass->dtype);
+    const float single = (float)pass->real;
+    memcpy(out,
+           !ak_dtype_is_float(pass->dtype) ? (const void *)&pass->integer /* the low bytes first */
+           : bytes == sizeof single        ? (const void *)&single
+                                           : &pass->real,
+           bytes);
+    return bytes;
+}
+
 static ak_status read_pass(ak_pass *out, const json_t *object, const ak_launch_kernel *kernel,
                            reader *r)
 {
-    static const struct {
-        const char *key;
-        ak_pass_kind kind;
-    } kinds[] = {{"Buffer", AK_PASS_BUFFER}, {"Workspace", AK_PASS_WORKSPACE},
-                 {"Null", AK_PASS_NULL},     {"TensorMap", AK_PASS_MAP},
-                 {"Int32", AK_PASS_I32},     {"Int64", AK_PASS_I64},
-                 {"Float32", AK_PASS_F32},   {"Float64", AK_PASS_F64}};
     AK_DO(ak_json_only(object, pass_keys, r->where, r->err));
     if (json_object_size(object) != 1) {
         return ak_fail(r->err, AK_INVALID, "%s: each of Arguments must have one member", r->where);
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        const json_t *value = json_object_get(object, kinds[i].key);
-        if (value == NULL) {
-            continue;
-        }
-        out->kind = kinds[i].kind;
-        switch (out->kind) {
-        case AK_PASS_BUFFER:
-            return argument(&out->index, value, r);
-        case AK_PASS_MAP:
-            return pass_map(out, value, kernel, r);
-        case AK_PASS_WORKSPACE:
-        case AK_PASS_NULL:
-            return AK_OK;
-        case AK_PASS_I32:
-        case AK_PASS_I64:
-        case AK_PASS_F32:
-        case AK_PASS_F64:
-            return pass_number(out, out->kind, value, kinds[i].key, r);
-        }
+    const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)object));
+    const json_t *value = json_object_get(object, key);
+    if (strcmp(key, "Buffer") == 0) {
+        out->kind = AK_PASS_BUFFER;
+        return argument(&out->index, value, r);
     }
-    return AK_OK;
+    if (strcmp(key, "TensorMap") == 0) {
+        return pass_map(out, value, kernel, r);
+    }
+    out->kind = strcmp(key, "Workspace") == 0 ? AK_PASS_WORKSPACE : AK_PASS_NULL;
+    return ak_dtype_parse_scalar(&out->dtype, key) ? pass_value(out, value, key, r) : AK_OK;
 }
 
 static ak_status read_passes(ak_launch_kernel *out, reader *r)

@@ -43,19 +43,20 @@ typedef enum ak_pass_kind {
     AK_PASS_BUFFER, /* address of problem argument `index` */
     AK_PASS_WORKSPACE,
     AK_PASS_NULL,
-    AK_PASS_MAP, /* tensor map `index` of the plan, by value */
-    AK_PASS_I32,
-    AK_PASS_I64,
-    AK_PASS_F32,
-    AK_PASS_F64
+    AK_PASS_MAP,  /* tensor map `index` of the plan, by value */
+    AK_PASS_VALUE /* a number of type `dtype` */
 } ak_pass_kind;
 
 typedef struct ak_pass {
     ak_pass_kind kind;
     size_t index;
-    int64_t integer; /* I32, I64 */
-    double real;     /* F32, F64 */
+    ak_dtype dtype;
+    int64_t integer; /* the value, if it is a whole number */
+    double real;     /* if it is a float */
 } ak_pass;
+
+/* Writes a value as the kernel gets it, and returns how many bytes that are. */
+size_t ak_pass_encode(void *out, const ak_pass *pass);
 
 typedef struct ak_launch_kernel {
     const char *name; /* entry of the artifact; borrowed from the space file */

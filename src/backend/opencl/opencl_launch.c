@@ -218,8 +218,7 @@ static int32_t pass(void *kernel, uint32_t index, const ak_pass *pass, const ak_
 {
     const ak_device *device = runnable->device;
     int32_t (*give)(void *, uint32_t, size_t, const void *) = device->cl->kernel_argument;
-    const int32_t narrow = (int32_t)pass->integer;
-    const float single = (float)pass->real;
+    uint64_t value = 0;
     switch (pass->kind) {
     case AK_PASS_BUFFER:
         return give(kernel, index, sizeof(void *), &on->part[pass->index]);
@@ -228,14 +227,10 @@ static int32_t pass(void *kernel, uint32_t index, const ak_pass *pass, const ak_
                     device->workspace.part == NULL ? NULL : &device->workspace.part);
     case AK_PASS_NULL:
         return give(kernel, index, sizeof(void *), NULL);
-    case AK_PASS_I32:
-        return give(kernel, index, sizeof narrow, &narrow);
-    case AK_PASS_I64:
-        return give(kernel, index, sizeof pass->integer, &pass->integer);
-    case AK_PASS_F32:
-        return give(kernel, index, sizeof single, &single);
-    case AK_PASS_F64:
-        return give(kernel, index, sizeof pass->real, &pass->real);
+    case AK_PASS_VALUE: {
+        const size_t bytes = ak_pass_encode(&value, pass);
+        return give(kernel, index, bytes, &value);
+    }
     case AK_PASS_MAP: /* refused when the space file was loaded */
         break;
     }

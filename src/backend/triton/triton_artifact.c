@@ -104,17 +104,17 @@ static ak_status number(uint32_t *out, const json_t *facts, const char *key, int
 /* Gives a remaining argument the type that Triton gave it. */
 static ak_status set_type(ak_pass *pass, const char *type, ak_error *err)
 {
-    bool integer = pass->kind == AK_PASS_I32 || pass->kind == AK_PASS_I64;
-    bool real = pass->kind == AK_PASS_F32 || pass->kind == AK_PASS_F64;
+    const bool value = pass->kind == AK_PASS_VALUE;
+    const bool real = value && ak_dtype_is_float(pass->dtype);
     if (type[0] == '*' && (pass->kind == AK_PASS_BUFFER || pass->kind == AK_PASS_WORKSPACE)) {
         return AK_OK;
     }
-    if (integer && (strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0)) {
-        pass->kind = strcmp(type, "i32") == 0 ? AK_PASS_I32 : AK_PASS_I64;
+    if (value && !real && (strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0)) {
+        (void)ak_dtype_parse(&pass->dtype, type);
         return AK_OK;
     }
     if (real && (strcmp(type, "fp32") == 0 || strcmp(type, "fp64") == 0)) {
-        pass->kind = strcmp(type, "fp32") == 0 ? AK_PASS_F32 : AK_PASS_F64;
+        pass->dtype = strcmp(type, "fp32") == 0 ? AK_DTYPE_F32 : AK_DTYPE_F64;
         return AK_OK;
     }
     return ak_fail(err, AK_INVALID,

@@ -24,14 +24,13 @@ ak_status ak_triton_arguments(char out[AK_TRITON_ARGUMENTS_BYTES], const ak_laun
         case AK_PASS_NULL:
             (void)snprintf(text, sizeof text, "none");
             break;
-        case AK_PASS_I32:
-        case AK_PASS_I64:
-            (void)snprintf(text, sizeof text, "%c%lld", pass->kind == AK_PASS_I32 ? 'i' : 'l',
-                           (long long)pass->integer);
-            break;
-        case AK_PASS_F32:
-        case AK_PASS_F64:
+        case AK_PASS_VALUE:
             (void)snprintf(text, sizeof text, "f");
+            if (!ak_dtype_is_float(pass->dtype)) {
+                (void)snprintf(text, sizeof text, "%c%lld",
+                               ak_dtype_bytes(pass->dtype) < 8 ? 'i' : 'l',
+                               (long long)pass->integer);
+            }
             break;
         case AK_PASS_MAP:
             return ak_fail(err, AK_INVALID,

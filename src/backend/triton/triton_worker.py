@@ -44,7 +44,7 @@ OLDEST, NEWEST = (3, 2), (3, 9)  # versions that this was tried with
 LINE_MAX = 300
 POLL_SECONDS = 0.05
 REPLY_MAX = 4 << 20  # bytes of a description; a file may have a thousand configurations
-DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i32": "int32", "i8": "int8"}
+KINDS = {"f": "float", "i": "int", "u": "uint", "bf": "bfloat"}
 CODES = {"cuda": "cubin", "hip": "hsaco"}
 
 
@@ -378,9 +378,11 @@ def decorated(scope, kernel, function, base):
     return None
 
 
-LOOSE = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps", "i32": "0"}
+LOOSE = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps"}
+WHOLE = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]  # they are exact
 ARRAY = ("shape", "access", "dtype", "fill", "pitch", "description", "unused")
-PASSED = ("Int32", "Int64", "Float32", "Float64", "Workspace", "Null")
+PASSED = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Float32", "Float64",
+          "Workspace", "Null")
 
 
 def check_argument(name, value, where):
@@ -420,8 +422,9 @@ def check_kinds(settings, where):
     if settings.get("dtypes") == []:
         raise Wrong("%s: \"dtypes\" is empty" % where)
     for dtype in settings.get("dtypes", []):
-        if dtype not in LOOSE:
-            raise Wrong("%s: \"dtypes\" has %s; there are: %s" % (where, json.dumps(dtype), ", ".join(LOOSE)))
+        if dtype not in LOOSE and dtype not in WHOLE:
+            raise Wrong("%s: \"dtypes\" has %s; there are: %s"
+                        % (where, json.dumps(dtype), ", ".join([*LOOSE, *WHOLE])))
     for name, value in settings["arguments"].items():
         check_argument(name, value, where)
 
@@ -506,7 +509,7 @@ def describe(request):
                "sizes": sizes, "dtypes": dtypes, "choices": settings.get("choices", []), "arguments": arguments,
                "flops": settings.get("flops", "0"), "bytes": settings.get("bytes", whole),
                "reference": settings["reference"],
-               "tolerance": settings.get("tolerance", {d: {"relative": LOOSE[d], "rms": LOOSE[d]} for d in dtypes})}
+               "tolerance": settings.get("tolerance", {d: {"relative": LOOSE.get(d, "0"), "rms": LOOSE.get(d, "0")} for d in dtypes})}
     for key in ("awkward", "tune_size"):
         if key in settings:
             problem[key] = settings[key]
@@ -524,10 +527,19 @@ def describe(request):
             "file": base}
 
 
+def type_name(dtype):
+    """Returns what Triton calls a dtype: "float32" for f32."""
+    letters = dtype.rstrip("0123456789")
+    name = KINDS.get(letters, "") + dtype[len(letters):]
+    if not hasattr(triton.language, name):
+        raise Wrong("pointers to %s are not supported" % dtype)
+    return name
+
+
 def argument(text, general):
     kind, rest = text[0], text[1:]
     if kind == "*":
-        return Pointer(getattr(triton.language, DTYPES[rest]))
+        return Pointer(getattr(triton.language, type_name(rest)))
     if kind == "f":
         return 1.5
     if text == "none":
