@@ -92,7 +92,7 @@ class _Expression(ast.NodeTransformer):
         if isinstance(value, (list, tuple, set, frozenset, range)):
             return ast.List([self._literal(item) for item in value], ast.Load())
         value = value.item() if hasattr(value, "item") else value
-        if not isinstance(value, (bool, int, float, str)):
+        if not isinstance(value, (bool, int, float, str)) or value in (math.inf, -math.inf):
             raise _NoExpression
         return ast.parse(repr(value), mode="eval").body
 
@@ -111,7 +111,11 @@ class _Expression(ast.NodeTransformer):
             name = _CALLS.get(self._value(node.func))
             if name is None or node.keywords:
                 raise _NoExpression
-            return ast.Call(ast.Name(name, ast.Load()), [self.visit(a) for a in node.args], [])
+            arguments = [self.visit(a) for a in node.args]
+            if any(isinstance(n, ast.Name) and any(isinstance(v, str) for v in self.params.get(n.id, ()))
+                   for a in arguments for n in ast.walk(a)):
+                raise _NoExpression  # expressions have no int("4")
+            return ast.Call(ast.Name(name, ast.Load()), arguments, [])
         if not isinstance(node, _NODES):
             raise _NoExpression
         return self.generic_visit(node)

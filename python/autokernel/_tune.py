@@ -96,8 +96,8 @@ def _bar(event: dict[str, Any]) -> None:
 
 
 def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress],
-            over: threading.Event) -> None:
-    """Reads events as they are written."""
+            over: threading.Event, stop: Callable[[Exception], None]) -> None:
+    """Reads events as they are written. An exception of `progress` goes to `stop`, once."""
     rest = ""
     with open(path, encoding="utf-8") as events:
         while True:
@@ -108,8 +108,12 @@ def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress
                 event = json.loads(line)
                 if event.get("event") == "trial":
                     trials.append(event)
-                if progress is not None:
-                    progress(event)
+                try:
+                    if progress is not None:
+                        progress(event)
+                except Exception as why:  # pylint: disable=broad-except
+                    progress = None
+                    stop(why)
             if ending:
                 return
             over.wait(0.1)
@@ -179,7 +183,13 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
                                  stderr=subprocess.PIPE, text=True, start_new_session=True,
                                  preexec_fn=_end_with_parent)
         over = threading.Event()
-        follower = threading.Thread(target=_follow, args=(path, trials, show, over))
+        raised: list[Exception] = []
+
+        def stop(why: Exception) -> None:
+            raised.append(why)
+            child.send_signal(signal.SIGINT)  # it ends with a result, which the archive keeps
+
+        follower = threading.Thread(target=_follow, args=(path, trials, show, over, stop))
         follower.start()
         try:
             while True:
@@ -191,6 +201,8 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
         finally:
             over.set()
             follower.join()
+    if raised:
+        raise raised[0]
     if child.returncode != 0 and not output.strip():
         raise TuneError(complaint(grumble))
     return Result(os.fspath(kernel), json.loads(output), trials,

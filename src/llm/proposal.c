@@ -231,6 +231,16 @@ static void describe(ak_suggestion *out, const json_t *changes)
     ak_buf_free(&text);
 }
 
+/* Reads a number, also one that a model has put into quotes ("15", "+15 %"); 0 of anything else. */
+static double percents(const json_t *gain)
+{
+    const char *text = json_string_value(gain);
+    char *end = NULL;
+    double value = text == NULL ? json_number_value(gain) : ak_number_read(text, &end);
+    bool whole = end == NULL || (end != text && end[strspn(end, " %")] == 0);
+    return whole && isfinite(value) ? value : 0;
+}
+
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count)
 {
@@ -249,7 +259,7 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     describe(out, changes);
     copy_clean(out->hypothesis, sizeof out->hypothesis, hypothesis == NULL ? "" : hypothesis,
                AK_PROMPT_TEXT_MAX);
-    double expected = json_is_number(gain) ? json_number_value(gain) / 100.0 : 0;
+    double expected = percents(gain) / 100.0;
     out->expected = expected < AK_EXPECTED_LOW    ? AK_EXPECTED_LOW
                     : expected > AK_EXPECTED_HIGH ? AK_EXPECTED_HIGH
                                                   : expected;

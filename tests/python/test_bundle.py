@@ -303,6 +303,11 @@ def test_tuning():
     gc.collect()
 
 
+def test_an_exception_of_progress_ends_the_run():
+    with pytest.raises(ZeroDivisionError):
+        ak.tune("matmul", size=48, evals=1000, time=60, libraries="none", progress=lambda event: 1 // 0)
+
+
 def test_any_option_of_tune_is_a_keyword(tmp_path):
     given = {"size": {"rows": 8, "cols": 64}, "libraries": "none", "progress": False,
              "archive": tmp_path / "archive.db", "threads": 1, "finish_time": 0.02, "like": "none"}

@@ -122,6 +122,11 @@ def test_restrictions_that_are_no_expression():
                              (lambda p: p["x"] & 1, [[1, 1], [1, 2]]),
                              (lambda p: all(p[n] < 2 for n in "xy"), [[1, 1]])]:
         assert expression("r", function, params) == f"[x, y] in {wanted}"
+    # expressions have neither numbers in texts nor infinity
+    texts = {"x": [1, 2], "t": ["1", "4"]}
+    assert expression("r", lambda p: p["x"] == 1 or int(p["t"]) == 4, texts) == \
+        "[x, t] in [[1, '1'], [1, '4'], [2, '4']]"
+    assert expression("r", lambda p: p["x"] < math.inf and p["y"] < 2, params) == "[x, y] in [[1, 1], [2, 1]]"
     results, _ = tuned(tune_params={"UNROLL": [1, 2, 4], "WRONG": [0]},
                        restrictions=lambda p: sum(p.values()) > 1)
     assert sorted(r["UNROLL"] for r in results) == [2, 4]

@@ -240,7 +240,7 @@ static ak_status climb(ak_buf *out, script *self, const char *state, ak_error *e
         ak_buf_puts(out, "{\"proposals\": ["
                          "{\"hypothesis\": \"x may be fast\", \"expected_gain_pct\": 50, "
                          "\"parent\": null, \"changes\": {\"A\": 32, \"C\": \"x\"}},"
-                         "{\"hypothesis\": \"more A\", \"expected_gain_pct\": 10, "
+                         "{\"hypothesis\": \"more A\", \"expected_gain_pct\": \"+10 %\", "
                          "\"parent\": null, \"changes\": {\"A\": 8}}]}");
         return AK_OK;
     }
