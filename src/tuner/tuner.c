@@ -95,6 +95,7 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
                                             .archive = r->archive};
     AK_TRY(ak_run_advisor_open(&r->advisor, &setting, err));
     AK_TRY(open_session(r, err));
+    ak_session_rename(r->task, r->archive, r->session.environment, r->session.environment_json);
     AK_TRY(ak_tuning_reduce_budget(r, err));
     AK_TRY(ak_elsewhere(&r->like, r->task, r->archive, r->options, err));
     ak_transfer_open(&r->transfer, r->like);
