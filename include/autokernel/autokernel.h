@@ -606,11 +606,33 @@ typedef enum ak_speed_verdict {
 } ak_speed_verdict;
 AK_API const char *ak_speed_verdict_text(ak_speed_verdict verdict);
 
+/* Why a verdict is undecided, though the interval may be far from 1. */
+#define AK_DOUBT_MAP(X)                                                                            \
+    X(NONE, "", "")                                                                                \
+    X(VARIES, "times vary",                                                                        \
+      "the ends of the interval differ by more than a fifth, so the times are too uncertain for "  \
+      "a decision, whatever the ratio is")                                                         \
+    X(CONTROL, "same code differs",                                                                \
+      "one candidate that took part twice differed from itself by as much or too uncertainly, so " \
+      "the interval may be an accident")                                                           \
+    X(BUSY, "busy",                                                                                \
+      "candidates waited for a processor in too many rounds, so that the interval may show whom "  \
+      "the scheduler favoured")
+typedef enum ak_speed_doubt {
+#define AK_DOUBT_ENUM(name, word, sentence) AK_DOUBT_##name,
+    AK_DOUBT_MAP(AK_DOUBT_ENUM)
+#undef AK_DOUBT_ENUM
+} ak_speed_doubt;
+/* Returns a word or two, and a sentence, in which the doubt is explained; "" for none. */
+AK_API const char *ak_speed_doubt_text(ak_speed_doubt doubt);
+AK_API const char *ak_speed_doubt_sentence(ak_speed_doubt doubt);
+
 /* A speed relative to another: above 1 is faster. Times are paired by rounds; the interval is a 95
    % one. */
 typedef struct ak_speed {
     double ratio, low, high; /* 0: not known */
     ak_speed_verdict verdict;
+    ak_speed_doubt doubt; /* why the verdict is undecided */
 } ak_speed;
 
 /* What separates a difference from noise in one comparison. Pressure is the fraction of time in
@@ -637,6 +659,7 @@ typedef struct ak_compared {
     /* Speed relative to the reference: the fastest library or, without one, the default. */
     double ratio, ratio_low, ratio_high;
     ak_speed_verdict verdict;
+    ak_speed_doubt doubt;  /* why the verdict is undecided */
     bool tie;              /* the verdict is a tie */
     bool ranked;           /* tables show its rank instead of its name */
     ak_speed over_default; /* speed relative to the default; ratio 0 if that did not take part */
