@@ -580,11 +580,13 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
        `cancel` replaces its own. If the model cannot be reached, the run reports it (the event
-       "warning") and continues with "portfolio". What waiting cannot cure, such as a budget for a
-       model without a price, is refused. */
+       "warning") and continues with "portfolio". What waiting cannot cure, such as such a strategy
+       without a model or a budget for a model without a price, is refused. */
     const struct ak_llm_options *llm;
-    int generations; /* questions to the model; 0: the strategy's default; 1: one shot */
-    size_t batch;    /* proposals for each question; 0: what the budget leaves for each */
+    bool
+        llm_must_ask; /* AK_INVALID if the strategy asks no model; else a warning if `llm` is set */
+    int generations;  /* questions to the model; 0: the strategy's default; 1: one shot */
+    size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
