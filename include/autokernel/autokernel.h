@@ -455,6 +455,11 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
+/* Finds out whether two hashes that trials have as their environment are of one and the same: of an
+   archive from before schema 9 an environment has two, if its kernel has not changed since. */
+AK_API ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
+                                             const char *other, ak_error *err);
+
 /* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes
    `path` ("-": standard output) completely or not at all. Import adds all trials of the file or
    none. It skips trials that the archive already has: those with the same configuration and time
@@ -575,11 +580,13 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
        `cancel` replaces its own. If the model cannot be reached, the run reports it (the event
-       "warning") and continues with "portfolio". What waiting cannot cure, such as a budget for a
-       model without a price, is refused. */
+       "warning") and continues with "portfolio". What waiting cannot cure, such as such a strategy
+       without a model or a budget for a model without a price, is refused. */
     const struct ak_llm_options *llm;
-    int generations; /* questions to the model; 0: the strategy's default; 1: one shot */
-    size_t batch;    /* proposals for each question; 0: what the budget leaves for each */
+    bool
+        llm_must_ask; /* AK_INVALID if the strategy asks no model; else a warning if `llm` is set */
+    int generations;  /* questions to the model; 0: the strategy's default; 1: one shot */
+    size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
@@ -601,11 +608,33 @@ typedef enum ak_speed_verdict {
 } ak_speed_verdict;
 AK_API const char *ak_speed_verdict_text(ak_speed_verdict verdict);
 
+/* Why a verdict is undecided, though the interval may be far from 1. */
+#define AK_DOUBT_MAP(X)                                                                            \
+    X(NONE, "", "")                                                                                \
+    X(VARIES, "times vary",                                                                        \
+      "the ends of the interval differ by more than a fifth, so the times are too uncertain for "  \
+      "a decision, whatever the ratio is")                                                         \
+    X(CONTROL, "same code differs",                                                                \
+      "one candidate that took part twice differed from itself by as much or too uncertainly, so " \
+      "the interval may be an accident")                                                           \
+    X(BUSY, "busy",                                                                                \
+      "candidates waited for a processor in too many rounds, so that the interval may show whom "  \
+      "the scheduler favoured")
+typedef enum ak_speed_doubt {
+#define AK_DOUBT_ENUM(name, word, sentence) AK_DOUBT_##name,
+    AK_DOUBT_MAP(AK_DOUBT_ENUM)
+#undef AK_DOUBT_ENUM
+} ak_speed_doubt;
+/* Returns a word or two, and a sentence, in which the doubt is explained; "" for none. */
+AK_API const char *ak_speed_doubt_text(ak_speed_doubt doubt);
+AK_API const char *ak_speed_doubt_sentence(ak_speed_doubt doubt);
+
 /* A speed relative to another: above 1 is faster. Times are paired by rounds; the interval is a 95
    % one. */
 typedef struct ak_speed {
     double ratio, low, high; /* 0: not known */
     ak_speed_verdict verdict;
+    ak_speed_doubt doubt; /* why the verdict is undecided */
 } ak_speed;
 
 /* What separates a difference from noise in one comparison. Pressure is the fraction of time in
@@ -632,6 +661,7 @@ typedef struct ak_compared {
     /* Speed relative to the reference: the fastest library or, without one, the default. */
     double ratio, ratio_low, ratio_high;
     ak_speed_verdict verdict;
+    ak_speed_doubt doubt;  /* why the verdict is undecided */
     bool tie;              /* the verdict is a tie */
     bool ranked;           /* tables show its rank instead of its name */
     ak_speed over_default; /* speed relative to the default; ratio 0 if that did not take part */

@@ -15,6 +15,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from ._archive import Archive
+from ._command import run as _command
 from ._restriction import Restriction, expression
 from ._runtime import DTYPE_TEXTS
 from ._tune import Progress, tune
@@ -286,8 +287,11 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
       becomes anneal, skopt bayes, firefly_algorithm pso; minimize, basinhopping, mls, greedy_mls,
       ordered_greedy_mls, greedy_ils and hybrid_vndx local; adaptive_tabu_greywolf and
       pyatf_strategies portfolio. nsga2, nsga3 and objects are refused.
-    * `strategy_options` may have "max_fevals" (60 without, but for exhaustive) and "time_limit" in
-      seconds; a warning names others, which have no effect.
+    * `strategy_options` may have "max_fevals", "time_limit" in seconds and, for random_sample,
+      "fraction"; a warning names others, which have no effect. Without "max_fevals" exhaustive tries
+      all configurations, random_sample, as there, a tenth of those that are valid ("fraction": 0.1),
+      and any other strategy 60. A search other than exhaustive ends earlier when nothing better was
+      found for long.
     * `metrics` are computed when all is measured. One that raises is left out, with a warning.
     * `device` is a number, or a name such as "cuda:1". `smem_args` may have "size" (CUDA).
     * `restrictions` that are functions are read from their source. One that is not an expression of
@@ -345,7 +349,13 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
     sizes = {f"problem_size_{_AXES[i]}": int(n) for i, n in enumerate(extents)}
     params = _values(tune_params)
     limits = dict(strategy_options or {})
-    unused = [name for name in limits if name not in ("max_fevals", "time_limit")]
+    sampled = strategy == "random_sample"
+    fraction = limits.get("fraction", 0.1)
+    unused = [name for name in limits if name not in ("max_fevals", "time_limit") and
+              not (sampled and name == "fraction")]
+    if sampled and (isinstance(fraction, bool) or
+                    not (isinstance(fraction, (int, float)) and 0 <= fraction <= 1)):
+        raise TypeError("strategy_options: fraction must be a number from 0 to 1")
     if unused:
         notes.append(f"strategy_options: {', '.join(unused)} has no effect: 'autokernel list' has "
                      "the options of strategies")
@@ -384,9 +394,14 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
                 "TuningParameters": [{"Name": n, "Values": v} for n, v in params.items()],
                 "Conditions": conditions},
             "KernelSpecification": specification}, default=lambda value: value.item(), indent=1))
+        evals = limits.get("max_fevals", every if search == "exhaustive" else None)
+        if sampled and evals is None:
+            listed_space = json.loads(_command(["list", os.fspath(folder), "--device", named,
+                                                "--json"]))
+            evals = min(max(1, math.ceil(listed_space["valid"] * fraction)), EVALS_MAX)
         own = os.fspath(archive) if archive is not None else os.path.join(place, "archive.db")
         result = tune(folder, device=named, strategy=search, seed=seed,
-                      evals=limits.get("max_fevals", every if search == "exhaustive" else None),
+                      evals=evals,
                       time=limits.get("time_limit"), archive=own, libraries="none",
                       progress=False if quiet and progress is True else progress)
         trials = Archive(own).trials(os.fspath(folder), run=result.data["run"])

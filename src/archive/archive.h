@@ -141,6 +141,12 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
    caller frees it with ak_free. */
 ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err);
 
+/* Notes that an environment is known under another hash today, with these words, if the archive has
+   it under the former one: what identifies it is hashed in another way since. Its trials and runs
+   do not change; whoever asks for either hash gets those of both. Sets *out to whether the archive
+   has the former one. */
+ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
+                                        const char *hash, const char *words, ak_error *err);
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value
    that was not measured is null; max_error is null if it is not finite. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);

@@ -281,8 +281,8 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
         "SELECT result, id FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
         "instr(size, "
         "';') > 0) AND dtype = ?4 "
-        "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
-            "?7") ") AND result IS NOT NULL",
+        "AND choices = ?5 AND (environment IS ?6 OR environment IN " AK_STORE_ENVIRONMENTS(
+            "?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS("?7") ") AND result IS NOT NULL",
         texts, 7, err);
     so_far s = {.best = best};
     while (ak_store_next(&status, archive, rows, err)) {
@@ -316,10 +316,18 @@ bool ak_trial_refutes(const ak_trial *trial)
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
-    "= trials.choices AND w.environment IS trials.environment AND (w.status IN ('wrong_result', "  \
-    "'crashed') OR (w.status <> 'ok' AND w.strategy = '" AK_FINALISTS "' AND "                     \
-    "coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED "%'))) "                                     \
-    "ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
+    "= trials.choices AND (w.environment IS trials.environment OR " AK_STORE_IDENTITY(             \
+        "w.environment") " = " AK_STORE_IDENTITY("trials.environment") ") AND (w.status IN "       \
+                                                                       "('wrong_result', "         \
+                                                                       "'crashed') OR (w.status "  \
+                                                                       "<> 'ok' AND w.strategy = " \
+                                                                       "'" AK_FINALISTS "' AND "   \
+                                                                       "coalesce(w.reason, '') "   \
+                                                                       "NOT LIKE '" AK_NOT_JUDGED  \
+                                                                       "%'))) "                    \
+                                                                       "ORDER BY ms IS NULL, "     \
+                                                                       "coalesce(cost, ms), id "   \
+                                                                       "LIMIT 1"
 
 /* Gives the best of the trials of one implementation in its latest environment. Returns
    AK_NOT_FOUND, without a message, if each of them has a failed check. */

@@ -42,25 +42,30 @@ static ak_status place_then(char **out, ak_archive *archive, const ak_trial *tri
     return status;
 }
 
-/* Hashes the sources of the trial's implementation, read from the kernel at `place`. Returns false
-   if `place` has another kernel or none, or if it cannot be read. */
-static bool hash_now(char out[AK_SOURCES_HASH_BYTES], const char *place, const ak_trial *trial)
+/* Finds out whether the sources of the trial's implementation, read from the kernel at `place`,
+   have another hash. Returns false if `place` has another kernel or none, or if it cannot be read.
+ */
+static bool compare_now(bool *out_changed, const char *then, const char *place,
+                        const ak_trial *trial)
 {
     ak_problem *problem = NULL;
     const ak_implementation_spec *implementation = NULL;
+    bool same = false;
     bool found = place != NULL && ak_problem_open(&problem, place, NULL) == AK_OK &&
                  strcmp(ak_problem_name(problem), trial->kernel) == 0 &&
                  ak_problem_find(&implementation, problem, trial->implementation, NULL) == AK_OK &&
                  ak_problem_runnable(problem, NULL) == AK_OK &&
-                 ak_sources_hash(out, problem, implementation, NULL) == AK_OK;
+                 ak_sources_are(&same, then, problem, implementation, NULL) == AK_OK;
     ak_problem_close(problem);
+    *out_changed = found && !same;
     return found;
 }
 
 ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const ak_trial *trial,
                                     const char *place, ak_error *err)
 {
-    char *then = NULL, *recorded = NULL, now[AK_SOURCES_HASH_BYTES];
+    char *then = NULL, *recorded = NULL;
+    bool changed = false;
     ak_status status = AK_OK;
     *out_place = NULL;
     bool simulated = ak_device_is_recorded(trial->device);
@@ -72,9 +77,9 @@ ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const
     AK_TRY(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
     const char *const places[] = {place, recorded, trial->kernel};
     for (size_t i = 0; i < sizeof places / sizeof places[0] && then != NULL; i++) {
-        if (hash_now(now, places[i], trial)) {
-            *out_place = strcmp(then, now) == 0 ? NULL : ak_strdup(places[i]);
-            status = strcmp(then, now) != 0 && *out_place == NULL ? ak_fail_memory(err) : AK_OK;
+        if (compare_now(&changed, then, places[i], trial)) {
+            *out_place = changed ? ak_strdup(places[i]) : NULL;
+            status = changed && *out_place == NULL ? ak_fail_memory(err) : AK_OK;
             break;
         }
     }

@@ -45,10 +45,20 @@ static ak_status copy_environments(merge *m, ak_error *err)
 {
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&rows, m->other, "SELECT hash, words FROM environments", err));
+    AK_TRY(ak_store_prepare(
+        &rows, m->other,
+        "SELECT hash, words, same_as FROM environments ORDER BY same_as IS NOT NULL", err));
     while (ak_store_next(&status, m->other, rows, err)) {
-        status = ak_store_need_environment(m->archive, (const char *)sqlite3_column_text(rows, 0),
-                                           (const char *)sqlite3_column_text(rows, 1), err);
+        const char *const texts[] = {(const char *)sqlite3_column_text(rows, 0),
+                                     (const char *)sqlite3_column_text(rows, 2)};
+        AK_TRY(ak_store_need_environment(m->archive, texts[0],
+                                         (const char *)sqlite3_column_text(rows, 1), err));
+        AK_TRY(texts[1] == NULL
+                   ? AK_OK
+                   : ak_store_change(m->archive,
+                                     "UPDATE environments SET same_as = ?2 WHERE hash = ?1 AND "
+                                     "same_as IS NULL",
+                                     texts, 2, err));
     }
 out:
     (void)sqlite3_finalize(rows);

@@ -11,8 +11,9 @@ static const char update[] =
     "bound = CASE WHEN tflops <= 0 OR (?2 > 0 AND (?1 <= 0 OR gbs / ?2 > tflops / ?1)) "
     "THEN 'memory' ELSE 'compute' END "
     "WHERE kernel = ?3 AND implementation = ?4 AND device = ?5 AND size = ?6 AND dtype = ?7 "
-    "AND choices = ?8 AND environment = ?9 AND status = 'ok' AND tflops IS NOT NULL "
-    "AND gbs IS NOT NULL AND (?1 > 0 OR ?2 > 0)";
+    "AND choices = ?8 AND environment IN " AK_STORE_ENVIRONMENTS(
+        "?9") " AND status = 'ok' AND tflops IS NOT NULL "
+              "AND gbs IS NOT NULL AND (?1 > 0 OR ?2 > 0)";
 
 ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, double peak_tflops,
                            double bandwidth_gbs, ak_error *err)

@@ -310,8 +310,8 @@ static const struct {
     CONDITION(dtype),
     CONDITION(choices),
     CONDITION(config),
-    CONDITION(environment),
 #undef CONDITION
+    {" AND environment IN " AK_STORE_ENVIRONMENTS("?"), offsetof(ak_archive_filter, environment)},
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
 #define CONDITION_COUNT (sizeof conditions / sizeof conditions[0])

@@ -188,8 +188,8 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
 
 #define SELECTED(column, member, other) "r." #column ", "
 #define SELECT_RUN                                                                                 \
-    "SELECT " RUN_MAP(SELECTED) "words, imported FROM runs AS r LEFT JOIN environments ON hash = " \
-                                "environment "
+    "SELECT " RUN_MAP(SELECTED) "words, imported FROM runs AS r LEFT JOIN environments ON hash "   \
+                                "= " AK_STORE_IDENTITY("environment") " "
 
 /* Reads the current row of a statement. */
 static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
@@ -239,13 +239,13 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
     const char *const texts[] = {like->kernel, like->implementation, like->size,
                                  like->dtype,  like->choices,        like->environment};
     *found = false;
-    ak_status status =
-        ak_store_query(&statement, archive,
-                       SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
-                                  "dtype = ?4 AND choices = ?5 AND environment = ?6 AND ended IS "
-                                  "NOT NULL AND result IS NOT NULL AND imported = 0 "
-                                  "ORDER BY number DESC LIMIT 1",
-                       texts, 6, err);
+    ak_status status = ak_store_query(
+        &statement, archive,
+        SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
+                   "dtype = ?4 AND choices = ?5 AND environment IN " AK_STORE_ENVIRONMENTS(
+                       "?6") " AND ended IS NOT NULL AND result IS NOT NULL AND imported = 0 "
+                             "ORDER BY number DESC LIMIT 1",
+        texts, 6, err);
     *found = ak_store_next(&status, archive, statement, err);
     if (*found) {
         status = read_run(out, statement, err);
@@ -314,7 +314,8 @@ ak_status ak_archive_environment(char **out, ak_archive *archive, const char *ha
     sqlite3_stmt *statement;
     char *words = NULL;
     ak_status status = ak_store_query(
-        &statement, archive, "SELECT words FROM environments WHERE hash = ?1", &hash, 1, err);
+        &statement, archive, "SELECT words FROM environments WHERE hash = " AK_STORE_IDENTITY("?1"),
+        &hash, 1, err);
     if (ak_store_next(&status, archive, statement, err)) {
         status = ak_store_text(&words, statement, 0, err);
     }
@@ -322,5 +323,41 @@ ak_status ak_archive_environment(char **out, ak_archive *archive, const char *ha
     if (status == AK_OK) {
         *out = words;
     }
+    return status;
+}
+
+ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
+                                        const char *hash, const char *words, ak_error *err)
+{
+    static const char ask[] = "SELECT 1 FROM environments WHERE hash = ?1 AND same_as IS NULL";
+    sqlite3_stmt *statement;
+    ak_status status = ak_store_query(&statement, archive, ask, &former, 1, err);
+    *out = ak_store_next(&status, archive, statement, err);
+    (void)sqlite3_finalize(statement);
+    if (status != AK_OK || !*out || strcmp(former, hash) == 0) {
+        return status;
+    }
+    AK_DO(ak_store_begin(archive, err));
+    AK_TRY(ak_store_need_environment(archive, hash, words, err));
+    AK_TRY(ak_store_change(archive, "UPDATE environments SET same_as = ?2 WHERE hash = ?1",
+                           (const char *const[]){former, hash}, 2, err));
+out:
+    if (status != AK_OK) {
+        ak_store_rollback(archive);
+        return status;
+    }
+    return ak_store_commit(archive, err);
+}
+
+ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
+                                      const char *other, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    ak_status status =
+        ak_store_query(&statement, archive,
+                       "SELECT 1 WHERE " AK_STORE_IDENTITY("?1") " = " AK_STORE_IDENTITY("?2"),
+                       (const char *const[]){one, other}, 2, err);
+    *out = ak_store_next(&status, archive, statement, err);
+    (void)sqlite3_finalize(statement);
     return status;
 }

@@ -88,6 +88,9 @@
 /* Version 8 adds to each trial a hash of the code that was judged. */
 #define CODE ADD("code_hash TEXT")
 
+/* Version 9 adds to each environment under which hash it is known today; NULL: under its own. */
+#define IDENTITY "ALTER TABLE environments ADD COLUMN same_as TEXT;\n"
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
@@ -96,6 +99,7 @@ const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     COMPILED STUDIES,
     COSTS,
     CODE,
+    IDENTITY,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */
@@ -116,7 +120,8 @@ const char ak_schema_sql[] =
     "CREATE TABLE environments (\n"
     "  hash TEXT PRIMARY KEY,\n"
     "  words TEXT,\n" /* JSON: what was hashed; NULL if only the hash is known */
-    "  first_seen TEXT NOT NULL\n"
+    "  first_seen TEXT NOT NULL,\n"
+    "  same_as TEXT\n" /* the hash that it has today; NULL: its own */
     ") STRICT, WITHOUT ROWID;\n"
 
     "CREATE TABLE runs (\n"

@@ -85,6 +85,15 @@ void ak_store_rollback(ak_archive *archive);
     "runs USING (id), "                                                                            \
     "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes') AS one)"
 
+/* Gives the hash under which an environment is known today (ak_archive_rename_environment), and
+   selects all hashes of one environment. In the second the only SQL parameter may be "?". */
+#define AK_STORE_IDENTITY(environment)                                                             \
+    "coalesce((SELECT same_as FROM environments WHERE hash = " environment "), " environment ")"
+#define AK_STORE_ENVIRONMENTS(parameter)                                                           \
+    "(WITH wanted (name) AS (SELECT " parameter "), today (name) AS (SELECT " AK_STORE_IDENTITY(   \
+        "name") " FROM wanted) "                                                                   \
+                "SELECT hash FROM environments, today WHERE coalesce(same_as, hash) = name)"
+
 /* True if a row's device is a recording. */
 #define AK_STORE_SIMULATED "device GLOB 'sim:*'"
 

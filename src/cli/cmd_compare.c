@@ -240,7 +240,7 @@ static const ak_compared *pick_library(const compared *c)
 /* Adds the row of a configuration; `mine` is NULL if there is none. */
 static void add_size_row(ak_table *table, const compared *c, const ak_compared *mine)
 {
-    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], words[AK_VERDICT_WORDS];
     const ak_compared *library = pick_library(c);
     ak_table_cell(table, "%s", ak_task_size(c->task[0]));
     ak_table_cell(table, "%s", mine == NULL ? "-" : mine->name);
@@ -255,7 +255,7 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
         ak_table_cell(table, "reference");
     } else if (known) {
         ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, mine->ratio_low),
-                      ak_show_ratio(b, mine->ratio_high), ak_verdict_words(mine->verdict));
+                      ak_show_ratio(b, mine->ratio_high), ak_verdict_words(words, mine));
     } else {
         ak_table_cell(table, "-");
     }

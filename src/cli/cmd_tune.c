@@ -219,6 +219,8 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
                                .like_count = like->count,
                                .like_none = like->none,
                                .llm = has_llm ? llm : NULL,
+                               .llm_must_ask = ak_args_typed(args, AK_OPTION_LLM) ||
+                                               ak_args_typed(args, AK_OPTION_LLM_REPLAY),
                                .generations = (int)args->number[AK_OPTION_GENERATIONS],
                                .batch = (size_t)args->number[AK_OPTION_BATCH],
                                .sink = ak_progress_event,
@@ -228,6 +230,21 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
         options.evaluations = EVALUATIONS_OPEN;
     }
     return options;
+}
+
+/* Refuses on a recording what is for the finish, which it has not. --target-speedup from a setting
+   is meant for devices; there it is ignored. */
+static ak_status fit_recording(ak_tune_options *options, const ak_args *args, const ak_task *task,
+                               ak_error *err)
+{
+    if (!ak_device_is_recorded(ak_task_device(task))) {
+        return AK_OK;
+    }
+    if (!ak_args_typed(args, AK_OPTION_TARGET_SPEEDUP)) {
+        options->target_speedup = 0;
+    }
+    return ak_args_refuse(args, AK_O(FINISH_TIME) | AK_O(SANITIZE),
+                          "is for the finish, and nothing is measured on a recording", err);
 }
 
 /* The configurations of --config, as texts for ak_tune_options.first. */
@@ -281,12 +298,8 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     options.first = (const char *const *)hand.texts;
     options.first_count = hand.count;
     options.spent_seconds = (double)(ak_clock_ns() - begin_ns) / 1e9;
-    /* --target-speedup from a setting is meant for devices; on a recording it is ignored. */
-    if (ak_device_is_recorded(ak_task_device(task)) &&
-        !ak_args_typed(args, AK_OPTION_TARGET_SPEEDUP)) {
-        options.target_speedup = 0;
-    }
-    ak_status status = ak_tune(&result, task, archive, &options, &err);
+    ak_status status = fit_recording(&options, args, task, &err);
+    status = status != AK_OK ? status : ak_tune(&result, task, archive, &options, &err);
     ak_error events_err = AK_ERROR_INIT;
     ak_status events = ak_progress_close(&progress, &events_err);
     if (status == AK_OK) {
@@ -355,8 +368,10 @@ const ak_command ak_cmd_tune = {
         "Exit code 0 says that a verified best was found, even after Ctrl-C. Ctrl-C ends the "
         "search early and keeps every trial; a second Ctrl-C ends the process at once. The "
         "same command with --resume continues.\n\n"
-        "--time bounds the whole command: the choice of the implementation, the libraries, "
-        "the search and the finish.\n\n"
+        "--time is a limit for the whole command: the choice of the implementation, the "
+        "libraries, the search and the finish. The search ends so early that the finish is "
+        "expected to end in time. What has begun is completed: a trial, and the finish, which may "
+        "take longer on a busy machine. The default is always tried.\n\n"
         "--config names configurations to try right after the default: written by hand, read "
         "from a file, or taken from a trial.\n\n"
         "--llm names a language model that proposes configurations: alone (--strategy llm or "

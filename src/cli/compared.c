@@ -88,16 +88,35 @@ static void name_cell(ak_table *table, const ak_compared *list, size_t count, co
     }
 }
 
-/* Returns words only for a tie and for an undecided verdict; numbers show who is faster or
-   slower. */
-const char *ak_verdict_words(ak_speed_verdict verdict)
+/* Gives words only for a tie and for an undecided verdict; numbers show who is faster or slower. An
+   interval may look like a decision where the verdict is that there is none. */
+const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c)
 {
-    return verdict == AK_SPEED_TIE ? "  tie" : verdict == AK_SPEED_UNDECIDED ? "  not decided" : "";
+    const char *why = ak_speed_doubt_text(c->doubt);
+    (void)snprintf(out, AK_VERDICT_WORDS, "%s%s%s",
+                   c->verdict == AK_SPEED_TIE         ? "  tie"
+                   : c->verdict == AK_SPEED_UNDECIDED ? "  not decided"
+                                                      : "",
+                   *why == 0 ? "" : ": ", why);
+    return out;
+}
+
+void ak_doubts_print(const ak_compared *list, size_t count)
+{
+    unsigned seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const ak_speed_doubt doubt = list[i].doubt;
+        if (doubt != AK_DOUBT_NONE && (seen & 1u << doubt) == 0) {
+            seen |= 1u << doubt;
+            ak_out("not decided: %s: %s\n", ak_speed_doubt_text(doubt),
+                   ak_speed_doubt_sentence(doubt));
+        }
+    }
 }
 
 static void speed_cells(ak_table *table, const ak_compared *c)
 {
-    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], words[AK_VERDICT_WORDS];
     ak_table_cell(table, "%s", ak_show_ratio(a, c->ratio));
     if (c->median_ms <= 0) {
         ak_table_cell(table, "failed");
@@ -105,7 +124,7 @@ static void speed_cells(ak_table *table, const ak_compared *c)
         ak_table_cell(table, "reference");
     } else if (c->ratio_high > 0) {
         ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, c->ratio_low),
-                      ak_show_ratio(b, c->ratio_high), ak_verdict_words(c->verdict));
+                      ak_show_ratio(b, c->ratio_high), ak_verdict_words(words, c));
     } else {
         ak_table_cell(table, "-");
     }
@@ -260,6 +279,7 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
     } else {
         print_paired(list, count);
     }
+    ak_doubts_print(list, count);
     print_overlap(list, count);
     print_conditions(list, count);
 }

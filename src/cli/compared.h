@@ -11,8 +11,11 @@
    changes from the task's default. `placement` says whether TFLOP/s or GB/s are shown. */
 void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
                        const ak_task *task);
-/* "  tie", "  not decided", or "". */
-const char *ak_verdict_words(ak_speed_verdict verdict);
+/* Gives "  tie", "  not decided: times vary", or "". */
+#define AK_VERDICT_WORDS 48
+const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c);
+/* Explains why verdicts are undecided, each reason once. */
+void ak_doubts_print(const ak_compared *list, size_t count);
 /* Prints the summary and the warnings of a comparison. */
 void ak_summary_print(const ak_comparison *comparison);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/charset.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/layout.h"
@@ -136,19 +137,6 @@ static void note_trend(ak_progress *p)
     p->trend[p->trend_count++] = p->best_ms;
 }
 
-/* True if the terminal shows UTF-8, as far as the environment says. */
-static bool is_utf8(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = ak_env(names[i]);
-        if (value != NULL && value[0] != 0) {
-            return strstr(value, "UTF-8") != NULL || strstr(value, "utf8") != NULL;
-        }
-    }
-    return false;
-}
-
 /* Appends how the speed of the best grew, in a few cells from the first best to the present one. */
 static void add_trend(char text[LINE_MAX_BYTES], const ak_progress *p)
 {
@@ -159,7 +147,7 @@ static void add_trend(char text[LINE_MAX_BYTES], const ak_progress *p)
     for (size_t i = 0; i < p->trend_count && first <= 0; i++) {
         first = p->trend[i];
     }
-    if (first <= 0 || p->best_ms >= first || p->trend_count < 2 || !is_utf8()) {
+    if (first <= 0 || p->best_ms >= first || p->trend_count < 2 || !ak_charset_is_utf8()) {
         return;
     }
     for (size_t c = 0; c < TREND_CELLS; c++) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/charset.h"
 #include "base/fs.h"
 #include "base/plain.h"
 #include "cli/options.h"
@@ -52,6 +53,9 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
     AK_TRY(versions    ? ak_report_versions(&text, archive, ids[0], format, &err)
            : b == NULL ? ak_report(&text, archive, ids[0], format, &err)
                        : ak_report_versus(&text, archive, ids[0], ids[1], format, &err));
+    if (strncmp(format, "text", 4) == 0 || strcmp(format, "md") == 0) {
+        ak_charset_fit(text); /* JSON, CSV and pages are UTF-8 everywhere */
+    }
     if (to_file) {
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         ak_out("wrote %s\n", path);

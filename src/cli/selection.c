@@ -103,6 +103,7 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
 #define ENVIRONMENTS_MAX 32
 
 typedef struct environments {
+    ak_archive *archive;
     char *at[ENVIRONMENTS_MAX];
     size_t count;
     bool failed;
@@ -112,7 +113,10 @@ static bool note_environment(void *context, const ak_trial *trial)
 {
     environments *e = context;
     for (size_t i = 0; i < e->count; i++) {
-        if (trial->environment == NULL || strcmp(e->at[i], trial->environment) == 0) {
+        bool same = trial->environment == NULL || strcmp(e->at[i], trial->environment) == 0;
+        if (same || (ak_archive_same_environment(&same, e->archive, e->at[i], trial->environment,
+                                                 NULL) == AK_OK &&
+                     same)) {
             return true;
         }
     }
@@ -126,7 +130,7 @@ static bool note_environment(void *context, const ak_trial *trial)
 
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)
 {
-    environments e = {0};
+    environments e = {.archive = archive};
     ak_archive_filter filter = {.kernel = taken->kernel,
                                 .implementation = taken->implementation,
                                 .device = taken->device,

@@ -35,6 +35,30 @@ static double student(size_t freedom)
     return freedom == 0 ? INFINITY : t[freedom <= known ? freedom - 1 : known - 1];
 }
 
+const char *ak_speed_doubt_text(ak_speed_doubt doubt)
+{
+    switch (doubt) {
+#define WORD(name, word, sentence)                                                                 \
+    case AK_DOUBT_##name:                                                                          \
+        return word;
+        AK_DOUBT_MAP(WORD)
+#undef WORD
+    }
+    return "";
+}
+
+const char *ak_speed_doubt_sentence(ak_speed_doubt doubt)
+{
+    switch (doubt) {
+#define SENTENCE(name, word, sentence)                                                             \
+    case AK_DOUBT_##name:                                                                          \
+        return sentence;
+        AK_DOUBT_MAP(SENTENCE)
+#undef SENTENCE
+    }
+    return "";
+}
+
 static double median(double *values, size_t count)
 {
     ak_stats_sort(values, count);
@@ -149,30 +173,41 @@ static bool decides(double low, double high)
     return low > 0 && high <= AK_VERDICT_WIDEST * low;
 }
 
-/* Decides by the ends of an interval; `deviation` says how far the ratio of identical code was from
-   1. */
-static ak_speed_verdict decide(double low, double high, double deviation, bool clean)
+static ak_speed_verdict doubt(ak_speed_doubt *out, ak_speed_doubt why)
 {
-    double least = 1 + deviation > AK_VERDICT_LEAST ? 1 + deviation : AK_VERDICT_LEAST;
-    if (!decides(low, high)) {
-        return AK_SPEED_UNDECIDED;
+    *out = why;
+    return AK_SPEED_UNDECIDED;
+}
+
+ak_speed_verdict ak_verdict_doubt(ak_speed_doubt *out, const ak_stats *ratio,
+                                  const ak_stats *control, bool clean)
+{
+    *out = AK_DOUBT_NONE;
+    if (control != NULL && !decides(control->low, control->high)) {
+        return doubt(out, AK_DOUBT_CONTROL);
     }
-    if (low > least || high < 1 / least) {
-        return !clean ? AK_SPEED_UNDECIDED : low > least ? AK_SPEED_FASTER : AK_SPEED_SLOWER;
+    if (!decides(ratio->low, ratio->high)) {
+        return doubt(out, AK_DOUBT_VARIES);
     }
-    return least <= AK_VERDICT_WIDEST ? AK_SPEED_TIE : AK_SPEED_UNDECIDED;
+    double same = 1 + (control == NULL ? 0 : ak_verdict_deviation(control->median));
+    double least = same > AK_VERDICT_LEAST ? same : AK_VERDICT_LEAST;
+    if (ratio->low <= least && ratio->high >= 1 / least) {
+        return least <= AK_VERDICT_WIDEST ? AK_SPEED_TIE : doubt(out, AK_DOUBT_CONTROL);
+    }
+    if (!clean) {
+        return doubt(out, AK_DOUBT_BUSY);
+    }
+    if (control != NULL) {
+        double most = control->high > 1 / control->low ? control->high : 1 / control->low;
+        if (ratio->low <= most && ratio->high >= 1 / most) {
+            return doubt(out, AK_DOUBT_CONTROL);
+        }
+    }
+    return ratio->low > least ? AK_SPEED_FASTER : AK_SPEED_SLOWER;
 }
 
 ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean)
 {
-    if (control != NULL && !decides(control->low, control->high)) {
-        return AK_SPEED_UNDECIDED;
-    }
-    double same = control == NULL ? 0 : ak_verdict_deviation(control->median);
-    ak_speed_verdict verdict = decide(ratio->low, ratio->high, same, clean);
-    if (control != NULL && (verdict == AK_SPEED_FASTER || verdict == AK_SPEED_SLOWER)) {
-        double most = control->high > 1 / control->low ? control->high : 1 / control->low;
-        verdict = ratio->low > most || ratio->high < 1 / most ? verdict : AK_SPEED_UNDECIDED;
-    }
-    return verdict;
+    ak_speed_doubt unused;
+    return ak_verdict_doubt(&unused, ratio, control, clean);
 }

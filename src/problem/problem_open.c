@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/asset.h"
+#include "problem/identity.h"
 #include "problem/python_kernel.h"
 
 #define BUILTIN_FOLDER "kernels/"
@@ -77,6 +78,18 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+/* Returns whether two documents say the same but for their prose. */
+static bool same_identity(const json_t *a, const json_t *b,
+                          ak_status (*print)(char **out, const json_t *document, ak_error *err))
+{
+    char *one = NULL, *other = NULL;
+    bool same =
+        print(&one, a, NULL) == AK_OK && print(&other, b, NULL) == AK_OK && strcmp(one, other) == 0;
+    ak_free(one);
+    ak_free(other);
+    return same;
+}
+
 /* Refuses a folder that has the name of a built-in kernel but computes something else, or has
    one of its implementations' names for another implementation: the archive knows kernels by
    their names. */
@@ -88,7 +101,7 @@ static ak_status check_names(const ak_problem *problem, ak_error *err)
     }
     AK_DO(ak_problem_open(&builtin, problem->name, err));
     ak_status status = AK_OK;
-    if (!json_equal(problem->documents[0], builtin->documents[0]) ||
+    if (!same_identity(problem->documents[0], builtin->documents[0], ak_problem_identity) ||
         !same_text(problem->reference_source, builtin->reference_source) ||
         !same_text(problem->device_reference, builtin->device_reference)) {
         AK_TRY(ak_fail(err, AK_INVALID,
@@ -99,7 +112,7 @@ static ak_status check_names(const ak_problem *problem, ak_error *err)
     for (size_t i = 0; i < problem->implementation_count; i++) {
         const ak_implementation_spec *mine = &problem->implementations[i], *theirs;
         if (ak_problem_find(&theirs, builtin, mine->name, NULL) == AK_OK &&
-            (!json_equal(mine->definition, theirs->definition) ||
+            (!same_identity(mine->definition, theirs->definition, ak_space_identity) ||
              strcmp(mine->source, theirs->source) != 0)) {
             AK_TRY(ak_fail(err, AK_INVALID,
                            "%s: the built-in kernel \"%s\" has another implementation \"%s\": "

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "problem/identity.h"
 #include "problem/kernel_files.h"
 
 /* Largest data file that is copied. */
@@ -77,17 +78,17 @@ ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
     return add_data(out, problem, err);
 }
 
-ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                          const ak_implementation_spec *implementation, ak_error *err)
+/* Hashes the sources, then what the two texts say of problem.json and of the space file. */
+static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                          const ak_implementation_spec *implementation, const char *words,
+                          const char *definition, ak_error *err)
 {
-    char *definition = NULL, *words = NULL;
-    const ak_implementation_spec *other;
-    ak_hasher *hasher = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_text(&definition, implementation->definition, err));
-    AK_TRY(ak_json_text(&words, problem->documents[0], err));
-    hasher = ak_hasher_new();
-    AK_TRY(ak_made(hasher, err));
+    const ak_implementation_spec *other = NULL;
+    if (problem->reference.kind != NULL && strcmp(problem->reference.kind, "kernel") == 0) {
+        AK_DO(ak_problem_find(&other, problem, problem->reference.name, err));
+    }
+    ak_hasher *hasher = ak_hasher_new();
+    AK_DO(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
     if (problem->device_reference != NULL && strcmp(implementation->backend, "cuda") == 0) {
@@ -96,20 +97,50 @@ ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
     if (problem->data != NULL && problem->data[0] != 0) {
         ak_hasher_add_text(hasher, problem->data);
     }
-    if (problem->reference.kind != NULL && strcmp(problem->reference.kind, "kernel") == 0) {
-        AK_TRY(ak_problem_find(&other, problem, problem->reference.name, err));
+    if (other != NULL) {
         ak_hasher_add_text(hasher, other->source);
     }
     ak_hasher_add_text(hasher, words);
     ak_hasher_add_text(hasher, definition);
     ak_hasher_end(out, hasher);
-    hasher = NULL;
+    return AK_OK;
+}
+
+typedef ak_status (*printer)(char **out, const json_t *document, ak_error *err);
+
+static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                         const ak_implementation_spec *implementation, printer of_problem,
+                         printer of_space, ak_error *err)
+{
+    char *words = NULL, *definition = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(of_problem(&words, problem->documents[0], err));
+    AK_TRY(of_space(&definition, implementation->definition, err));
+    AK_TRY(hash_all(out, problem, implementation, words, definition, err));
 out:
-    if (hasher != NULL) {
-        char unused[AK_SOURCES_HASH_BYTES];
-        ak_hasher_end(unused, hasher);
-    }
     ak_free(definition);
     ak_free(words);
     return status;
+}
+
+ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                          const ak_implementation_spec *implementation, ak_error *err)
+{
+    return hash_as(out, problem, implementation, ak_problem_identity, ak_space_identity, err);
+}
+
+ak_status ak_sources_hash_whole(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                                const ak_implementation_spec *implementation, ak_error *err)
+{
+    return hash_as(out, problem, implementation, ak_json_text, ak_json_text, err);
+}
+
+ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
+                         const ak_implementation_spec *implementation, ak_error *err)
+{
+    char now[AK_SOURCES_HASH_BYTES], whole[AK_SOURCES_HASH_BYTES];
+    AK_DO(ak_sources_hash(now, problem, implementation, err));
+    AK_DO(ak_sources_hash_whole(whole, problem, implementation, err));
+    *out = strcmp(hash, now) == 0 || strcmp(hash, whole) == 0;
+    return AK_OK;
 }

@@ -20,10 +20,18 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
    same places. `out` is empty at the start; the caller clears it, also on failure. */
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
-/* Writes the hash of the implementation's source, the reference, problem.json and the space file,
-   as they were when the problem was opened. Environments have it as "source". */
+/* Writes the hash of the implementation's source, the reference, and what problem.json and the
+   space file say without their prose (identity.h), as they were when the problem was opened.
+   Environments have it as "source". */
 #define AK_SOURCES_HASH_BYTES 33
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err);
+/* Writes the hash that environments had before schema 9 of the archive: of the whole problem.json
+   and space file, prose and order of members included. */
+ak_status ak_sources_hash_whole(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                                const ak_implementation_spec *implementation, ak_error *err);
+/* Finds out whether a hash of an environment is of these sources, in either form. */
+ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
+                         const ak_implementation_spec *implementation, ak_error *err);
 
 #endif

@@ -97,6 +97,7 @@ static const json_t *winner_of(const json_t *finish)
 typedef struct speed {
     double ratio, low, high;
     const char *verdict;
+    const char *doubt; /* why the verdict is undecided; "" if that is not known */
 } speed;
 
 static speed speed_of(const json_t *object)
@@ -105,7 +106,8 @@ static speed speed_of(const json_t *object)
     return (speed){.ratio = ak_json_number_at(object, "ratio"),
                    .low = json_number_value(json_array_get(interval, 0)),
                    .high = json_number_value(json_array_get(interval, 1)),
-                   .verdict = ak_json_text_at(object, "verdict")};
+                   .verdict = ak_json_text_at(object, "verdict"),
+                   .doubt = ak_json_text_at(object, "undecided_because")};
 }
 
 /* Returns whether the finish decided how fast a candidate is beside the reference: then enough of
@@ -120,15 +122,18 @@ static bool was_decided(const json_t *candidate)
    were disturbed is not recorded: if half of them were not, half of all groups have one of these,
    which is what the finish asks for (measure/verdict.h). It is also known to be enough where the
    finish `decided` on both candidates. */
-static const char *verdict_of(const json_t *result, double low, double high, bool decided)
+static void set_verdict(speed *s, const json_t *result, bool decided)
 {
+    ak_speed_doubt doubt;
     const json_t *noise = json_object_get(result, "noise");
     const speed same = speed_of(json_object_get(noise, "control"));
     const ak_stats control = {.median = same.ratio, .low = same.low, .high = same.high};
     const bool clean =
         decided || 2 * ak_json_number_at(noise, "disturbed") <= ak_json_number_at(noise, "rounds");
-    const ak_stats ratio = {.low = low, .high = high};
-    return ak_speed_verdict_text(ak_verdict_of(&ratio, same.ratio > 0 ? &control : NULL, clean));
+    const ak_stats ratio = {.low = s->low, .high = s->high};
+    s->verdict = ak_speed_verdict_text(
+        ak_verdict_doubt(&doubt, &ratio, same.ratio > 0 ? &control : NULL, clean));
+    s->doubt = ak_speed_doubt_text(doubt);
 }
 
 /* Returns the speed of the best relative to another candidate. Ratios of the finish are relative to
@@ -138,13 +143,13 @@ static speed against(const json_t *result, const json_t *best, const json_t *oth
 {
     speed mine = speed_of(best), its = speed_of(other);
     if (reference || !(its.ratio > 0)) {
-        return reference ? mine : (speed){.verdict = ""};
+        return reference ? mine : (speed){.verdict = "", .doubt = ""};
     }
-    speed s = {.ratio = mine.ratio / its.ratio, .verdict = ""};
+    speed s = {.ratio = mine.ratio / its.ratio, .verdict = "", .doubt = ""};
     if (its.low > 0 && its.high > 0) {
         s.low = mine.low / its.high;
         s.high = mine.high / its.low;
-        s.verdict = verdict_of(result, s.low, s.high, was_decided(best) && was_decided(other));
+        set_verdict(&s, result, was_decided(best) && was_decided(other));
     }
     return s;
 }
@@ -161,7 +166,8 @@ static void print_speed(ak_buf *out, const speed *s, const char *name, const cha
         ak_buf_print(out, "Its merit by the objective %s is ", objective);
     }
     if (strcmp(s->verdict, "undecided") == 0) {
-        ak_buf_print(out, "not decided against %s%s%s", name, gap, version);
+        ak_buf_print(out, "not decided against %s%s%s%s%s", name, gap, version,
+                     s->doubt[0] == 0 ? "" : ": ", s->doubt);
     } else if (strcmp(s->verdict, "tie") == 0) {
         ak_buf_print(out, "a tie with %s%s%s", name, gap, version);
     } else {
@@ -184,11 +190,11 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
     } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
                model->default_trial != model->best.trial) {
         const ak_trial *from = model->default_trial, *to = model->best.trial;
-        s = (speed){.ratio = ak_trial_cost(from) / ak_trial_cost(to), .verdict = ""};
+        s = (speed){.ratio = ak_trial_cost(from) / ak_trial_cost(to), .verdict = "", .doubt = ""};
         if (!(from->cost > 0) && from->ci_low_ms > 0 && to->ci_low_ms > 0) {
             s.low = from->ci_low_ms / to->ci_high_ms;
             s.high = from->ci_high_ms / to->ci_low_ms;
-            s.verdict = verdict_of(model->result, s.low, s.high, false);
+            set_verdict(&s, model->result, false);
         }
         print_speed(out, &s, "the default configuration", "", model->objective);
     }

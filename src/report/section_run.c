@@ -231,11 +231,44 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
     ak_section_cellf(b, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : name);
 }
 
-/* Returns the verdict on a speed, unless that is faster or slower, which the figure says. */
-static const char *verdict_words(const json_t *one)
+#define WORDS_BYTES 64
+
+/* Gives the verdict on a speed, unless that is faster or slower, which the figure says. Runs from
+   before there were doubts do not say why a verdict is undecided. */
+static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
 {
+    const char *why = ak_json_text_at(one, "undecided_because");
     bool open = strcmp(ak_json_text_at(one, "verdict"), "undecided") == 0;
-    return json_is_true(json_object_get(one, "tie")) ? " (tie)" : open ? " (not decided)" : "";
+    (void)snprintf(out, WORDS_BYTES, "%s%s%.40s%s",
+                   json_is_true(json_object_get(one, "tie")) ? " (tie"
+                   : open                                    ? " (not decided"
+                                                             : "",
+                   open && *why != 0 ? ": " : "", open ? why : "",
+                   open || json_is_true(json_object_get(one, "tie")) ? ")" : "");
+    return out;
+}
+
+/* Explains the verdicts that are undecided. */
+static void note_doubts(ak_section_builder *b, const json_t *list)
+{
+    static const ak_speed_doubt doubts[] = {AK_DOUBT_VARIES, AK_DOUBT_CONTROL, AK_DOUBT_BUSY};
+    ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    ak_buf_puts(&note, b->section->note);
+    for (size_t d = 0; d < AK_COUNT(doubts); d++) {
+        bool any = false;
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            any = any || strcmp(ak_json_text_at(json_array_get(list, i), "undecided_because"),
+                                ak_speed_doubt_text(doubts[d])) == 0;
+        }
+        if (any) {
+            ak_buf_print(&note, " \"Not decided: %s\": %s.", ak_speed_doubt_text(doubts[d]),
+                         ak_speed_doubt_sentence(doubts[d]));
+        }
+    }
+    if (ak_buf_status(&note, NULL) == AK_OK) {
+        ak_section_notef(b, "%s", note.data);
+    }
+    ak_buf_free(&note);
 }
 
 /* A finish has a dozen candidates; a list from a damaged archive is cut here. */
@@ -283,6 +316,7 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
                   "default. Overlap says where kernels may begin before the one ahead "
                   "of them has ended (programmatic launches)."
                 : "Speeds are relative to the fastest library or, without one, to the default.";
+    note_doubts(b, list);
     size_t order[FINISH_MAX], count = order_of(order, list);
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(list, order[i]);
@@ -290,11 +324,12 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         const char *version = json_string_value(json_object_get(one, "version"));
         const char *config = json_string_value(json_object_get(one, "config"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
+        char words[WORDS_BYTES];
         add_name(b, list, one);
         ak_section_value(b, json_number_value(json_object_get(one, "ms")));
         ak_section_interval(b, json_number_value(json_array_get(interval, 0)),
                             json_number_value(json_array_get(interval, 1)));
-        ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(one));
+        ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(words, one));
         if (reason != NULL) {
             ak_section_cellf(b, "failed: %s", reason);
         } else {

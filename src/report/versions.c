@@ -158,7 +158,7 @@ static void add_verdict(ak_section_builder *b, double ratio, double low, double 
     ak_speed_verdict verdict = ak_verdict_of(&speed, NULL, true);
     ak_section_ratio(b, ratio,
                      verdict == AK_SPEED_TIE         ? "x (tie)"
-                     : verdict == AK_SPEED_UNDECIDED ? "x (not decided)"
+                     : verdict == AK_SPEED_UNDECIDED ? "x (not decided: times vary)"
                                                      : "x");
 }
 

@@ -183,7 +183,7 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
                          "They were not measured beside each other.",
                          ak_number_ratio(ratio, v->ratio), ak_number_ratio(low, v->low),
                          ak_number_ratio(high, v->high),
-                         verdict == AK_SPEED_UNDECIDED ? ", which decides nothing"
+                         verdict == AK_SPEED_UNDECIDED ? ", which decides nothing, as times vary"
                          : verdict == AK_SPEED_TIE     ? ", a tie"
                                                        : "");
     } else if (v->ratio > 0) {

@@ -201,8 +201,11 @@ out:
 static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
 {
     const char *then = json_string_value(json_object_get(b->environment, "source"));
+    bool same = then == NULL;
     return strcmp(task->problem->name, trial->kernel) == 0 &&
-           (then == NULL || strcmp(then, task->source_hash) == 0);
+           (same ||
+            (ak_sources_are(&same, then, task->problem, task->implementation, NULL) == AK_OK &&
+             same));
 }
 
 /* Opens the kernel as it was at the time of the trial. Returns AK_NOT_FOUND if the archive did not

@@ -90,13 +90,14 @@ static void announce_like(const ak_tuning *r)
 
 /* Warns if this machine is busy or lacks a layer of the sandbox, and if a language model is
    configured that the strategy does not ask. */
-static void warn_of_setting(const ak_tuning *r)
+static void warn_of_setting(ak_tuning *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
         return; /* nothing runs */
     }
     ak_warnings busy = {0};
-    if (ak_warn_start(&busy, ak_pressure_look(), NULL) == AK_OK && busy.count > 0) {
+    r->pressure = ak_pressure_look();
+    if (ak_warn_start(&busy, r->pressure, NULL) == AK_OK && busy.count > 0) {
         ak_tuning_warn(r, busy.texts[0]);
     }
     ak_warnings_free(&busy);
@@ -114,7 +115,7 @@ static void warn_of_setting(const ak_tuning *r)
     }
 }
 
-void ak_tuning_announce(const ak_tuning *r)
+void ak_tuning_announce(ak_tuning *r)
 {
     announce_start(r);
     ak_event_send(&r->events, "prepared", ak_pool_preparation(r->session.pool));

@@ -46,8 +46,8 @@ double ak_tuning_finish_each(const ak_tune_options *options)
 }
 
 /* Estimates the duration of the finish, so that a time budget covers it. The estimate is at most
-   half of the budget. A candidate is checked on all edge-case shapes and measured in more rounds
-   than a trial. */
+   half of the budget. Nothing that has begun is cut: neither the trials under way nor the finish. A
+   candidate is checked on all edge-case shapes and measured in more rounds than a trial. */
 static double finish_seconds(const ak_tuning *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
@@ -67,6 +67,8 @@ static double finish_seconds(const ak_tuning *r)
         (comparison > least ? comparison : least) + CEILINGS_SECONDS +
         CHECKS_OF_CANDIDATE * r->check_seconds * (double)candidates +
         (r->task->implementation->specialised ? COMPILES_OF_CANDIDATE * r->compile_seconds : 0);
+    /* On a machine where something always waits, half of each second is another program's. */
+    expected *= 1 + (r->pressure > 0 ? r->pressure : 0);
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
 

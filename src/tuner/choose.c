@@ -338,6 +338,7 @@ static ak_status choose(size_t *out, ak_buf *reason, chooser *ch, ak_archive *ar
     for (size_t i = 0; i < ch->count; i++) {
         candidate *c = &ch->list[i];
         AK_DO(ak_session_environment(c->environment, &c->environment_json, c->task, err));
+        ak_session_rename(c->task, archive, c->environment, c->environment_json);
         AK_DO(archive == NULL ? AK_OK : ask_archive(c, archive, err));
     }
     const known *at = nearest(ch, ch->count);

@@ -91,6 +91,7 @@ ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *tas
     bool there = false;
     *known = false;
     AK_TRY(ak_session_environment(hash, &words, task, err));
+    ak_session_rename(task, archive, hash, words);
     const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
                          .implementation = (char *)(uintptr_t)task->implementation->name,
                          .size = task->size_text,

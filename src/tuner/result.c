@@ -52,13 +52,19 @@ static json_t *verdict_json(ak_speed_verdict verdict)
     return verdict == AK_SPEED_NONE ? json_null() : json_string(ak_speed_verdict_text(verdict));
 }
 
+static json_t *doubt_json(ak_speed_doubt doubt)
+{
+    return doubt == AK_DOUBT_NONE ? json_null() : json_string(ak_speed_doubt_text(doubt));
+}
+
 /* Returns null if the speed was not measured. */
 static json_t *speed_json(const ak_speed *speed)
 {
     return !(speed->ratio > 0)
                ? json_null()
-               : json_pack("{s:f,s:[f,f],s:o}", "ratio", speed->ratio, "ratio_ci", speed->low,
-                           speed->high, "verdict", verdict_json(speed->verdict));
+               : json_pack("{s:f,s:[f,f],s:o,s:o}", "ratio", speed->ratio, "ratio_ci", speed->low,
+                           speed->high, "verdict", verdict_json(speed->verdict),
+                           "undecided_because", doubt_json(speed->doubt));
 }
 
 static json_t *pressure_json(double part)
@@ -123,6 +129,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set(object, "ratio_ci", interval(c->ratio_low, c->ratio_high)) &&
                 ak_json_set(object, "tie", json_boolean(c->tie)) &&
                 ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
+                ak_json_set(object, "undecided_because", doubt_json(c->doubt)) &&
                 ak_json_set(object, "over_default", speed_json(&c->over_default)) &&
                 ak_json_set(object, "sm_clock_mhz", measured(c->sm_clock_mhz)) &&
                 ak_json_set(object, "memory_clock_mhz", measured(c->memory_clock_mhz)) &&

@@ -71,8 +71,9 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
 typedef struct others {
     ak_tuning *r;
     const char *environment;
-    char *last;       /* the environment that was looked at last, and whether only the source of */
-    bool only_source; /* the kernel is another one there */
+    char *last; /* the environment that was looked at last, */
+    bool same,
+        only_source; /* whether it is this one, and whether only the kernel's source differs */
     ak_status status;
     ak_error *err;
 } others;
@@ -84,13 +85,17 @@ static bool count_other(void *context, const ak_trial *trial)
         return true;
     }
     if (o->last == NULL || strcmp(o->last, trial->environment) != 0) {
-        o->status = ak_archive_same_but_source(&o->only_source, o->r->archive, trial->environment,
-                                               o->environment, o->err);
+        o->status = ak_archive_same_environment(&o->same, o->r->archive, trial->environment,
+                                                o->environment, o->err);
+        o->status = o->status == AK_OK
+                        ? ak_archive_same_but_source(&o->only_source, o->r->archive,
+                                                     trial->environment, o->environment, o->err)
+                        : o->status;
         o->status =
             o->status == AK_OK ? ak_trial_set(&o->last, trial->environment, o->err) : o->status;
     }
-    o->r->outdated += o->only_source ? 1 : 0;
-    o->r->elsewhere += o->only_source ? 0 : 1;
+    o->r->outdated += !o->same && o->only_source ? 1 : 0;
+    o->r->elsewhere += !o->same && !o->only_source ? 1 : 0;
     return o->status == AK_OK;
 }
 

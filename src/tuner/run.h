@@ -100,6 +100,7 @@ typedef struct ak_tuning {
     size_t lost;          /* number of devices given up */
     bool default_ended;   /* the default was tried, with any outcome */
     double default_ms, default_cost;
+    double pressure;        /* of the machine when the run began (measure/pressure.h) */
     double check_seconds;   /* seconds for the check of the latest correct trial */
     double compile_seconds; /* longest compilation of a correct trial */
     bool exhausted;         /* the strategy has no more proposals */
@@ -157,7 +158,7 @@ ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 /* ---- announce.c ------------------------------------------------------------------------------ */
 
 /* Sends "start", "prepared" and "like", and warns of what this machine or these options lack. */
-void ak_tuning_announce(const ak_tuning *r);
+void ak_tuning_announce(ak_tuning *r);
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);
 void ak_tuning_announce_trial(const ak_tuning *r, const ak_trial *trial, bool is_default);

@@ -32,6 +32,36 @@ out:
     return status;
 }
 
+/* Gives the hash that this environment had when the kernel's whole files were hashed. */
+static ak_status former_hash(char former[AK_ENVIRONMENT_BYTES], const ak_task *task,
+                             const char *words, ak_error *err)
+{
+    ak_status status = AK_OK;
+    json_t *facts = NULL;
+    char *text = NULL, source[AK_SOURCES_HASH_BYTES];
+    AK_TRY(ak_json_parse(&facts, words, strlen(words), "environment", err));
+    AK_TRY(ak_sources_hash_whole(source, task->problem, task->implementation, err));
+    AK_TRY(ak_json_set_text(facts, "source", source) ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_json_text(&text, facts, err));
+    ak_hash_text(former, text, strlen(text));
+out:
+    json_decref(facts);
+    ak_free(text);
+    return status;
+}
+
+void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
+                       const char *words)
+{
+    char former[AK_ENVIRONMENT_BYTES];
+    bool renamed = false;
+    if (archive != NULL && former_hash(former, task, words, NULL) == AK_OK &&
+        ak_archive_rename_environment(&renamed, archive, former, hash, words, NULL) == AK_OK &&
+        renamed) {
+        ak_session_keep_sources(task, archive);
+    }
+}
+
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive)
 {
     ak_pack sources = {0};

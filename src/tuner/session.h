@@ -66,6 +66,12 @@ const ak_protocol *ak_session_protocol(const ak_session *session);
    not end the run, because the next run tries again. */
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 
+/* Notes that results which the archive (NULL: does nothing) has from before schema 9 are of this
+   environment, if the task's kernel has not changed since. A failure does not end the run, because
+   the next run tries again. */
+void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
+                       const char *words);
+
 /* Opens a session: starts the workers and computes the environment. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
                           ak_error *err);

@@ -250,7 +250,7 @@ static ak_status judge_control(comparison *d, ak_error *err)
     AK_DO(pair(&d->control, &clean, &d->result->entries[d->twice], second, d->result->course.group,
                err));
     set_speed(&noise->control, &d->control);
-    noise->control.verdict = ak_verdict_of(&d->control, NULL, clean);
+    noise->control.verdict = ak_verdict_doubt(&noise->control.doubt, &d->control, NULL, clean);
     return AK_OK;
 }
 
@@ -270,7 +270,8 @@ static ak_status judge(ak_speed *out, const comparison *d, size_t i, size_t othe
     AK_DO(pair(&ratio, &clean, &d->result->entries[other], &d->result->entries[i],
                d->result->course.group, err));
     set_speed(out, &ratio);
-    out->verdict = ak_verdict_of(&ratio, d->spec->control ? &d->control : NULL, clean);
+    out->verdict =
+        ak_verdict_doubt(&out->doubt, &ratio, d->spec->control ? &d->control : NULL, clean);
     return AK_OK;
 }
 
@@ -324,6 +325,7 @@ static ak_status judge_candidate(ak_compared *c, const comparison *d, size_t i, 
     c->ratio_low = speed.low;
     c->ratio_high = speed.high;
     c->verdict = speed.verdict;
+    c->doubt = speed.doubt;
     c->tie = speed.verdict == AK_SPEED_TIE;
     return judge(&c->over_default, d, i, d->spec->fallback, err);
 }

@@ -38,6 +38,19 @@ static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error
     AK_TRY(ak_strategy_choose(out, name, err));
     AK_TRY(ak_strategy_text(r->asked, out, err));
     r->ops = out->ops;
+    AK_TRY(out->ops->await != NULL && r->options->llm == NULL
+               ? ak_fail(err, AK_INVALID,
+                         "the strategy %s asks a language model, and none is configured: name one, "
+                         "such as --llm openai:gpt-5 (docs/llm.md), or leave --strategy out",
+                         out->ops->name)
+               : AK_OK);
+    AK_TRY(
+        out->ops->await == NULL && r->options->llm_must_ask
+            ? ak_fail(err, AK_INVALID,
+                      "the strategy %s asks no language model, so that --llm does nothing: leave "
+                      "one of them out, or choose --strategy llm or hybrid",
+                      out->ops->name)
+            : AK_OK);
     if (r->task->recorded && r->options->target_speedup > 0) {
         status = ak_fail(err, AK_INVALID,
                          "a recording has no library to beat; leave out --target-speedup");
@@ -95,6 +108,7 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
                                             .archive = r->archive};
     AK_TRY(ak_run_advisor_open(&r->advisor, &setting, err));
     AK_TRY(open_session(r, err));
+    ak_session_rename(r->task, r->archive, r->session.environment, r->session.environment_json);
     AK_TRY(ak_tuning_reduce_budget(r, err));
     AK_TRY(ak_elsewhere(&r->like, r->task, r->archive, r->options, err));
     ak_transfer_open(&r->transfer, r->like);

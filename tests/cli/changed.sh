@@ -27,6 +27,14 @@ echo "-- measured again"
 autokernel tune ./mine --size 64 --evals 1 --quiet >/dev/null
 autokernel best ./mine | words
 autokernel export ./mine 2>&1 | words
+echo "-- described in other words, which a prompt shows"
+sed -i 's/"Description": "/&Reworded: /; s/"Type": "int", \(.*\)"Default": \([^,]*\),/"Default": \2, "Type": "int", \1/' mine/host.json
+sed -i 's/"description": "/&Reworded: /; s/^  /        /' mine/problem.json
+autokernel best ./mine | words
+autokernel list ./mine | grep -q Reworded && echo listed
+echo '{"text": {"proposals": []}}' >answers.jsonl
+autokernel tune ./mine --size 64 --evals 2 --resume --json --quiet --strategy llm:fill=0 --llm replay:answers.jsonl 2>/dev/null | grep -o '"resumed": *[0-9]*'
+autokernel llm show | grep -q "Reworded: elements per turn" && echo shown
 echo "-- a table is of its run: results at other sizes and of other states are not in it"
 autokernel new kernel sized >/dev/null
 export AUTOKERNEL_FINISH_TIME=0.02

@@ -23,7 +23,9 @@ END
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --llm replay:worth.jsonl --quiet >/dev/null
 autokernel stats tiny --device sim | sed -n '/language model/,$p'
 echo "- no model, and a model that is not there"
-autokernel tune ./mine --strategy llm --evals 2 2>&1 >/dev/null | grep carrying
+for strategy in llm llm-oneshot:fill=0 hybrid; do autokernel tune ./mine --strategy $strategy --evals 2; echo $?; done
+autokernel tune ./mine --sizes '64;65' --strategy llm --evals 2; echo $?
+autokernel tune ./mine --strategy random --llm replay:answers.jsonl --evals 2; echo $?
 OPENAI_API_KEY= autokernel tune ./mine --strategy llm-oneshot --evals 2 --llm openai:gpt-5 --quiet 2>&1 >/dev/null
 autokernel llm show nothing; echo $?
 echo "- what is refused before anything is run"
@@ -35,7 +37,7 @@ refused tune ./mine --llm-budget 1
 refused tune ./mine --sizes '64;65' --generations 2
 refused study ./mine --llm-effort low
 refused llm check --llm-url http://127.0.0.1:1
-AUTOKERNEL_LLM_BUDGET=1 autokernel tune ./mine --strategy random --llm replay:answers.jsonl --evals 1 --quiet 2>&1 >/dev/null
+AUTOKERNEL_LLM=replay:answers.jsonl AUTOKERNEL_LLM_BUDGET=1 autokernel tune ./mine --strategy random --evals 1 --quiet 2>&1 >/dev/null
 echo "- a study"
 autokernel study tiny.json --arms random,local --seeds 3 --evals 4
 autokernel study tiny.json --arms random --seeds 3 --evals 4 --format csv | head -3

@@ -58,6 +58,9 @@ autokernel tune matmul --device sim:tiny.json; echo $?
 autokernel tune softmax --device sim:matmul.json.gz; echo $?
 autokernel tune matmul --device sim:matmul.json.gz --size 256; echo $?
 autokernel tune tiny.json --device sim --fix x=1; echo $?
+for option in '--finish-time 1' --sanitize; do
+    autokernel tune tiny.json --device sim --evals 3 $option; echo $?
+done
 autokernel tune tiny.json --device sim --libraries openblas; echo $?
 autokernel tune tiny.json --device sim --protocol burst; echo $?
 autokernel tune tiny.json --device sim --target-speedup 2; echo $?

@@ -40,4 +40,9 @@ for format in md csv json; do
     autokernel report --format $format --output report.$format
     [ -s report.$format ] || echo "the report is empty"
 done
+for format in text md; do
+    autokernel report --format $format | LC_ALL=C grep -c '[^ -~]'
+    autokernel report --format $format --output plain.$format && LC_ALL=C grep -c '[^ -~]' plain.$format
+    LC_ALL=C.UTF-8 autokernel report --format $format | grep -q '█' && echo "bars in UTF-8"
+done
 autokernel report --json | head -c 1

@@ -80,7 +80,43 @@ def odd(X, W): return X
 def dies(X):
     import os
     os._exit(3)
+def compiles(X):
+    import subprocess
+    try:
+        subprocess.run(["gcc", "--version"], check=True)
+    except OSError as error:
+        raise RuntimeError("the back end failed") # what a library may make of it
+def reached():
+    """Counts what a baseline must not reach; it may start threads."""
+    import os, signal, socket, subprocess, threading
+    home, here = os.environ["HOME"], os.path.dirname(os.path.abspath(__file__))
+    def forks():
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+    attempts = [lambda: open(home + "/secret").read(), lambda: open(home + "/made", "w"),
+                lambda: open(here + "/made", "w"), lambda: open("/dev/shm/autokernel-made", "w"),
+                lambda: open(here + "/base.py", "a"), lambda: os.remove(here + "/base.py"),
+                lambda: open("/etc/passwd").read(), lambda: os.listdir("/proc"),
+                lambda: socket.socket(), lambda: socket.socket(socket.AF_UNIX), forks,
+                lambda: os.posix_spawn("/bin/true", ["true"], {}), lambda: subprocess.run(["true"]),
+                lambda: os.kill(os.getppid(), 0)]
+    count = 0
+    for i, attempt in enumerate(attempts):
+        try:
+            attempt()
+            count += 1 << i
+        except OSError:
+            pass
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    return count
+EARLY = reached()
+def spies(X, Y): return 2 * X + Y + EARLY + reached()
 P
+echo secret >"$scratch/secret"
+export HOME=$scratch
 # baseline TEXT FUNCTION: the comparison says TEXT
 baseline() {
     sed -i "s#\"reference\": .*#\"reference\": \"reference.c\", \"baselines\": [{\"name\": \"base\", \"python\": \"base.py:$2\"}],#" mine/problem.json
@@ -96,6 +132,10 @@ baseline "^base .* failed +base.py: Z has the shape \(63,\); it should be \(64,\
 baseline "^autokernel: .*the parameter W of odd is neither" odd
 baseline "^base .* failed +the Python baseline ended: exit code 3" dies
 baseline "^autokernel: .*base.py defines no function nothing" nothing
+# Confined: the result is right only if nothing was reached.
+baseline "^base own Python function, NumPy 2.2.6 +[0-9.]+ " spies
+[ -e "$scratch/made" ] || [ -e mine/made ] || [ -e /dev/shm/autokernel-made ] && { echo "a baseline wrote a file"; bad=1; }
+baseline "^base .* failed +base.py:2[0-9]: RuntimeError: the back end failed; it wanted to start a process \\(gcc\\), which a baseline may not: " compiles
 
 # Whole numbers come as int64, so that sums of bytes do not wrap, and baselines get them as they are. What an output
 # cannot hold is refused.

@@ -160,6 +160,13 @@ def test_a_script_of_kernel_tuner():
         for strategy in ("random_sample", "genetic_algorithm", "diff_evo", "simulated_annealing",
                          "bayes_opt", "pso"):
             assert len(tuned(strategy=strategy, strategy_options={"max_fevals": 1})[0]) == 1
+        # Kernel Tuner's sample: a tenth of the valid configurations, or the fraction, rounded up
+        assert len(tuned(strategy="random_sample")[0]) == 1
+        assert len(tuned(strategy="random_sample", strategy_options={"fraction": 0.5})[0]) == 2
+    with pytest.warns(UserWarning, match="fraction has no effect"):
+        tuned(strategy="pso", strategy_options={"fraction": 0.5, "max_fevals": 1})
+    with pytest.raises(TypeError, match="fraction must be a number from 0 to 1"):
+        tuned(strategy="random_sample", strategy_options={"fraction": 2})
     with pytest.warns(UserWarning, match="strategy 'greedy_ils' is replaced by 'local'"):
         tuned(strategy="greedy_ils", strategy_options={"max_fevals": 1})
     for more, part in [({"verify": np.allclose}, "verify is not supported: .*give answer"),

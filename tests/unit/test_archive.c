@@ -607,7 +607,7 @@ static void test_newer_schema(void **state)
 {
     fixture *f = fixture_of(state);
     make_archive(f, 1);
-    execute(f->path, "PRAGMA user_version = 9");
+    execute(f->path, "PRAGMA user_version = 10");
     assert_left_alone(f, AK_INVALID, "newer");
     execute(f->path, "PRAGMA user_version = 0");
     assert_left_alone(f, AK_CORRUPT, "no schema version");
@@ -692,7 +692,8 @@ static void test_read_only(void **state)
                     "joules_low; ALTER TABLE trials DROP COLUMN joules_high; ALTER TABLE trials "
                     "DROP COLUMN code_bytes; ALTER TABLE trials DROP COLUMN cost; ALTER TABLE "
                     "trials DROP COLUMN cost_low; ALTER TABLE trials DROP COLUMN cost_high; "
-                    "ALTER TABLE trials DROP COLUMN code_hash; PRAGMA user_version = 3");
+                    "ALTER TABLE trials DROP COLUMN code_hash; ALTER TABLE environments DROP "
+                    "COLUMN same_as; PRAGMA user_version = 3");
         }
         assert_int_equal(chmod(f->path, 0444), 0);
         assert_int_equal(chmod(folder, 0555), 0);
@@ -741,6 +742,7 @@ static void go_back_to_version_1(const char *path)
                   "ALTER TABLE trials DROP COLUMN cost_low; "
                   "ALTER TABLE trials DROP COLUMN cost_high; "
                   "ALTER TABLE trials DROP COLUMN code_hash; "
+                  "ALTER TABLE environments DROP COLUMN same_as; "
                   "PRAGMA user_version = 1");
 }
 
@@ -823,7 +825,7 @@ static void test_newer_schema_with_log(void **state)
     if (child == 0) {
         sqlite3 *db;
         (void)sqlite3_open(f->path, &db);
-        (void)sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL);
+        (void)sqlite3_exec(db, "PRAGMA user_version = 10", NULL, NULL, NULL);
         _exit(0); /* without closing */
     }
     int ended;

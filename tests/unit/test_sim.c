@@ -187,6 +187,21 @@ static void test_agrees_with_simulation(void **state)
     assert_string_equal(result.stopped_by, "time");
     assert_true(result.seconds >= 5 && result.seconds < 6);
     ak_tune_result_clear(&result);
+    /* whatever the limit, by less than one trial; the default is always tried */
+    double longest = 0;
+    for (uint64_t i = 0; i < recording->count; i++) {
+        const double each = recording->records[i].seconds;
+        longest = each > longest ? each : longest;
+    }
+    for (int i = 1; i <= 40; i++) {
+        options.seconds = 0.1 * i;
+        assert_ok(ak_tune(&result, task, NULL, &options, err));
+        assert_string_equal(result.stopped_by, "time");
+        assert_true(result.evaluated >= 1);
+        assert_true(result.seconds >= options.seconds &&
+                    result.seconds < options.seconds + longest + 1e-6);
+        ak_tune_result_clear(&result);
+    }
     ak_simulation_clear(&s);
     ak_task_close(task);
     ak_recording_close(recording);

@@ -27,7 +27,7 @@ static scene of(ak_speed over_default, ak_speed over_library)
     s.list[TUNED].ratio_low = over_library.low;
     s.list[TUNED].ratio_high = over_library.high;
     s.list[TUNED].verdict = over_library.verdict;
-    s.list[DEFAULT].over_default = (ak_speed){1, 1, 1, AK_SPEED_NONE};
+    s.list[DEFAULT].over_default = (ak_speed){1, 1, 1, AK_SPEED_NONE, AK_DOUBT_NONE};
     return s;
 }
 
@@ -43,8 +43,9 @@ static void assert_words(scene *s, size_t which, const char *wanted)
 static void the_default_and_a_library(void **state)
 {
     (void)state;
-    ak_speed much = {2.1, 2.04, 2.16, AK_SPEED_FASTER}, tie = {1.01, 0.99, 1.03, AK_SPEED_TIE},
-             little = {1.04, 1.02, 1.06, AK_SPEED_FASTER}, none = {0};
+    ak_speed much = {2.1, 2.04, 2.16, AK_SPEED_FASTER, AK_DOUBT_NONE},
+             tie = {1.01, 0.99, 1.03, AK_SPEED_TIE, AK_DOUBT_NONE},
+             little = {1.04, 1.02, 1.06, AK_SPEED_FASTER, AK_DOUBT_NONE}, none = {0};
     scene a = of(much, tie), b = of(tie, little), c = of(much, none), d = of(none, none);
     assert_words(&a, TUNED, "2.100 times the default (2.040 .. 2.160); a tie with OpenBLAS 0.3.21");
     assert_words(
@@ -57,8 +58,8 @@ static void the_default_and_a_library(void **state)
 static void what_is_not_decided_says_why(void **state)
 {
     (void)state;
-    ak_speed much = {2.1, 2.04, 2.16, AK_SPEED_FASTER}, open = {8.3, 1.1, 335, AK_SPEED_UNDECIDED},
-             none = {0};
+    ak_speed much = {2.1, 2.04, 2.16, AK_SPEED_FASTER, AK_DOUBT_NONE},
+             open = {8.3, 1.1, 335, AK_SPEED_UNDECIDED, AK_DOUBT_VARIES}, none = {0};
     scene a = of(open, open), b = of(much, open), c = of(open, none);
     a.comparison.noise = (ak_noise){.pressure = 0.43, .rounds = 40, .disturbed = 30};
     assert_words(&a, TUNED, "not decided: the machine was busy (pressure 43 %)");

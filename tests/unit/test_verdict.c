@@ -171,6 +171,26 @@ static void verdicts_have_their_limits(void **state)
     assert_int_equal(ak_verdict_of(&d, &same, true), AK_SPEED_SLOWER);
     assert_int_equal(ak_verdict_of(&nothing, &same, true), AK_SPEED_UNDECIDED);
     assert_int_equal(ak_verdict_of(&a, &nothing, true), AK_SPEED_UNDECIDED);
+
+    /* Why: an interval far from 1 looks like a decision. */
+    const ak_stats far = {.median = 8.4, .low = 7.4, .high = 9.5};
+    static const struct {
+        ak_speed_doubt why;
+        bool clean;
+    } rules[] = {{AK_DOUBT_VARIES, true},
+                 {AK_DOUBT_CONTROL, true},
+                 {AK_DOUBT_CONTROL, true},
+                 {AK_DOUBT_BUSY, false},
+                 {AK_DOUBT_NONE, true}};
+    const ak_stats *const ratios[] = {&far, &a, &a, &a, &a};
+    const ak_stats *const controls[] = {&same, &wide, &unsure, &same, &same};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        ak_speed_doubt doubt = AK_DOUBT_NONE;
+        ak_speed_verdict verdict = ak_verdict_doubt(&doubt, ratios[i], controls[i], rules[i].clean);
+        assert_int_equal(doubt, rules[i].why);
+        assert_int_equal(verdict == AK_SPEED_UNDECIDED, doubt != AK_DOUBT_NONE);
+        assert_int_equal(ak_speed_doubt_text(doubt)[0] == 0, doubt == AK_DOUBT_NONE);
+    }
 }
 
 static void few_rounds(void **state)

@@ -28,6 +28,17 @@ class Wrong(Exception):
     pass
 
 
+started = []  # processes that the function asked for: the kernel refuses them, and some libraries hide why
+
+
+def note_process(event, arguments):
+    if event in ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.exec", "os.posix_spawn"):
+        started.append(arguments[0] if arguments and isinstance(arguments[0], str) else event)
+
+
+sys.addaudithook(note_process)
+
+
 task = None
 function = None
 parameters = []
@@ -109,7 +120,13 @@ def said(error):
         return str(error)
     line = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == task["file"]]
     where = "%s:%d" % (task["file"], getattr(error, "lineno", None) or (line[-1] if line else 1))
-    return " ".join(("%s: %s: %s" % (where, type(error).__name__, error)).split())
+    text = " ".join(("%s: %s: %s" % (where, type(error).__name__, error)).split())
+    if started:
+        text = "%s; it wanted to start a process (%s), which a baseline may not%s: do it without, or name a shared " \
+               "library that was built ahead" % (
+                   text[:200], started[-1][:60],
+                   "; torch.compile for the CPU runs a compiler" if "torch" in sys.modules else "")
+    return text
 
 
 for request in requests:
@@ -120,6 +137,7 @@ for request in requests:
             pass  # the outputs are not written then, and the result is wrong
         replies.write(b"\n")
         continue
+    started.clear()
     try:
         reply = dict((open_function if task is None else place)(json.loads(request)), ok=True)
     except Exception as error:

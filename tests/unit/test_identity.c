@@ -1,0 +1,318 @@
+/*
+ * test_identity.c: tests what the identity of a kernel depends on: code and measurement, and not
+ * prose, white space or the order of members. Results of an archive from before that, which
+ * tests/data/archive_8 has as the commit before wrote it, still count.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "archive/archive.h"
+#include "archive/schema.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "problem/identity.h"
+#include "problem/sources.h"
+
+#define OLD_ARCHIVE AK_TEST_DATA "/archive_8"
+#define OLD_KERNEL  OLD_ARCHIVE "/twice"
+
+static void assert_fine(ak_status status, const ak_error *err)
+{
+    if (status != AK_OK) {
+        fail_msg("%s", err->text);
+    }
+}
+
+static void hash_kernel(char out[AK_SOURCES_HASH_BYTES], const char *folder, bool whole)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_problem *problem = NULL;
+    const ak_implementation_spec *implementation = NULL;
+    assert_fine(ak_problem_open(&problem, folder, &err), &err);
+    assert_fine(ak_problem_find(&implementation, problem, "host", &err), &err);
+    assert_fine(
+        (whole ? ak_sources_hash_whole : ak_sources_hash)(out, problem, implementation, &err),
+        &err);
+    ak_problem_close(problem);
+}
+
+/* Copies a file of the old kernel with one text replaced by another; NULL: none. */
+static void copy_file(const char *folder, const char *name, const char *text, const char *other)
+{
+    char path[AK_PATH_MAX], *content = NULL;
+    size_t length = 0;
+    ak_error err = AK_ERROR_INIT;
+    ak_buf out = AK_BUF(1 << 16);
+    assert_fine(ak_fs_join(path, OLD_KERNEL, name, &err), &err);
+    assert_fine(ak_fs_read(&content, &length, path, 1 << 16, &err), &err);
+    const char *at = text == NULL ? NULL : strstr(content, text);
+    assert_true(text == NULL || at != NULL);
+    ak_buf_print(&out, "%.*s%s%s", (int)(at == NULL ? 0 : at - content), content,
+                 at == NULL ? "" : other, at == NULL ? content : at + strlen(text));
+    assert_fine(ak_buf_status(&out, &err), &err);
+    assert_fine(ak_fs_join(path, folder, name, &err), &err);
+    assert_fine(ak_fs_write(path, out.data, out.length, &err), &err);
+    ak_buf_free(&out);
+    ak_free(content);
+}
+
+static void copy_kernel(const char *folder, const char *file, const char *text, const char *other)
+{
+    static const char *const names[] = {"problem.json", "host.json", "host.c", "reference.c"};
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        bool changed = strcmp(names[i], file) == 0;
+        copy_file(folder, names[i], changed ? text : NULL, other);
+    }
+}
+
+static void test_what_counts(void **state)
+{
+    static const struct {
+        const char *file, *text, *other;
+        bool counts;
+    } edits[] = {
+        {"problem.json", "the kernel of", "a kernel of", false},
+        {"problem.json", "\"elements\"", "\"how many\"", false},
+        {"problem.json", "\"flops\": \"n\",\n  \"bytes\": \"2*n*dtype_bytes\"",
+         "\"bytes\":\"2*n*dtype_bytes\",\"flops\":\"n\"", false},
+        {"problem.json", "\"schema\": 1,", "\"schema\": 1, \"notes\": \"a note\",", false},
+        {"problem.json", "\"schema\": 1,", "\"schema\": 1, \"sets\": {\"a\": 1},", false},
+        {"problem.json", "\"access\": \"in\"", "\"description\": \"x\", \"access\": \"in\"", false},
+        {"host.json", "16 turns at least", "sixteen turns", false},
+        {"host.json", "\"Default\": 4", "\"Description\": \"turns\", \"Default\": 4", false},
+        {"host.json", "\"Type\": \"int\", \"Values\"", "\"Values\"", true},
+        {"host.json", "\"KernelSpecification\"",
+         "\"Title\": \"t\", \"Facts\": [], \"General\": {}, \"KernelSpecification\"", false},
+        {"problem.json", "\"default\": 4096", "\"default\": 4095", true},
+        {"problem.json", "4*eps", "5*eps", true},
+        {"problem.json", "uniform(-1,1)", "uniform(-1,2)", true},
+        {"problem.json", "\"n\": 99", "\"n\": 98", true},
+        {"problem.json", "\"flops\": \"n\"", "\"flops\": \"2*n\"", true},
+        {"host.json", "[1, 4, 16, 64]", "[1, 4, 64, 16]", true},
+        {"host.json", "UNROLL * 16 <= n", "UNROLL * 8 <= n", true},
+        {"host.json", "-O1", "-O2", true},
+        {"host.json", "\"KernelSpecification\"", "\"Other\": 1, \"KernelSpecification\"", true},
+        {"host.json", "\"CompilerOptions\"",
+         "\"Defines\": {\"Description\": \"1\"}, \"CompilerOptions\"", true},
+        {"host.c", "a turn. */", "a turn */", true},
+        {"reference.c", "void", "/* a comment */\nvoid", true},
+    };
+    char then[AK_SOURCES_HASH_BYTES], now[AK_SOURCES_HASH_BYTES], folder[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    hash_kernel(then, OLD_KERNEL, false);
+    for (size_t i = 0; i < AK_COUNT(edits); i++) {
+        assert_fine(ak_fs_temp(folder, &err), &err);
+        copy_kernel(folder, edits[i].file, edits[i].text, edits[i].other);
+        hash_kernel(now, folder, false);
+        ak_fs_remove(folder);
+        if ((strcmp(then, now) != 0) != edits[i].counts) {
+            fail_msg("%s: %s: %s", edits[i].file, edits[i].other,
+                     edits[i].counts ? "does not count" : "counts");
+        }
+    }
+}
+
+/* A parameter, a macro or a value may be called Description. */
+static void test_names_are_no_prose(void **state)
+{
+    static const char text[] =
+        "{\"KernelSpecification\":{\"Defines\":{\"Description\":\"1\"}},\"ConfigurationSpace\":"
+        "{\"Title\":\"x\",\"Starts\":[{\"Config\":{\"Title\":2,\"Description\":1}}]}}";
+    ak_error err = AK_ERROR_INIT;
+    json_t *document = NULL;
+    char *out = NULL;
+    (void)state;
+    assert_fine(ak_json_parse(&document, text, strlen(text), "space", &err), &err);
+    assert_fine(ak_space_identity(&out, document, &err), &err);
+    assert_string_equal(out, "{\"ConfigurationSpace\":{\"Starts\":[{\"Config\":{\"Description\":1,"
+                             "\"Title\":2}}]},\"KernelSpecification\":{\"Defines\":{"
+                             "\"Description\":\"1\"}}}");
+    ak_free(out);
+    json_decref(document);
+}
+
+/* A folder that has the name of a built-in kernel may describe it in its own words. */
+static void test_prose_is_no_other_kernel(void **state)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], command[4 * AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    ak_problem *problem = NULL;
+    (void)state;
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    (void)snprintf(command, sizeof command,
+                   "cp -r '%s/../../kernels/softmax' '%s/../../kernels/matmul' '%s' && sed -i "
+                   "'s/\"description\": \"/&In words of our own: /' "
+                   "'%s/softmax/problem.json'",
+                   AK_TEST_DATA, AK_TEST_DATA, folder, folder);
+    assert_int_equal(system(command), 0);
+    assert_fine(ak_fs_join(path, folder, "softmax", &err), &err);
+    assert_fine(ak_problem_open(&problem, path, &err), &err);
+    ak_problem_close(problem);
+    ak_fs_remove(folder);
+}
+
+/* ---- the archive of schema 8 ----------------------------------------------------------------- */
+
+static void execute(sqlite3 *db, const char *sql)
+{
+    char *why = NULL;
+    if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK) {
+        fail_msg("%s", why);
+    }
+}
+
+/* Takes the version of this autokernel into the only environment, of which it is a part. The
+   checksums of the trials hold the environment's hash, so they go. */
+static void take_version(sqlite3 *db)
+{
+    sqlite3_stmt *rows = NULL;
+    char hash[AK_HASH_BYTES], sql[512];
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT replace(words, '\"autokernel\":\"0.1.0\"', "
+                                        "'\"autokernel\":\"" AK_VERSION "\"') FROM environments",
+                                        -1, &rows, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
+    const char *words = (const char *)sqlite3_column_text(rows, 0);
+    ak_hash_text(hash, words, strlen(words));
+    (void)snprintf(sql, sizeof sql,
+                   "UPDATE environments SET words = replace(words, "
+                   "'\"autokernel\":\"0.1.0\"', '\"autokernel\":\"" AK_VERSION "\"'), "
+                   "hash = '%s'; UPDATE runs SET environment = '%s'; "
+                   "UPDATE trials SET environment = '%s', checksum = NULL",
+                   hash, hash, hash);
+    (void)sqlite3_finalize(rows);
+    execute(db, sql);
+}
+
+static void make_old_archive(const char *path)
+{
+    sqlite3 *db = NULL;
+    char *sql = NULL;
+    size_t length = 0;
+    ak_error err = AK_ERROR_INIT;
+    assert_fine(ak_fs_read(&sql, &length, OLD_ARCHIVE "/archive.sql", 1 << 20, &err), &err);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    execute(db, sql);
+    if (strcmp(AK_VERSION, "0.1.0") != 0) {
+        take_version(db);
+    }
+    (void)sqlite3_close(db);
+    ak_free(sql);
+}
+
+static int64_t ask(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *rows = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &rows, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(rows, 0);
+    (void)sqlite3_finalize(rows);
+    (void)sqlite3_close(db);
+    return number;
+}
+
+static size_t resume(const char *kernel, const char *path, size_t evaluations)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    ak_task *task = NULL;
+    ak_tune_result result;
+    const ak_task_spec spec = {
+        .kernel = kernel, .device = "sim:" OLD_ARCHIVE "/recording.json", .threads = 1, .seed = 1};
+    const ak_tune_options options = {.evaluations = evaluations, .resume = true};
+    assert_fine(ak_archive_open(&archive, path, &err), &err);
+    assert_fine(ak_task_open(&task, &spec, &err), &err);
+    assert_fine(ak_tune(&result, task, archive, &options, &err), &err);
+    size_t resumed = result.resumed;
+    ak_tune_result_clear(&result);
+    ak_task_close(task);
+    ak_archive_close(archive);
+    return resumed;
+}
+
+/* Merges the archive into a new one, where the same results are of the same environment. */
+static void check_merged(const char *kernel, const char *path, const char *folder)
+{
+    char other[AK_PATH_MAX];
+    size_t added = 0, known = 0;
+    ak_error err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    assert_fine(ak_fs_join(other, folder, "other.db", &err), &err);
+    assert_fine(ak_archive_open(&archive, other, &err), &err);
+    assert_fine(ak_archive_merge(&added, &known, archive, path, &err), &err);
+    assert_int_equal(added, 4);
+    ak_archive_close(archive);
+    assert_int_equal(resume(kernel, other, 4), 4);
+}
+
+static void test_old_results_still_count(void **state)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], kernel[AK_PATH_MAX], hash[AK_SOURCES_HASH_BYTES];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    /* what the commit before wrote into the archive */
+    hash_kernel(hash, OLD_KERNEL, true);
+    assert_string_equal(hash, "ad45b98ddc687edfe69e5396a657ea1d");
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    assert_fine(ak_fs_join(path, folder, "archive.db", &err), &err);
+    assert_fine(ak_fs_join(kernel, folder, "twice", &err), &err);
+    make_old_archive(path);
+    assert_int_equal(resume(OLD_KERNEL, path, 4), 3);
+    assert_int_equal(ask(path, "PRAGMA user_version"), AK_SCHEMA_VERSION);
+    assert_int_equal(ask(path, "SELECT count(*) FROM environments WHERE same_as IS NOT NULL"), 1);
+    assert_int_equal(ask(path, "SELECT count(DISTINCT environment) FROM trials"), 2);
+
+    /* Another description makes no difference from now on. */
+    assert_int_equal(mkdir(kernel, 0700), 0);
+    copy_kernel(kernel, "problem.json", "the kernel of", "a kernel of");
+    assert_int_equal(resume(kernel, path, 4), 4);
+    assert_int_equal(ask(path, "SELECT count(*) FROM trials"), 4);
+    check_merged(kernel, path, folder);
+
+    /* An edit that counts does. */
+    copy_kernel(kernel, "host.json", "-O1", "-O2");
+    assert_int_equal(resume(kernel, path, 4), 0);
+    ak_fs_remove(folder);
+}
+
+/* A kernel that has changed before the archive was brought up to date has no results in it. */
+static void test_old_results_of_another_kernel_do_not_count(void **state)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], kernel[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    assert_fine(ak_fs_join(path, folder, "archive.db", &err), &err);
+    assert_fine(ak_fs_join(kernel, folder, "twice", &err), &err);
+    make_old_archive(path);
+    assert_int_equal(mkdir(kernel, 0700), 0);
+    copy_kernel(kernel, "host.json", "-O1", "-O2");
+    assert_int_equal(resume(kernel, path, 4), 0);
+    assert_int_equal(ask(path, "SELECT count(*) FROM environments WHERE same_as IS NOT NULL"), 0);
+    ak_fs_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_counts),
+        cmocka_unit_test(test_names_are_no_prose),
+        cmocka_unit_test(test_prose_is_no_other_kernel),
+        cmocka_unit_test(test_old_results_still_count),
+        cmocka_unit_test(test_old_results_of_another_kernel_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
