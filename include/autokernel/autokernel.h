@@ -418,6 +418,7 @@ typedef struct ak_archive_filter {
     const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
     int64_t id;        /* id of one trial */
     bool ok_only;
+    bool winner;     /* of a run also its winner, if --resume took that over from another run */
     bool simulated;  /* include trials on recordings */
     bool best_first; /* order by median; default: oldest first */
     size_t limit;

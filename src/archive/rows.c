@@ -316,6 +316,11 @@ static const struct {
 #undef CONDITION
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
+/* In place of the last of them: the results of runs name the trials that won. */
+static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUNS(
+    "?") " SELECT id FROM trials WHERE run IN of "
+         "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "
+         "json_valid(result))";
 #define CONDITION_COUNT (sizeof conditions / sizeof conditions[0])
 
 /* Returns the condition that includes or excludes trials on recordings. */
@@ -345,8 +350,9 @@ ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *w
        end. */
     ak_buf_print(&sql, "SELECT %s FROM trials WHERE id <= (SELECT max(id) FROM trials)", what);
     for (size_t i = 0; i < CONDITION_COUNT; i++) {
+        const bool run = conditions[i].offset == offsetof(ak_archive_filter, run);
         if (filter_text(filter, i) != NULL) {
-            ak_buf_puts(&sql, conditions[i].condition);
+            ak_buf_puts(&sql, run && filter->winner ? run_or_winner : conditions[i].condition);
         }
     }
     ak_buf_puts(&sql, simulated_condition(filter));

@@ -31,7 +31,8 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
                  {"dtype", text_of(first->dtype), same > 1},
                  {"set", text_of(first->choices), same > 1},
                  {"impl", text_of(first->implementation), same > 1},
-                 {"device", text_of(first->device), same > 1}};
+                 {"device", text_of(first->device), same > 1},
+                 {"run", text_of(args->text[AK_OPTION_RUN]), true}};
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
     ak_quote(&command, args->operand_count > 0 ? args->operand[0] : text_of(first->kernel));

@@ -97,7 +97,11 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     }
     ak_selection_say_hidden(selection);
     ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
-    ak_next_on_archive("best", "the fastest of each kernel and size", args);
+    char best[64] = "best";
+    if (args->text[AK_OPTION_RUN] != NULL) {
+        (void)snprintf(best, sizeof best, "best --run %.40s", args->text[AK_OPTION_RUN]);
+    }
+    ak_next_on_archive(best, "the fastest of each kernel and size", args);
     return status;
 }
 
