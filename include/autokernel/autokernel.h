@@ -420,7 +420,7 @@ typedef struct ak_archive_filter {
     bool ok_only;
     bool winner;     /* of a run also its winner, if --resume took that over from another run */
     bool simulated;  /* include trials on recordings */
-    bool best_first; /* order by median; default: oldest first */
+    bool best_first; /* order by median; default: oldest first, by their times */
     size_t limit;
 } ak_archive_filter;
 
@@ -450,9 +450,9 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
    again beside the baselines, takes precedence over the lowest median, which is partly luck. All
    matching trials must be of one task (kernel, device, size, dtype, choices). If an implementation
-   has several environments, the one with the latest trial counts; if there are several
-   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
-   `out`. */
+   has several environments, the one with the latest trial, by its time, counts; if there are
+   several implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller
+   clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 

@@ -93,6 +93,8 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
+#define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
+
 /* Gives the first trial of a selection; returns AK_NOT_FOUND, without a message, if there is
    none. */
 static ak_status first_trial(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
@@ -330,7 +332,7 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    AK_DO(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    AK_DO(first_trial(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
@@ -391,7 +393,7 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
     AK_TRY(check_one_task(archive, &narrow, err));
-    AK_TRY(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    AK_TRY(first_trial(&newest, archive, &narrow, LATEST, err));
     AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
                            " ORDER BY implementation", err));
     while (ak_store_next(&status, archive, rows, err)) {

@@ -22,6 +22,7 @@ static void test_round_trip(void **state)
     ak_trial parent = literal_trial("MR=4", 2.0);
     int64_t parent_id = add_trial(f->archive, parent);
     ak_trial trial = full_trial(samples);
+    trial.timestamp = (char *)"2999-11-21T10:54:22.123Z"; /* after its parent, which is of now */
     trial.parent = parent_id;
     int64_t id = add_trial(f->archive, trial);
     assert_true(id > parent_id);
