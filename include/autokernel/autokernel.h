@@ -669,7 +669,9 @@ typedef struct ak_tune_result {
     bool found; /* a verified best exists */
     ak_trial best;
     ak_placement placement; /* placement of the best */
-    double speedup; /* speed of the best relative to the reference, by the finish; 0 without one */
+    /* Speed of the best relative to the fastest library or, without one, to the default, by the
+       finish; 0 without both. */
+    double speedup;
     ak_compared *candidates; /* candidates of the finish: configurations and libraries */
     size_t candidate_count;
     size_t baseline;  /* index in `candidates` of the fastest library; candidate_count if none */
