@@ -478,6 +478,16 @@ AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *arc
 AK_API ak_status ak_task_export(const ak_task *task, const char *format, const char *path,
                                 ak_error *err);
 
+/* Removes a run, named as for ak_archive_find_run, with its trials and conversations and, if it is
+   over many sizes, the runs of its sizes that no other such run names; or a trial, named as "#5".
+   Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) while the run
+   goes on. Unless `really` is set, nothing is removed, and *out counts what would be. */
+typedef struct ak_removal {
+    size_t runs, trials, calls, sources;
+} ak_removal;
+AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what,
+                                   bool really, ak_error *err);
+
 /* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
    "matmul/host.c". AK_NOT_FOUND if the archive did not keep it. */
 typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);

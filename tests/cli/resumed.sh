@@ -14,4 +14,14 @@ for evals in 31 31; do # one more, none more
     autokernel best --run "$run" | sed -n '/^next/p' | grep -c -e "--run $run"
     autokernel history --run "$run" | sed -n '/^next/p' | grep -c -e "--run $run"
 done
-true
+echo "-- removal"
+autokernel history --remove "$run"
+autokernel history --remove "$run" --yes
+autokernel history --remove "$run" --yes
+echo "exit $?"
+autokernel history --remove '#1'
+autokernel history --remove '#1' --yes --json
+autokernel history --remove '#x'
+autokernel history --yes
+autokernel history tiny --remove '#2'
+autokernel history --runs --json | grep -o '"id"' | wc -l
