@@ -285,8 +285,8 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
     if (status == AK_OK && summed && sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
         status = ak_fail(err, AK_CORRUPT,
                          "trial %lld was changed after it was archived: restore the archive from a "
-                         "copy, or remove the trial by its id with the sqlite3 shell",
-                         (long long)trial.id);
+                         "copy, or remove the trial: autokernel history --remove '#%lld' --yes",
+                         (long long)trial.id, (long long)trial.id);
     }
     if (status != AK_OK) {
         ak_trial_clear(&trial);

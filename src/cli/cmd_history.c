@@ -325,7 +325,6 @@ const ak_command ak_cmd_history = {
     .examples = "  autokernel history\n"
                 "  autokernel history matmul --status compile_error --limit 5\n"
                 "  autokernel history matmul --json\n"
-                "  autokernel history --runs\n"
-                "  autokernel history --remove 9f3c --yes\n",
+                "  autokernel history --runs\n",
     .run = run,
 };
