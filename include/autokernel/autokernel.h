@@ -418,8 +418,9 @@ typedef struct ak_archive_filter {
     const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
     int64_t id;        /* id of one trial */
     bool ok_only;
+    bool winner;     /* of a run also its winner, if --resume took that over from another run */
     bool simulated;  /* include trials on recordings */
-    bool best_first; /* order by median; default: oldest first */
+    bool best_first; /* order by median; default: oldest first, by their times */
     size_t limit;
 } ak_archive_filter;
 
@@ -449,9 +450,9 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 /* Finds the best configuration of one task. The winner of a run's finish, where it was measured
    again beside the baselines, takes precedence over the lowest median, which is partly luck. All
    matching trials must be of one task (kernel, device, size, dtype, choices). If an implementation
-   has several environments, the one with the latest trial counts; if there are several
-   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
-   `out`. */
+   has several environments, the one with the latest trial, by its time, counts; if there are
+   several implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller
+   clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
@@ -481,6 +482,16 @@ AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *arc
    tuners read it, with sizes, options and device facts resolved. */
 AK_API ak_status ak_task_export(const ak_task *task, const char *format, const char *path,
                                 ak_error *err);
+
+/* Removes a run, named as for ak_archive_find_run, with its trials and conversations and, if it is
+   over many sizes, the runs of its sizes that no other such run names; or a trial, named as "#5".
+   Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) while the run
+   goes on. Unless `really` is set, nothing is removed, and *out counts what would be. */
+typedef struct ak_removal {
+    size_t runs, trials, calls, sources;
+} ak_removal;
+AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what,
+                                   bool really, ak_error *err);
 
 /* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
    "matmul/host.c". AK_NOT_FOUND if the archive did not keep it. */
@@ -698,7 +709,9 @@ typedef struct ak_tune_result {
     bool found; /* a verified best exists */
     ak_trial best;
     ak_placement placement; /* placement of the best */
-    double speedup; /* speed of the best relative to the reference, by the finish; 0 without one */
+    /* Speed of the best relative to the fastest library or, without one, to the default, by the
+       finish; 0 without both. */
+    double speedup;
     ak_compared *candidates; /* candidates of the finish: configurations and libraries */
     size_t candidate_count;
     size_t baseline;  /* index in `candidates` of the fastest library; candidate_count if none */

@@ -42,9 +42,9 @@ void ak_run_clear(ak_run *run);
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
-/* Reads a run by its id. If id is NULL, reads the run that was made here and recorded last, on a
-   device or on a recording, or, if there is none, the latest imported run. The clock of a recording
-   begins in 1970, so it is the order of the records that counts. */
+/* Reads a run by its id. If id is NULL, reads the latest run that was not added by an import of
+   trials, on a device or on a recording, or, if there is none, the latest imported run. The clock
+   of a recording begins in 1970, so a run on one counts as made when it was added. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
 /* Finds out whether two environments, named by their hashes, differ only in the source that was
    measured. */

@@ -93,6 +93,8 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
+#define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
+
 /* Gives the first trial of a selection; returns AK_NOT_FOUND, without a message, if there is
    none. */
 static ak_status first_trial(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
@@ -219,8 +221,8 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
     return take_conditions(best, won->conditions, err);
 }
 
-/* Finds the fastest trial of a configuration that won a run: one of that run, if there is any,
-   since it names the run and its baselines. */
+/* Finds the fastest trial of a configuration that won a run: one of that run or the one that it
+   took over, if there is any. */
 static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, const char *config,
                                  const char *run, ak_error *err)
@@ -228,15 +230,13 @@ static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
     static const char fastest[] = " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1";
     ak_archive_filter same = *filter;
     same.config = config;
-    if (filter->run == NULL) {
-        same.run = run;
-        ak_status status = first_trial(out, archive, &same, fastest, err);
-        if (status != AK_NOT_FOUND) {
-            return status;
-        }
+    same.run = filter->run == NULL ? run : filter->run;
+    ak_status status = first_trial(out, archive, &same, fastest, err);
+    if (status == AK_NOT_FOUND) {
         same.run = NULL;
+        status = first_trial(out, archive, &same, fastest, err);
     }
-    return first_trial(out, archive, &same, fastest, err);
+    return status;
 }
 
 /* Takes this run's winner if it is better than the best so far and one of its trials matches. */
@@ -250,7 +250,8 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
     if (status != AK_OK) { /* such a result names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    if (json_object_get(result, "sizes") != NULL) {
+    const bool many_sizes = json_object_get(result, "sizes") != NULL;
+    if (many_sizes) {
         json_t *of_size = best_at(result, size);
         json_decref(result);
         result = of_size;
@@ -262,6 +263,9 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
         status = trial_of_winner(&trial, archive, filter, won.config, run, err);
         if (status == AK_OK) {
             status = take_winner(s, &trial, &won, err);
+        }
+        if (status == AK_OK && !many_sizes) { /* the run that has the baseline of these figures */
+            status = ak_trial_set(&s->best->run, run, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;
     }
@@ -336,7 +340,7 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    AK_DO(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    AK_DO(first_trial(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
@@ -391,13 +395,13 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
                           ak_error *err)
 {
     ak_archive_filter narrow = filter != NULL ? *filter : (ak_archive_filter){0};
-    narrow.ok_only = true;
+    narrow.ok_only = narrow.winner = true;
     ak_trial best = {0}, newest = {0};
     bool found = false;
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
     AK_TRY(check_one_task(archive, &narrow, err));
-    AK_TRY(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    AK_TRY(first_trial(&newest, archive, &narrow, LATEST, err));
     AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
                            " ORDER BY implementation", err));
     while (ak_store_next(&status, archive, rows, err)) {

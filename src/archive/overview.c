@@ -4,7 +4,8 @@
 #include "archive/store.h"
 
 /* A result or an options text that is not valid JSON counts as an empty object. */
-#define SELECT_OVERVIEW                                                                            \
+#define SELECT_OVERVIEW SELECT_FROM("runs")
+#define SELECT_FROM(runs)                                                                          \
     "SELECT id, started, ended, kernel, implementation, device, size, dtype, choices, "            \
     "strategy, json_extract(r, '$.summary'), json_extract(r, '$.stopped_by'), number, imported, "  \
     "result IS NOT NULL, json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), " \
@@ -12,7 +13,7 @@
     "json_extract(r, '$.best.tflops'), json_extract(r, '$.best.efficiency'), "                     \
     "json_extract(r, '$.seconds'), json_extract(o, '$.evaluations') FROM (SELECT *, "              \
     "CASE WHEN json_valid(result) THEN result ELSE '{}' END AS r, "                                \
-    "CASE WHEN json_valid(options) THEN options ELSE '{}' END AS o FROM runs) "
+    "CASE WHEN json_valid(options) THEN options ELSE '{}' END AS o FROM " runs ") "
 
 enum { TEXTS = 12 }; /* they come first in a row */
 
@@ -56,9 +57,13 @@ ak_status ak_archive_runs_since(ak_archive *archive, int64_t number, ak_overview
                                 void *context, ak_error *err)
 {
     sqlite3_stmt *rows;
-    AK_DO(
-        ak_store_prepare(&rows, archive, SELECT_OVERVIEW "WHERE number > ?1 ORDER BY number", err));
-    (void)sqlite3_bind_int64(rows, 1, number);
+    AK_DO(ak_store_prepare(&rows, archive,
+                           number == 0 ? SELECT_FROM(AK_STORE_RUNS_MADE) "ORDER BY made, number"
+                                       : SELECT_OVERVIEW "WHERE number > ?1 ORDER BY number",
+                           err));
+    if (number != 0) {
+        (void)sqlite3_bind_int64(rows, 1, number);
+    }
     return visit_runs(archive, rows, visit, context, err);
 }
 

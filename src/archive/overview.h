@@ -24,7 +24,8 @@ typedef struct ak_overview_run {
 json_t *ak_overview_json(const ak_overview_run *run);
 typedef bool (*ak_overview_visitor)(void *context, const ak_overview_run *run);
 
-/* Visits the runs that were begun after the run with this number (0: all runs), oldest first. */
+/* Visits all runs, oldest first, or, if `number` is not 0, those that were added after the run with
+   this number, in the order in which they were added. */
 ak_status ak_archive_runs_since(ak_archive *archive, int64_t number, ak_overview_visitor visit,
                                 void *context, ak_error *err);
 /* Visits the run with this id, or nothing if there is no such run. */

@@ -284,8 +284,8 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
     } else if (sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
         AK_TRY(ak_fail(err, AK_CORRUPT,
                        "trial %lld was changed after it was archived: restore the archive from a "
-                       "copy, or remove the trial by its id with the sqlite3 shell",
-                       (long long)trial.id));
+                       "copy, or remove the trial: autokernel history --remove '#%lld' --yes",
+                       (long long)trial.id, (long long)trial.id));
     }
     *out = trial;
     trial = (ak_trial){0};
@@ -314,6 +314,11 @@ static const struct {
     {" AND environment IN " AK_STORE_ENVIRONMENTS("?"), offsetof(ak_archive_filter, environment)},
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
+/* In place of the last of them: the results of runs name the trials that won. */
+static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUNS(
+    "?") " SELECT id FROM trials WHERE run IN of "
+         "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "
+         "json_valid(result))";
 #define CONDITION_COUNT (sizeof conditions / sizeof conditions[0])
 
 /* Returns the condition that includes or excludes trials on recordings. */
@@ -339,12 +344,11 @@ ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *w
     static const ak_archive_filter everything;
     ak_buf sql = AK_BUF(4096);
     filter = filter == NULL ? &everything : filter;
-    /* Without the limit on ids, a visitor that adds trials would visit its own trials, too, without
-       end. */
-    ak_buf_print(&sql, "SELECT %s FROM trials WHERE id <= (SELECT max(id) FROM trials)", what);
+    ak_buf_print(&sql, "SELECT %s FROM trials WHERE true", what);
     for (size_t i = 0; i < CONDITION_COUNT; i++) {
+        const bool run = conditions[i].offset == offsetof(ak_archive_filter, run);
         if (filter_text(filter, i) != NULL) {
-            ak_buf_puts(&sql, conditions[i].condition);
+            ak_buf_puts(&sql, run && filter->winner ? run_or_winner : conditions[i].condition);
         }
     }
     ak_buf_puts(&sql, simulated_condition(filter));
@@ -375,28 +379,60 @@ out:
 const char ak_store_columns[] = "id" AK_FIELD_MAP(COLUMN) ",checksum";
 #undef COLUMN
 
+/* Ids in the order in which trials are visited. */
+typedef struct id_list {
+    int64_t *ids;
+    size_t count, capacity;
+} id_list;
+
+/* Only ids are sorted: the rows, with their samples, would not fit in memory. */
+static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
+                          ak_error *err)
+{
+    sqlite3_stmt *rows;
+    const bool best_first = filter != NULL && filter->best_first;
+    const size_t limit = filter == NULL ? 0 : filter->limit;
+    ak_status status = ak_store_select(
+        &rows, archive, "id", filter,
+        best_first ? " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
+                   : " ORDER BY " AK_STORE_MADE ", id",
+        err);
+    while ((limit == 0 || out->count < limit) && ak_store_next(&status, archive, rows, err)) {
+        void *ids = out->ids;
+        status = ak_grow(&ids, &out->capacity, out->count + 1, sizeof *out->ids, err);
+        out->ids = ids;
+        if (status == AK_OK) {
+            out->ids[out->count++] = sqlite3_column_int64(rows, 0);
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
 ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
                           ak_trial_visitor visit, void *context, ak_error *err)
 {
-    sqlite3_stmt *rows;
-    bool best_first = filter != NULL && filter->best_first;
-    size_t limit = filter == NULL ? 0 : filter->limit;
-    ak_status status = ak_store_select(
-        &rows, archive, ak_store_columns, filter,
-        best_first ? " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
-                   : " ORDER BY id",
-        err);
+    sqlite3_stmt *row = NULL;
+    id_list list = {0};
     bool more = true;
-    for (size_t seen = 0; more && (limit == 0 || seen < limit); seen++) {
+    ak_status status = AK_OK;
+    AK_TRY(list_ids(&list, archive, filter, err));
+    AK_TRY(ak_store_select(&row, archive, ak_store_columns, &(ak_archive_filter){.simulated = true},
+                           " AND id = ?", err));
+    for (size_t i = 0; i < list.count && more; i++) {
         ak_trial trial = {0};
-        more = ak_store_next(&status, archive, rows, err);
-        if (more) {
-            status = ak_store_read_trial(&trial, rows, err);
+        AK_TRY(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK ? AK_OK : ak_fail_memory(err));
+        if (ak_store_next(&status, archive, row, err)) { /* nobody has removed it meanwhile */
+            status = ak_store_read_trial(&trial, row, err);
             more = status == AK_OK && visit(context, &trial);
         }
         ak_trial_clear(&trial);
+        AK_TRY(status);
+        (void)sqlite3_reset(row);
     }
-    (void)sqlite3_finalize(rows);
+out:
+    (void)sqlite3_finalize(row);
+    ak_free(list.ids);
     return status;
 }
 

@@ -160,6 +160,51 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
                : ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
 }
 
+/* ---- of a file of what waited -----------------------------------------------------------------
+ */
+
+ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+#define SET(column, member, other)                                                                 \
+    good = good && (run->member == NULL || ak_json_set_text(object, #column, run->member));
+    RUN_MAP(SET)
+    SET(words, environment_json, NULL)
+#undef SET
+    return ak_json_give(out, object, good, err);
+}
+
+ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err)
+{
+    ak_run run = {0};
+#define GET(column, member, other)                                                                 \
+    run.member = (char *)(uintptr_t)json_string_value(json_object_get(object, #column));
+    RUN_MAP(GET)
+    GET(words, environment_json, NULL)
+#undef GET
+    if (run.id == NULL) {
+        return ak_fail(err, AK_INVALID, "a run needs an \"id\"");
+    }
+    if (run.kernel == NULL) { /* its end */
+        const char *const texts[] = {run.id, run.ended, run.result_json};
+        AK_DO(check_document(run.result_json, "result", err));
+        return ak_store_change(archive,
+                               "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1 AND ended IS "
+                               "NULL AND imported = 0",
+                               texts, 3, err);
+    }
+    ak_run here = {0};
+    ak_status status = ak_archive_get_run(&here, archive, run.id, NULL);
+    ak_run_clear(&here);
+    if (status != AK_NOT_FOUND) {
+        return status;
+    }
+    AK_DO(check_run(&run, err));
+    AK_DO(ak_store_need_environment(archive, run.environment, run.environment_json, err));
+    return ak_store_insert_run(archive, &run, false, err);
+}
+
 /* Reports that there is no such run. If the text is the id of a trial, the error names the run of
    that trial. */
 static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
@@ -187,9 +232,10 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
 }
 
 #define SELECTED(column, member, other) "r." #column ", "
-#define SELECT_RUN                                                                                 \
-    "SELECT " RUN_MAP(SELECTED) "words, imported FROM runs AS r LEFT JOIN environments ON hash "   \
-                                "= " AK_STORE_IDENTITY("environment") " "
+#define SELECT_FROM(runs)                                                                          \
+    "SELECT " RUN_MAP(SELECTED) "words, imported FROM " runs " AS r " WITH_WORDS
+#define SELECT_RUN SELECT_FROM("runs")
+#define WITH_WORDS "LEFT JOIN environments ON hash = " AK_STORE_IDENTITY("environment") " "
 
 /* Reads the current row of a statement. */
 static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
@@ -209,14 +255,16 @@ out:
     return status;
 }
 
+static const char select_latest[] =
+    SELECT_FROM(AK_STORE_RUNS_MADE) "ORDER BY imported, made DESC, number DESC LIMIT 1";
+
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err)
 {
     sqlite3_stmt *statement;
     ak_status status = AK_OK;
     AK_TRY(ak_store_query(&statement, archive,
-                          SELECT_RUN "WHERE ?1 IS NULL OR r.id = ?1 "
-                                     "ORDER BY imported, number DESC LIMIT 1",
-                          &id, 1, err));
+                          id != NULL ? SELECT_RUN "WHERE r.id = ?1" : select_latest, &id,
+                          id != NULL ? 1 : 0, err));
     bool found = ak_store_next(&status, archive, statement, err);
     AK_TRY(status);
     if (!found) {
@@ -244,7 +292,7 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
                    "dtype = ?4 AND choices = ?5 AND environment IN " AK_STORE_ENVIRONMENTS(
                        "?6") " AND ended IS NOT NULL AND result IS NOT NULL AND imported = 0 "
-                             "ORDER BY number DESC LIMIT 1",
+                             "ORDER BY ended DESC, number DESC LIMIT 1",
         texts, 6, err);
     *found = ak_store_next(&status, archive, statement, err);
     if (*found) {
@@ -263,7 +311,8 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_t
     ak_status status = ak_store_query(
         &rows, archive,
         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND device = ?3 AND size = ?4 AND "
-                   "dtype = ?5 AND choices = ?6 AND imported = 0 ORDER BY number",
+                   "dtype = ?5 AND choices = ?6 AND imported = 0 "
+                   "ORDER BY iif(" AK_STORE_SIMULATED ", '', started), number",
         texts, 6, err);
     while (ak_store_next(&status, archive, rows, err)) {
         ak_run run = {0};

@@ -3,7 +3,7 @@
  *
  * They are meant to be read with the sqlite3 shell: statuses are words, times have their unit in
  * the name, and texts are as the command line shows them. STRICT tables accept only values of the
- * declared types. Trials are added and never removed, so no id is used twice.
+ * declared types. Ids of trials that were removed (remove.c) may be used again.
  */
 #include "archive/schema.h"
 

@@ -27,6 +27,10 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
                            const char *result_json, ak_error *err);
 ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
+/* Converts the beginning or the end of a run that waits to an object and back; the end has only id,
+   ended and result. What is in the archive already is left as it is. */
+ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err);
+ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err);
 ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err);
 ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err);
 void ak_store_busy(ak_archive *archive, int ms);
@@ -96,6 +100,18 @@ void ak_store_rollback(ak_archive *archive);
 
 /* True if a row's device is a recording. */
 #define AK_STORE_SIMULATED "device GLOB 'sim:*'"
+
+/* When a trial was made. Ids tell it only of trials that were made in this archive: an older one
+   may be imported later. The clock of a recording begins in 1970 with each run, so there ids have
+   to do. */
+#define AK_STORE_MADE "iif(" AK_STORE_SIMULATED ", '', timestamp)"
+/* The runs, with the time of the latest sign of each as `made`. A run on a recording has that of
+   the runs that were there when it was added. A run over many sizes ends after the runs of its
+   sizes. */
+#define AK_STORE_RUNS_MADE                                                                         \
+    "(SELECT *, CASE WHEN " AK_STORE_SIMULATED " THEN coalesce(max(iif(" AK_STORE_SIMULATED        \
+    ", NULL, coalesce(ended, started))) OVER (ORDER BY number), '') ELSE coalesce(ended, "         \
+    "started) END AS made FROM runs)"
 
 /* Prepares SELECT `what` FROM trials WHERE the filter holds, then `tail`; `what` and `tail` are
    constant texts. The filter's texts must outlive the statement. The filter's order and limit are

@@ -302,25 +302,43 @@ ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* Prints the trials that wait as `export --format json` does. Ids are those of the file; a parent
-   that is in the archive already is left out. */
-static ak_status print_trials(ak_buf *out, size_t *count, const waiting *w, ak_error *err)
+/* Makes the object of an item; NULL for a conversation, which such a file cannot hold. */
+static ak_status item_json(json_t **out, const item *one, ak_error *err)
+{
+    *out = NULL;
+    if (one->kind == ITEM_TRIAL) {
+        ak_trial trial = one->trial; /* borrows the texts */
+        trial.id = (int64_t)one->ticket;
+        trial.parent = trial.parent < 0 ? -trial.parent : 0;
+        return ak_trial_to_json(out, &trial, err);
+    }
+    if (one->kind == ITEM_CALL) {
+        return AK_OK;
+    }
+    json_t *run = NULL;
+    AK_DO(ak_run_to_json(&run, &one->run, err));
+    *out = json_pack("{s:o}", "run", run);
+    return ak_made(*out, err);
+}
+
+/* Prints what waits as `export --format json` prints trials, with the beginnings and ends of runs
+   between them. Ids are those of the file; a parent that is in the archive already is left out.
+   *count is the number of trials, *all that of all entries. */
+static ak_status print_items(ak_buf *out, size_t *count, size_t *all, const waiting *w,
+                             ak_error *err)
 {
     ak_status status = AK_OK;
-    *count = 0;
+    *count = *all = 0;
     ak_buf_putc(out, '[');
     for (size_t i = w->first; i < w->count; i++) {
         json_t *object;
-        if (w->items[i].kind != ITEM_TRIAL) {
-            continue;
+        AK_TRY(item_json(&object, &w->items[i], err));
+        if (object != NULL) {
+            ak_buf_puts(out, (*all)++ == 0 ? "\n" : ",\n");
+            ak_json_print(out, object, false);
+            json_decref(object);
+            *count += w->items[i].kind == ITEM_TRIAL;
         }
-        ak_trial trial = w->items[i].trial; /* borrows the texts */
-        trial.id = (int64_t)w->items[i].ticket;
-        trial.parent = trial.parent < 0 ? -trial.parent : 0;
-        AK_TRY(ak_trial_to_json(&object, &trial, err));
-        ak_buf_puts(out, (*count)++ == 0 ? "\n" : ",\n");
-        ak_json_print(out, object, false);
-        json_decref(object);
     }
 out:
     ak_buf_puts(out, "\n]\n");
@@ -360,11 +378,12 @@ static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err
 {
     waiting *w = archive->waiting;
     char path[AK_PATH_MAX], line[LINE_BYTES], reason[LINE_BYTES];
-    size_t count = 0;
+    char what[48] = "the end of the run is";
+    size_t count = 0, all = 0;
     ak_error fault = AK_ERROR_INIT;
     ak_buf text = AK_BUF(FILE_BYTES_MAX);
-    ak_status status = print_trials(&text, &count, w, &fault);
-    if (status == AK_OK && count > 0) {
+    ak_status status = print_items(&text, &count, &all, w, &fault);
+    if (status == AK_OK && all > 0) {
         status = write_beside(path, archive, &text, &fault);
     }
     ak_buf_free(&text);
@@ -374,11 +393,14 @@ static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err
                        fault.text);
     }
     if (count > 0) {
+        (void)snprintf(what, sizeof what, "%zu trial%s of the run %s", count, count == 1 ? "" : "s",
+                       count == 1 ? "is" : "are");
+    }
+    if (all > 0) {
         (void)snprintf(line, sizeof line,
-                       "%.250s; %zu trial%s of the run %s in a file; add with `autokernel import "
-                       "--format json %.300s --archive %.200s`",
-                       reason, count, count == 1 ? "" : "s", count == 1 ? "is" : "are", path,
-                       ak_archive_path(archive));
+                       "%.250s; %s in a file; add with `autokernel import --format json %.300s "
+                       "--archive %.200s`",
+                       reason, what, path, ak_archive_path(archive));
         tell(w, line);
     }
     forget(w);

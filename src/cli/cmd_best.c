@@ -26,7 +26,8 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
                  {"dtype", ak_or_empty(first->dtype), same > 1},
                  {"set", ak_or_empty(first->choices), same > 1},
                  {"impl", ak_or_empty(first->implementation), same > 1},
-                 {"device", ak_or_empty(first->device), same > 1}};
+                 {"device", ak_or_empty(first->device), same > 1},
+                 {"run", ak_or_empty(args->text[AK_OPTION_RUN]), true}};
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
     ak_quote(&command, args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));

@@ -95,7 +95,11 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     }
     ak_selection_say_hidden(selection);
     ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
-    ak_next_on_archive("best", "the fastest of each kernel and size", args);
+    char best[64] = "best";
+    if (args->text[AK_OPTION_RUN] != NULL) {
+        (void)snprintf(best, sizeof best, "best --run %.40s", args->text[AK_OPTION_RUN]);
+    }
+    ak_next_on_archive(best, "the fastest of each kernel and size", args);
     return status;
 }
 
@@ -289,10 +293,66 @@ out:
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
+/* ---- removal --------------------------------------------------------------------------------- */
+
+static void tell_removal(const char *what, const ak_removal *gone, bool really, const ak_args *args)
+{
+    ak_buf command = AK_BUF(AK_PATH_MAX);
+    ak_out("%s %s: %zu run%s, %zu trial%s, %zu conversation%s with a model, the sources of %zu "
+           "kernel%s\n",
+           really ? "removed" : "this would remove", what, gone->runs, ak_plural(gone->runs),
+           gone->trials, ak_plural(gone->trials), gone->calls, ak_plural(gone->calls),
+           gone->sources, ak_plural(gone->sources));
+    ak_buf_puts(&command, "history --remove ");
+    ak_quote(&command, what);
+    ak_buf_puts(&command, " --yes");
+    if (!really && ak_buf_status(&command, NULL) == AK_OK) {
+        ak_next_on_archive(command.data, "remove it for good", args);
+    }
+    ak_buf_free(&command);
+}
+
+static int remove_one(const ak_args *args)
+{
+    const char *what = args->text[AK_OPTION_REMOVE];
+    const bool really = ak_args_has(args, AK_OPTION_YES);
+    const ak_option_set others = (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) |
+                                 AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT);
+    ak_error err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    ak_removal gone = {0};
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_refuse(args, others, "does not go with --remove, which names a run or a trial",
+                          &err));
+    AK_TRY(args->operand_count == 0
+               ? AK_OK
+               : ak_fail(&err, AK_INVALID, "--remove names a run or a trial: leave %.60s out",
+                         args->operand[0]));
+    AK_TRY(ak_args_archive(&archive, args, &err));
+    AK_TRY(ak_archive_remove(&gone, archive, what, really, &err));
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        json_t *object =
+            json_pack("{s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
+                      (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
+                      (json_int_t)gone.sources, "removed", really);
+        AK_TRY(ak_out_json(object) ? AK_OK : ak_fail_memory(&err));
+        json_decref(object);
+    } else {
+        tell_removal(what, &gone, really, args);
+    }
+out:
+    ak_archive_close(archive);
+    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int run(const ak_args *args)
 {
+    if (ak_args_has(args, AK_OPTION_REMOVE)) {
+        return remove_one(args);
+    }
     if (ak_args_has(args, AK_OPTION_SOURCE)) {
         return show_source(args);
     }
@@ -329,13 +389,14 @@ const ak_command ak_cmd_history = {
     .operands = "[KERNEL]",
     .most = 1,
     .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT) |
-               AK_O(JSON) | AK_O(HELP),
+               AK_O(REMOVE) | AK_O(YES) | AK_O(JSON) | AK_O(HELP),
     .about = "Lists the latest 20 trials, failures included, or as many as --limit says. --json "
              "prints all that match as an array. Trials on "
              "recordings are shown only with --device sim (or sim:FILE). --runs lists the latest "
              "runs instead, those on recordings too, with the ids that 'report', 'compare', 'llm "
              "show' and --run take. --source '#5' prints the "
-             "kernel of a trial as it was then, or writes it to the folder that --output names.",
+             "kernel of a trial as it was then, or writes it to the folder that --output names. "
+             "--remove says what would go with a run or a trial; with --yes too, that is removed.",
     .examples = "  autokernel history\n"
                 "  autokernel history matmul --status compile_error --limit 5\n"
                 "  autokernel history matmul --json\n"

@@ -60,9 +60,15 @@ static void print_beside(const ak_tune_result *result, const ak_task *task)
                "libraries\n");
         return;
     }
-    ak_out("     %s\n", result->summary == NULL
-                            ? "nothing else worked that it could be compared with"
-                            : result->summary);
+    size_t measured = 0;
+    for (size_t i = 0; i < result->candidate_count; i++) {
+        measured += result->candidates[i].median_ms > 0;
+    }
+    ak_out("     %s\n", result->summary != NULL ? result->summary
+                        : measured > 1
+                            ? "neither a library nor the default was measured: beside it there "
+                              "are other configurations only"
+                            : "nothing else worked that it could be compared with");
 }
 
 static void print_counts(const ak_tune_result *result, double target)

@@ -24,6 +24,13 @@ typedef struct states {
     ak_error *err;
 } states;
 
+static bool is_later(const ak_trial *a, const ak_trial *b)
+{
+    const int order =
+        strcmp(a->timestamp == NULL ? "" : a->timestamp, b->timestamp == NULL ? "" : b->timestamp);
+    return order != 0 ? order > 0 : a->id > b->id;
+}
+
 static bool note_trial(void *context, const ak_trial *trial)
 {
     states *s = context;
@@ -39,7 +46,7 @@ static bool note_trial(void *context, const ak_trial *trial)
     if (i == STATES_MAX) {
         return true;
     }
-    if (i == s->count || s->at[i].latest.id < trial->id) {
+    if (i == s->count || is_later(trial, &s->at[i].latest)) {
         ak_trial_clear(&s->at[i].latest);
         s->status = ak_trial_copy(&s->at[i].latest, trial, s->err);
         s->count = i == s->count && s->status == AK_OK ? i + 1 : s->count;

@@ -129,7 +129,7 @@ ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
 {
     gather g = {.seen = ak_map_new(), .status = AK_OK, .err = err};
     ak_archive_filter ok = *filter;
-    ok.ok_only = true;
+    ok.ok_only = ok.winner = true;
     ak_status status = AK_OK;
     AK_TRY(ak_made(g.seen, err));
     AK_TRY(ak_archive_each(archive, &ok, gather_task, &g, err));

@@ -57,13 +57,15 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
                                  filter->run};
     ak_status status = ak_store_query(
         &rows, archive,
-        "SELECT id, implementation, device, dtype, choices, environment, result FROM runs "
-        "WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR implementation = ?2) "
+        "SELECT id, implementation, device, dtype, choices, environment, result "
+        "FROM " AK_STORE_RUNS_MADE
+        " WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR implementation = ?2) "
         "AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR dtype = ?4) "
         "AND (?5 IS NULL OR choices = ?5) AND (?6 IS NULL OR environment IN " AK_STORE_ENVIRONMENTS(
             "?6") ") "
                   "AND (?7 IS NULL OR id = ?7) AND (coalesce(?3, ?6, ?7) IS NOT NULL OR "
-                  "NOT " AK_STORE_SIMULATED ") AND result IS NOT NULL ORDER BY number DESC",
+                  "NOT " AK_STORE_SIMULATED
+                  ") AND result IS NOT NULL ORDER BY made DESC, number DESC",
         texts, 7, err);
     while (!found && ak_store_next(&status, archive, rows, err)) {
         source_clear(out);

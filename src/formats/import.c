@@ -181,6 +181,11 @@ ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries
         char where[512];
         ak_trial trial = {0};
         (void)snprintf(where, sizeof where, "%.400s: %s %zu", entries->path, entries->what, i + 1);
+        const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
+        if (json_is_object(run)) { /* of a run that could not be written (archive/waiting.c) */
+            AK_TRY(ak_store_import_run(import->archive, run, err));
+            continue;
+        }
         AK_TRY(entries->read(&trial, entry, entries->context, where, err));
         AK_TRY(ak_import_add(import, &trial, where, err));
         if (entries->finish) {

@@ -81,12 +81,16 @@ static json_t *best_of(const ak_report_model *model)
                                   "predicted_gain", ak_json_real(trial->predicted_gain),
                                   "evaluation", (json_int_t)best->evaluation);
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s, s:o, s:o}", "config", best->config, "ms",
-        ak_json_known(best->ms), "ci_ms", ak_json_interval(best->low_ms, best->high_ms), "tflops",
-        ak_json_known(best->tflops), "gbs", ak_json_known(best->gbs), "efficiency",
-        ak_json_known(best->efficiency), "speedup", ak_json_known(best->speedup), "bound",
-        trial == NULL ? NULL : trial->bound, "measured", best->from_finish ? "finish" : "search",
-        "trial", trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s, s:o, s:o}", "config", best->config,
+        "ms", ak_json_known(best->ms), "ci_ms", ak_json_interval(best->low_ms, best->high_ms),
+        "tflops", ak_json_known(best->tflops), "gbs", ak_json_known(best->gbs), "efficiency",
+        ak_json_known(best->efficiency), "speedup", ak_json_known(best->speedup), "speedup_over",
+        best->speedup <= 0        ? NULL
+        : model->baseline != NULL ? model->baseline
+                                  : "default",
+        "bound", trial == NULL ? NULL : trial->bound, "measured",
+        best->from_finish ? "finish" : "search", "trial",
+        trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
 /* Fills an array of `count` items; NULL if an item cannot be made. */

@@ -159,9 +159,11 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
         ak_section_pairf(b, "time", "%s ms", ms);
     }
     ak_section_pair(b, "measured",
-                    best->from_finish ? "again at the end, beside the baseline"
-                                      : "once, during the search: the fastest of many is "
-                                        "partly luck");
+                    best->from_finish && model->baseline != NULL
+                        ? "again at the end, beside the baseline"
+                    : best->from_finish ? "again at the end, beside the other candidates"
+                                        : "once, during the search: the fastest of many is "
+                                          "partly luck");
     if (best->tflops > 0 || best->gbs > 0) {
         ak_section_pair(b, "throughput",
                         show_rate(rate, best->tflops, best->gbs, best->placement.memory_bound));
@@ -178,9 +180,13 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     const char *summary = ak_json_text_at(model->result, "summary");
     if (summary[0] != 0) {
         ak_section_pairf(b, "speed-up", "%s", summary);
-    } else if (best->speedup > 0) { /* the run is from before there were verdicts */
+    } else if (best->speedup > 0 && model->baseline != NULL) {
+        /* the run is from before there were verdicts */
         ak_section_pairf(b, "speed-up", "%s times the baseline",
                          ak_number_ratio(rate, best->speedup));
+    } else if (best->from_finish) {
+        ak_section_pair(b, "speed-up",
+                        "not known: neither a library nor the default was measured beside it");
     }
     if (best->trial == NULL) {
         ak_section_pair(b, "proposed by", "an earlier run, resumed");
@@ -315,7 +321,10 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         overlap ? "Speeds are relative to the fastest library or, without one, to the "
                   "default. Overlap says where kernels may begin before the one ahead "
                   "of them has ended (programmatic launches)."
-                : "Speeds are relative to the fastest library or, without one, to the default.";
+        : model->baseline == NULL && model->best.speedup <= 0
+            ? "Speeds are relative to the first finalist: neither a library nor the default was "
+              "measured."
+            : "Speeds are relative to the fastest library or, without one, to the default.";
     note_doubts(b, list);
     size_t order[FINISH_MAX], count = order_of(order, list);
     for (size_t i = 0; i < count; i++) {

@@ -155,6 +155,12 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     return status;
 }
 
+/* The search may have come to its end before the user ended the run. */
+static void note_cancelled(ak_tuning *r)
+{
+    r->result->stopped_by = ak_tuning_cancelled(r) ? "cancelled" : r->result->stopped_by;
+}
+
 /* Takes the best of the search as the result if the comparison failed. It passed its checks, but
    was not measured again. */
 static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates, ak_status status,
@@ -170,6 +176,7 @@ static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates
                        why->text);
         ak_tuning_warn(r, text);
     }
+    note_cancelled(r);
     return set_best(r, &candidates->list[0], NULL, err);
 }
 
@@ -196,7 +203,9 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     }
     ak_compared *measured = &result->candidates[winner];
     result->tuned = winner;
-    result->speedup = measured->ratio;
+    /* Without a library and a default the ratios are relative to any candidate that ran. */
+    const bool known = result->baseline < l->all || result->reference == l->fallback;
+    result->speedup = known ? measured->ratio : 0;
     AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, r->task->objective,
                      err));
     char *tuned = ak_strdup("tuned");
@@ -233,6 +242,7 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
     }
     /* a recording would give the same times */
     if (ak_tuning_cancelled(r) || ak_pool_recalls(r->session.pool)) {
+        note_cancelled(r);
         return set_best(r, &l.chosen.list[0], NULL, err);
     }
     r->session.sanitize = r->options->sanitize;

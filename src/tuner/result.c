@@ -168,6 +168,14 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
 
+/* Returns what the speedup of the best is relative to; NULL: it has none. */
+static const char *speedup_over(const ak_tune_result *result)
+{
+    return !(result->speedup > 0)                       ? NULL
+           : result->baseline < result->candidate_count ? result->candidates[result->baseline].name
+                                                        : "default";
+}
+
 static json_t *best_json(const ak_tune_result *result, const ak_task *task)
 {
     const ak_trial *best = &result->best;
@@ -183,6 +191,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "efficiency", best->efficiency) &&
                 ak_json_set_text(object, "bound", best->bound) &&
                 ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
+                ak_json_set_text(object, "speedup_over", speedup_over(result)) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 set_costs(object, best->joules, best->cost, best->cost_low, best->cost_high, task);
     return ak_json_whole(object, good);

@@ -79,7 +79,7 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     const ak_compared *mine = &comparison->list[which];
     const ak_compared *library =
         comparison->library < count ? &comparison->list[comparison->library] : NULL;
-    bool has_default = mine->over_default.ratio > 0 && which != fallback;
+    bool has_default = fallback < count && mine->over_default.ratio > 0 && which != fallback;
     ak_speed beside = {.ratio = mine->ratio,
                        .low = mine->ratio_low,
                        .high = mine->ratio_high,

@@ -165,8 +165,11 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
     AK_TRY(warn(&found, err));
     size_t last = spec->count - 1;
     if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
-        AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last, spec->fallback,
-                          session->task->objective, err));
+        /* The first configuration stands for the default, also if it is the only one. */
+        const bool alone =
+            last == spec->fallback && !ak_text_same(comparison.list[last].name, "default");
+        AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last,
+                          alone ? spec->count : spec->fallback, session->task->objective, err));
     }
     *out = found;
     return AK_OK;

@@ -44,6 +44,11 @@ cat >answers.jsonl <<'END'
 {"text": {"proposals": [{"hypothesis": "wider", "expected_gain_pct": 9, "parent": null, "changes": {"x": 4, "y": 3}}]}, "elapsed_ms": 60000}
 END
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 1 --evals 4 --llm replay:answers.jsonl 2>&1 | grep 'replay\|configurations in'
+echo "- our own export of a kernel that is not here keeps its options"
+sed '0,/{/s//{ "autokernel": {"device": "host", "implementation": "host", "size": "H=64,W=32", "dtype": "f32", "choices": "norm=mean,radius=2"},/' tiny.json >own.json
+autokernel tune own.json --device sim --evals 5 --archive own.db --json --quiet | grep -o '"choices":"[^"]*"'
+eval "$(autokernel report --archive own.db | grep -o 'autokernel tune .*' | head -1) --json --quiet" | grep -o '"choices":"[^"]*"'
+autokernel best --device sim --archive own.db | grep -o 'norm=mean,radius=2'
 echo "- a kernel that was recorded"
 autokernel tune matmul --device sim:matmul.json.gz --evals 12 --quiet | head -5
 echo "- a result from a recording is not sent to be measured"

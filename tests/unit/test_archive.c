@@ -22,6 +22,7 @@ static void test_round_trip(void **state)
     ak_trial parent = literal_trial("MR=4", 2.0);
     int64_t parent_id = add_trial(f->archive, parent);
     ak_trial trial = full_trial(samples);
+    trial.timestamp = (char *)"2999-11-21T10:54:22.123Z"; /* after its parent, which is of now */
     trial.parent = parent_id;
     int64_t id = add_trial(f->archive, trial);
     assert_true(id > parent_id);
@@ -452,6 +453,40 @@ static void test_best(void **state)
     assert_ok(ak_archive_best(&best, f->archive, &small, err));
     assert_string_equal(best.size, "M=1,N=1,K=1");
     ak_trial_clear(&best);
+}
+
+/* A run that resumes may be won by a trial that an earlier run made; it may have no trial at all.
+ */
+static void test_best_of_a_run_that_resumed(void **state)
+{
+    fixture *f = fixture_of(state);
+    char result[400];
+    const ak_archive_filter of_second = {.run = "r2"}, of_third = {.run = "r3"};
+    ak_trial best, good = literal_trial("MR=6", 0.7), bad = literal_trial("MR=4", 17);
+    for (size_t i = 0; i < 3; i++) {
+        ak_run run = literal_run(((const char *const[]){"r1", "r2", "r3"})[i]);
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+    }
+    good.run = (char *)"r1";
+    bad.run = (char *)"r2";
+    int64_t first = add_trial(f->archive, good);
+    (void)add_trial(f->archive, bad);
+    assert_refused(ak_archive_best(&best, f->archive, &of_third, err), AK_NOT_FOUND, "no trial");
+    (void)snprintf(result, sizeof result,
+                   "{\"best\": {\"config\": \"MR=6\", \"ms\": 0.8, \"trial\": %lld}, "
+                   "\"contestants\": [{\"name\": \"tuned\", \"ms\": 0.8}]}",
+                   (long long)first);
+    for (size_t i = 0; i < 2; i++) {
+        const ak_archive_filter *filter = i == 0 ? &of_second : &of_third;
+        assert_ok(
+            ak_archive_end_run(f->archive, filter->run, "2026-11-21T11:00:00.000Z", result, err));
+        assert_ok(ak_archive_best(&best, f->archive, filter, err));
+        assert_string_equal(best.config, "MR=6");
+        assert_true(best.median_ms == 0.8 && best.id == first);
+        assert_string_equal(best.run, filter->run); /* whose finish it was */
+        ak_trial_clear(&best);
+    }
+    assert_int_equal(count_trials(f->archive, &of_second), 1); /* those that it made */
 }
 
 /* A run over many sizes measures all leaders side by side at each size: its winner there is one
@@ -1284,6 +1319,7 @@ int main(void)
         WITH_ARCHIVE(test_dangling),
         WITH_ARCHIVE(test_best_of_implementations),
         WITH_ARCHIVE(test_best),
+        WITH_ARCHIVE(test_best_of_a_run_that_resumed),
         WITH_ARCHIVE(test_best_of_many_sizes),
         WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),
         WITH_FOLDER(test_paths),

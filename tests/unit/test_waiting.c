@@ -206,15 +206,33 @@ static void what_still_waits_goes_to_a_file(void **state)
     sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
     int64_t second = add(f->archive, 2, 0);
     (void)add(f->archive, 3, second);
-    assert_ok(ak_archive_end_run(f->archive, a_run.id, "2026-11-22T10:00:00.000Z", "{}", err));
+    ak_run other = a_run; /* one of which nothing is written yet, without trials */
+    other.id = "fedcba9876543210";
+    other.environment_json = "{\"source\": \"s\"}";
+    assert_ok(ak_archive_end_run(f->archive, a_run.id, "2026-11-22T10:00:00.000Z",
+                                 "{\"contestants\": []}", err));
+    assert_ok(ak_archive_add_run(f->archive, &other, err));
+    assert_ok(ak_archive_end_run(f->archive, other.id, "2026-11-22T11:00:00.000Z", "{}", err));
     cancel = 1; /* Ctrl-C: nothing is waited for */
     assert_ok(ak_archive_settle(f->archive, err));
     unlock(db);
     assert_non_null(strstr(t.last, "2 trials of the run are in a file"));
     assert_non_null(strstr(t.last, "autokernel import --format json"));
-    assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-0123456789abcdef.json", err));
+    assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-fedcba9876543210.json", err));
+    ak_run run = {0}; /* twice is once */
     assert_ok(ak_archive_import(&added, &known, f->archive, "json", path, err));
     assert_int_equal(added, 2);
+    assert_ok(ak_archive_import(&added, &known, f->archive, "json", path, err));
+    assert_true(added == 0 && known == 2);
+    assert_ok(ak_archive_get_run(&run, f->archive, a_run.id, err));
+    assert_string_equal(run.ended, "2026-11-22T10:00:00.000Z");
+    assert_string_equal(run.result_json, "{\"contestants\": []}");
+    ak_run_clear(&run);
+    assert_ok(ak_archive_get_run(&run, f->archive, other.id, err));
+    assert_string_equal(run.ended, "2026-11-22T11:00:00.000Z");
+    assert_string_equal(run.environment_json, other.environment_json);
+    assert_false(run.imported);
+    ak_run_clear(&run);
     order o = {.next = 1};
     ak_archive_filter all = {0};
     assert_ok(ak_archive_each(f->archive, &all, in_order, &o, err));

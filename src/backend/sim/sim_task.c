@@ -214,6 +214,31 @@ static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_r
     own->choices = only_objective || own->choices == NULL ? choices : own->choices;
 }
 
+/* A space alone has no options that could be set; those of the recording may be named again. */
+static void leave_out_recorded(ak_task_spec *own, const ak_recording *recording)
+{
+    const size_t length = own->choices == NULL ? 0 : without_objective(own->choices);
+    if (length > 0 && same_choices(own->choices, recording->choices)) {
+        own->choices += length;
+        own->choices = *own->choices == 0 ? NULL : own->choices + 1;
+    }
+}
+
+/* Gives the task of a space alone the options that were recorded, before its objective. */
+static ak_status keep_recorded(ak_task *task, const ak_recording *recording, ak_error *err)
+{
+    char choices[CHOICES_BYTES];
+    const size_t length = without_objective(recording->choices);
+    if (length == 0) {
+        return AK_OK;
+    }
+    (void)snprintf(choices, sizeof choices, "%.*s%s%s", (int)length, recording->choices,
+                   task->choices_text[0] == 0 ? "" : ",", task->choices_text);
+    ak_free(task->choices_text);
+    task->choices_text = ak_strdup(choices);
+    return ak_made(task->choices_text, err);
+}
+
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const char *device, const ak_recording *recording, ak_error *err)
 {
@@ -236,6 +261,8 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     }
     if (ours) {
         take_from(&own, choices, recording);
+    } else if (alone) {
+        leave_out_recorded(&own, recording);
     }
     ak_device_facts known = {.backend = ak_sim_ops.name,
                              .device = device,
@@ -254,16 +281,15 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     }
     if (status == AK_OK) {
         status = ak_task_bind(&task, &own, &known, err);
+        status = status == AK_OK ? check_task(task, recording, err) : status;
     } else {
         ak_problem_close(problem);
-    }
-    if (status == AK_OK) {
-        status = check_task(task, recording, err);
     }
     if (status == AK_OK && task->problem->size_count == 0) { /* a space, which has no sizes */
         ak_free(task->size_text);
         task->size_text = size;
         size = NULL;
+        status = keep_recorded(task, recording, err);
     }
     ak_free(size);
     if (status != AK_OK) {

@@ -1,0 +1,191 @@
+/*
+ * remove.c: removes a run, with its trials and conversations, or one trial, and what nobody needs
+ * any more: environments and sources that only they had. All of it is one transaction, which is
+ * undone if the caller only asks what would go.
+ *
+ * What remains is made to fit: a trial whose parent goes has none, and a result that names a trial
+ * which goes (a winner that --resume took over) does not name it any more, because its id may be
+ * given again. A run of a size goes with the run over many sizes unless another of those names it.
+ */
+#include "archive/archive.h"
+
+#include <string.h>
+
+#include "archive/field.h"
+#include "archive/overview.h"
+#include "archive/store.h"
+#include "base/alive.h"
+#include "base/alloc.h"
+#include "base/text.h"
+
+static ak_status is_idle(ak_archive *archive, const char *run, ak_error *err)
+{
+    char *process = NULL;
+    json_t *paths = NULL;
+    AK_DO(ak_archive_whereabouts(&process, &paths, archive, run, err));
+    bool alive = process != NULL && ak_alive_check(process) == AK_ALIVE_YES;
+    json_decref(paths);
+    ak_free(process);
+    return alive ? ak_fail(err, AK_INVALID, "run %.40s goes on; end it first", run) : AK_OK;
+}
+
+/* Refuses if one of the runs concerned has not ended and its process lives. */
+static ak_status check_idle(ak_archive *archive, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_prepare(&rows, archive,
+                            "SELECT id FROM runs WHERE ended IS NULL AND (id IN gone_runs OR id IN "
+                            "(SELECT run FROM trials WHERE id IN gone_trials))",
+                            err));
+    while (ak_store_next(&status, archive, rows, err)) {
+        const char *run = (const char *)sqlite3_column_text(rows, 0);
+        status = run == NULL ? ak_fail_memory(err) : is_idle(archive, run, err);
+    }
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+static const char tables[] = "DROP TABLE IF EXISTS temp.gone_runs;"
+                             "DROP TABLE IF EXISTS temp.gone_trials;"
+                             "DROP TABLE IF EXISTS temp.gone_environments;"
+                             "CREATE TEMP TABLE gone_runs (id TEXT PRIMARY KEY);"
+                             "CREATE TEMP TABLE gone_trials (id INTEGER PRIMARY KEY);"
+                             "CREATE TEMP TABLE gone_environments (hash TEXT PRIMARY KEY);";
+
+/* The runs that other runs over many sizes name stay. */
+static const char take_runs[] =
+    "INSERT INTO gone_runs SELECT DISTINCT id FROM runs WHERE id IN " AK_STORE_RUNS(
+        "?1") " AND "
+              "(id = ?1 OR id NOT IN (SELECT json_extract(one.value, '$.run') FROM runs AS r, "
+              "json_each(CASE WHEN json_valid(r.result) THEN r.result ELSE '{}' END, '$.sizes') AS "
+              "one "
+              "WHERE r.id <> ?1 AND json_extract(one.value, '$.run') IS NOT NULL))";
+
+static const char take_environments[] =
+    "INSERT INTO gone_environments SELECT environment FROM trials WHERE id IN gone_trials AND "
+    "environment IS NOT NULL UNION SELECT environment FROM runs WHERE id IN gone_runs AND "
+    "environment IS NOT NULL";
+
+static ak_status take(ak_archive *archive, const char *what, ak_error *err)
+{
+    char *run = NULL;
+    int64_t trial = 0, found = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_execute(archive, tables, err));
+    if (what[0] == '#') {
+        AK_TRY(ak_text_int(&trial, what + 1) && trial > 0
+                   ? AK_OK
+                   : ak_fail(err, AK_INVALID, "%.60s: a trial is named by its id, such as '#5'",
+                             what));
+        AK_TRY(ak_store_change(archive,
+                               "INSERT INTO gone_trials SELECT id FROM trials WHERE id = "
+                               "CAST(?1 AS INTEGER)",
+                               (const char *const[]){what + 1}, 1, err));
+        AK_TRY(ak_store_ask(&found, archive, "SELECT count(*) FROM gone_trials", err));
+        AK_TRY(found == 1 ? AK_OK
+                          : ak_fail(err, AK_NOT_FOUND,
+                                    "%.200s has no trial %.40s; 'autokernel history' shows them",
+                                    archive->path, what));
+    } else {
+        AK_TRY(ak_archive_find_run(&run, archive, what, err));
+        AK_TRY(ak_store_change(archive, take_runs, (const char *const[]){run}, 1, err));
+        AK_TRY(ak_store_execute(
+            archive, "INSERT INTO gone_trials SELECT id FROM trials WHERE run IN gone_runs", err));
+    }
+    AK_TRY(ak_store_execute(archive, take_environments, err));
+out:
+    ak_text_free(run);
+    return status;
+}
+
+/* Takes away the parents that go; the checksum of a trial covers its parent. */
+static ak_status orphan(ak_archive *archive, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL, *set = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_select(&rows, archive, ak_store_columns,
+                           &(ak_archive_filter){.simulated = true},
+                           " AND parent IN gone_trials AND id NOT IN gone_trials", err));
+    AK_TRY(ak_store_prepare(&set, archive,
+                            "UPDATE trials SET parent = NULL, checksum = ?2 WHERE id = ?1", err));
+    while (ak_store_next(&status, archive, rows, err)) {
+        ak_trial trial = {0};
+        AK_TRY(ak_store_read_trial(&trial, rows, err));
+        trial.parent = 0;
+        bool good = sqlite3_bind_int64(set, 1, trial.id) == SQLITE_OK &&
+                    sqlite3_bind_int64(set, 2, ak_trial_checksum(&trial)) == SQLITE_OK;
+        ak_trial_clear(&trial);
+        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(sqlite3_step(set) == SQLITE_DONE
+                   ? AK_OK
+                   : ak_store_fault(archive, "cannot be written", err));
+        (void)sqlite3_reset(set);
+    }
+out:
+    (void)sqlite3_finalize(rows);
+    (void)sqlite3_finalize(set);
+    return status;
+}
+
+static ak_status drop(size_t *count, ak_archive *archive, const char *sql, ak_error *err)
+{
+    AK_DO(ak_store_execute(archive, sql, err));
+    *count = (size_t)sqlite3_changes(archive->db);
+    return AK_OK;
+}
+
+static ak_status drop_all(ak_removal *out, ak_archive *archive, ak_error *err)
+{
+    size_t environments = 0;
+    int64_t notes = 0;
+    AK_DO(orphan(archive, err));
+    AK_DO(ak_store_execute(archive,
+                           "UPDATE runs SET result = json_set(result, '$.best.trial', NULL) WHERE "
+                           "json_valid(result) AND json_extract(result, '$.best.trial') IN "
+                           "gone_trials AND id NOT IN gone_runs",
+                           err));
+    AK_DO(drop(&out->calls, archive, "DELETE FROM calls WHERE run IN gone_runs", err));
+    AK_DO(drop(&out->trials, archive, "DELETE FROM trials WHERE id IN gone_trials", err));
+    AK_DO(drop(&out->runs, archive, "DELETE FROM runs WHERE id IN gone_runs", err));
+    AK_DO(drop(&environments, archive,
+               "DELETE FROM environments WHERE hash IN gone_environments AND hash NOT IN (SELECT "
+               "environment FROM trials WHERE environment IS NOT NULL UNION SELECT environment "
+               "FROM runs WHERE environment IS NOT NULL)",
+               err));
+    AK_DO(drop(&out->sources, archive,
+               "DELETE FROM sources WHERE hash NOT IN (SELECT json_extract(words, '$.source') FROM "
+               "environments WHERE json_valid(words) AND json_extract(words, '$.source') IS NOT "
+               "NULL)",
+               err));
+    AK_DO(ak_store_ask(&notes, archive,
+                       "SELECT count(*) FROM sqlite_master WHERE name = 'whereabouts'", err));
+    return notes == 0
+               ? AK_OK
+               : ak_store_execute(archive, "DELETE FROM whereabouts WHERE run IN gone_runs", err);
+}
+
+ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what, bool really,
+                            ak_error *err)
+{
+    ak_removal gone = {0};
+    ak_status status = AK_OK;
+    if (really && archive->copied) {
+        return ak_fail(err, AK_IO, "%.300s cannot be written", archive->path);
+    }
+    AK_DO(ak_store_begin(archive, err));
+    AK_TRY(take(archive, what, err));
+    AK_TRY(check_idle(archive, err));
+    AK_TRY(drop_all(&gone, archive, err));
+out:
+    ak_free(archive->environment); /* it may be gone */
+    archive->environment = NULL;
+    if (status != AK_OK || !really) {
+        ak_store_rollback(archive);
+    } else {
+        status = ak_store_commit(archive, err);
+    }
+    *out = gone;
+    return status;
+}

@@ -1,0 +1,27 @@
+# A run that resumed is won by a trial of the run before it: report, best and export name the same winner.
+cp "$TESTS"/../data/recordings/tiny.json .
+sim() { autokernel tune tiny.json --device sim:tiny.json --json --quiet "$@"; }
+config() { grep -o '"config": *{[^}]*}' | head -n 1 | tr -d ' "\n'; }
+sim --evals 30 --seed 1 >/dev/null
+for evals in 31 31; do # one more, none more
+    sim --evals $evals --seed 1 --resume >run.json
+    run=$(grep -o '"run":"[0-9a-f]*"' run.json | cut -d'"' -f4)
+    tail -c +2 run.json | grep -o '"best":.*' | config >reported
+    echo "$(autokernel history --run "$run" --json | grep -c '"id"') trials of its own"
+    autokernel export tiny --run "$run" --output - | tr -d '\n' | config >exported
+    cmp reported exported && echo "the same winner"
+    autokernel best --run "$run" --json | tr ',' '\n' | grep '"config"' | wc -l
+    autokernel best --run "$run" | sed -n '/^next/p' | grep -c -e "--run $run"
+    autokernel history --run "$run" | sed -n '/^next/p' | grep -c -e "--run $run"
+done
+echo "-- removal"
+autokernel history --remove "$run"
+autokernel history --remove "$run" --yes
+autokernel history --remove "$run" --yes
+echo "exit $?"
+autokernel history --remove '#1'
+autokernel history --remove '#1' --yes --json
+autokernel history --remove '#x'
+autokernel history --yes
+autokernel history tiny --remove '#2'
+autokernel history --runs --json | grep -o '"id"' | wc -l
