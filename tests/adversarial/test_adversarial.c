@@ -137,6 +137,8 @@ static const attack attacks[] = {
     {124, "looks for a mark in the functions of OpenMP", AK_TRIAL_OK, NULL},
     {125, "has a thread compute before the clock runs", WRONG, NULL},
     {130, "looks for a mark in the sign of lgamma", AK_TRIAL_OK, NULL},
+    {136, "looks for a mark in the address of the last x87 instruction", AK_TRIAL_OK, NULL},
+    {137, "looks for a mark in errno", AK_TRIAL_OK, NULL},
     {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
     {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
