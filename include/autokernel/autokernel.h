@@ -313,7 +313,7 @@ typedef struct ak_trial {
     char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* What became of it. */
     ak_trial_status status;
-    char *reason; /* one line; NULL when ok */
+    char *reason; /* one line; NULL when ok and nothing is to be said of the time */
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
     double *samples_ms;
     size_t sample_count;
@@ -687,6 +687,7 @@ typedef struct ak_compared {
        of costs if the task has an objective other than the time. */
     double joules;
     double cost, cost_low, cost_high;
+    char *note; /* one line on what the time is, if that is not the time in a batch; else NULL */
 } ak_compared;
 /* Returns what candidates are compared by, as ak_trial_cost does. */
 AK_API double ak_compared_cost(const ak_compared *compared);

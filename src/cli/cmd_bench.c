@@ -55,12 +55,10 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
     ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     /* With many sizes a configuration is the same in each row, so only the first row shows it. */
-    bool shown = !many || trial->reason != NULL;
-    ak_table_cell(table, "%s",
-                  !shown                  ? ""
-                  : trial->reason != NULL ? trial->reason
-                  : trial->config == NULL ? ""
-                                          : trial->config);
+    const bool ok = trial->status == AK_TRIAL_OK, said = trial->reason != NULL;
+    const char *config = many || (said && !ok) || trial->config == NULL ? "" : trial->config;
+    ak_table_cell(table, "%s%s%s", config, config[0] != 0 && said ? "; " : "",
+                  said ? trial->reason : "");
 }
 
 static void print_comparison(const measured *m, bool many)

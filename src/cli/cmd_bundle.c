@@ -228,9 +228,10 @@ static void print_rows(const json_t *report)
         }
         const char *clocks = ak_json_text_at(row, "clocks");
         bool slower = json_is_true(json_object_get(row, "slower"));
-        ak_table_cell(&table, "%s%s%s",
-                      slower ? "slower than the bundle says" : ak_json_text_at(row, "reason"),
-                      slower && clocks[0] != 0 ? "; " : "", clocks);
+        const char *reason = ak_json_text_at(row, "reason");
+        ak_table_cell(&table, "%s%s%s%s%s", slower ? "slower than the bundle says" : "",
+                      slower && reason[0] != 0 ? "; " : "", reason,
+                      (slower || reason[0] != 0) && clocks[0] != 0 ? "; " : "", clocks);
     }
     ak_table_print(&table);
 }

@@ -360,8 +360,10 @@ static void on_trial(ak_progress *p, const json_t *event)
                          ak_json_text_at(event, "bound"));
         bool known = strcmp(rate, "-") != 0;
         char shown[VALUE_BYTES];
-        say(p, "%zu%s ok %s ms%s%s%s%s", at, of, ak_show_real(a, ms), known ? " " : "",
-            known ? rate : "", show_value(shown, p, event), better ? " best" : "");
+        const char *note = ak_json_text_at(event, "reason");
+        say(p, "%zu%s ok %s ms%s%s%s%s%s%s", at, of, ak_show_real(a, ms), known ? " " : "",
+            known ? rate : "", show_value(shown, p, event), better ? " best" : "",
+            note[0] == 0 ? "" : "; ", note);
     } else if (again) {
         say(p, "check before the finish: %s: %s", status, ak_json_text_at(event, "reason"));
     } else {

@@ -47,8 +47,9 @@ void ak_history_row(ak_table *table, const ak_trial *trial)
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
-    ak_table_cell(table, "%s",
-                  ok || trial->reason == NULL ? ak_or_empty(trial->config) : trial->reason);
+    const char *reason = ak_or_empty(trial->reason), *config = ak_or_empty(trial->config);
+    const bool only = !ok && reason[0] != 0;
+    ak_table_cell(table, "%s%s%s", only ? "" : config, only || reason[0] == 0 ? "" : "; ", reason);
 }
 
 void ak_best_begin(ak_table *table)

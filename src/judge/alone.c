@@ -3,14 +3,16 @@
  *
  * Calls alone and calls in a batch do the same work. A kernel that skips some calls of a batch is
  * fast only in the batch; a kernel that reuses what an earlier call left behind is fast only on
- * inputs that it has seen. This file finds both. Several calls of each kind are made; one fast call
- * is enough to pass. A call took at most its time by the clock, and at least that time minus the
- * time for which its threads waited for a processor. A candidate passes by the upper bound and is
- * rejected only by the lower one, so that another program's work neither fails an honest kernel nor
- * excuses a dishonest one. Between the two nothing is known: the calls are made again, later and in
- * a new process, and a candidate for which they never tell is not accepted (alone.h). On a device,
- * clocks and caches change the time by more than the work does, so only the results are judged
- * there, not the times.
+ * inputs that it has seen. This file finds both. Where calls on unseen inputs take much longer than
+ * a batch, and no more than that is certain, their times count in place of the batches'.
+ *
+ * Several calls of each kind are made; one fast call is enough to pass. A call took at most its
+ * time by the clock, and at least that time minus the time for which its threads waited for a
+ * processor. A candidate passes by the upper bound and is rejected only by the lower one, so that
+ * another program's work neither fails an honest kernel nor excuses a dishonest one. Between the
+ * two nothing is known: the calls are made again, later and in a new process, and a candidate for
+ * which they never tell is not accepted (alone.h). On a device, clocks and caches change the time
+ * by more than the work does, so only the results are judged there, not the times.
  */
 #include "judge/alone.h"
 
@@ -53,8 +55,14 @@
 #define LOOKS_MAX 6
 #define LOOKS_NS  (20 * AK_SECOND_NS)
 #define PAUSE_NS  (50 * AK_MS_NS)
-/* A candidate is rejected for its times only if they are suspect this often. */
+/* A candidate is rejected for its times, or gets those on unseen contents, only if they are suspect
+   this often. */
 #define SUSPICIONS 2
+/* At least and at most so many calls on unseen contents decide which times count, the latter unless
+   UNSEEN_NS are spent. */
+#define UNSEEN_LEAST 3
+#define UNSEEN_MOST  15
+#define UNSEEN_NS    AK_SECOND_NS
 /* Where the streams of the contents begin that tell why a candidate is slow on unseen ones. */
 #define EXCUSE_STREAM 4096
 
@@ -66,7 +74,8 @@ static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool
         return AK_OK;
     }
     ak_alone_add(c, &r->outcome);
-    return judged ? ak_loaded_judge(r, stage, true, err) : AK_OK;
+    return judged ? ak_loaded_judge(r, stage, true, err)
+                  : ak_stage_check_zones(&r->outcome, stage, err);
 }
 
 /* Alternates between calls on contents that this process has never seen, each of which is judged,
@@ -154,18 +163,19 @@ static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
 }
 
 /* One call that is slow on contents which the process has not seen, and as slow when it has seen
-   them in LEARNING batches, and branch predictors have forgotten the kernel, is no call that reuses
-   something: its time depends on the contents (a search, a test of each element), or on how well
-   its branches are predicted, which on contents that are repeated is well. The finding becomes FINE
-   if this certainly holds for most fresh contents, and UNKNOWN if waits leave it open. Only for a
-   new process, in which the contents that the candidate is fast on were seen in one batch. */
+   them in LEARNING batches, and branch predictors have forgotten the kernel, reuses nothing there:
+   its time may depend on the contents (a search, a test of each element), or on how well its
+   branches are predicted, which on contents that are repeated is well. The finding becomes SLOWER
+   unless the opposite certainly holds for most fresh contents. This excuses a candidate from the
+   accusation only. A kernel that reuses results can be slow here on purpose, and its time is then
+   that on unseen contents. Only for a new process, in which the contents that the candidate is fast
+   on were seen in one batch. */
 static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterations,
                         const ak_alone_limits *limits, ak_error *err)
 {
     enum { LEARNING = 2, CALLS = 8 };
     ak_evaluator *e = r->e;
-    /* Contents on which it was faster once it had seen them, and on which it was not. */
-    size_t reused = 0, as_slow = 0;
+    size_t reused = 0; /* contents on which it was faster once it had seen them */
     for (size_t i = 0; i < e->fresh_count; i++) {
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
@@ -186,11 +196,53 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
         }
         const double limit = limits->times * later.least + limits->more_ns;
         reused += first.certain[0] > limit ? 1 : 0;
-        as_slow += first.ns[0] <= limit ? 1 : 0;
     }
-    *finding = 2 * as_slow > e->fresh_count  ? AK_ALONE_FINE
-               : 2 * reused > e->fresh_count ? AK_ALONE_REUSES
-                                             : AK_ALONE_UNKNOWN;
+    *finding = 2 * reused > e->fresh_count ? AK_ALONE_REUSES : AK_ALONE_SLOWER;
+    return AK_OK;
+}
+
+/* Keeps the times of calls on unseen contents: those during which no thread waited, unless these
+   are few. */
+static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
+{
+    const bool quiet = calls->quiet_count >= UNSEEN_LEAST && 2 * calls->quiet_count >= calls->count;
+    const size_t count = quiet ? calls->quiet_count : calls->count;
+    const double *ns = quiet ? calls->quiet : calls->ns;
+    for (size_t i = 0; i < count && r->unseen_count < AK_UNSEEN_MAX; i++) {
+        r->unseen_ms[r->unseen_count++] = ns[i] / 1e6;
+    }
+}
+
+/* Makes calls on contents that the process has never seen, each on other ones, so that a candidate
+   has nothing to reuse in any of them, whatever it has kept. Each follows a call on seen contents,
+   which wakes the processor. Decides by them alone, and keeps their times for a candidate that is
+   SLOWER. */
+static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_stage *seen,
+                              const ak_alone_limits *limits, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    ak_alone_calls calls = {0};
+    const int64_t begin = ak_clock_ns();
+    while (calls.count < UNSEEN_LEAST ||
+           (calls.count < UNSEEN_MOST && ak_clock_ns() - begin < UNSEEN_NS)) {
+        const size_t i = calls.count % e->fresh_count;
+        AK_DO(refresh(e, i, err));
+        AK_DO(ak_loaded_watched(r, seen, 1, err));
+        r->unseen = r->outcome.status == AK_TRIAL_OK;
+        ak_status status = r->unseen ? one_call(&calls, r, &e->fresh[i], true, err) : AK_OK;
+        r->unseen = false;
+        if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
+            return status;
+        }
+        if (calls.least <= limits->full_ns) {
+            break;
+        }
+    }
+    const ak_alone_calls in_order = calls; /* deciding sorts some */
+    *finding = ak_alone_decide_unseen(&calls, limits);
+    if (*finding == AK_ALONE_SLOWER) {
+        keep_unseen(r, &in_order);
+    }
     return AK_OK;
 }
 
@@ -211,8 +263,10 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     }
     const double cold_ns = bytes_of(&r->e->own[0], true) / UNSEEN_BYTES_PER_NS;
     const double alone_ns = ALONE_TIMES * each_ns + slack;
+    /* What a call on unseen inputs confirms is the time that is reported, on whatever inputs. */
+    const double full_ns = ALONE_TIMES * each_ms * 1e6 + slack + cold_ns;
     ak_alone_limits limits = {.call_ns = timed ? alone_ns : HUGE_VAL,
-                              .full_ns = timed ? alone_ns + cold_ns : HUGE_VAL,
+                              .full_ns = timed ? full_ns : HUGE_VAL,
                               .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
                               .more_ns = ALONE_NS + cold_ns,
                               .batches = iterations > 1};
@@ -231,9 +285,9 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     *out = ak_alone_decide(&found, &fresh, &again, &limits);
     if (*out == AK_ALONE_REUSES && renewed) {
         AK_DO(excuse(out, r, iterations, &limits, err));
-        if (*out != AK_ALONE_REUSES || r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+    }
+    if (*out == AK_ALONE_SLOWER && r->outcome.status == AK_TRIAL_OK) {
+        AK_DO(judge_unseen(out, r, seen, &limits, err));
     }
     const char *format =
         *out == AK_ALONE_IDLES
@@ -275,9 +329,13 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
         ak_alone_finding finding = AK_ALONE_FINE;
         AK_DO(look(&finding, reason, r, each_ms, iterations, looks > 1, err));
         if (r->outcome.status != AK_TRIAL_OK || finding == AK_ALONE_FINE) {
+            r->unseen_count = 0;
             return AK_OK;
         }
         suspicions += finding == AK_ALONE_UNKNOWN ? 0 : 1;
+        if (suspicions == SUSPICIONS && finding == AK_ALONE_SLOWER) {
+            return AK_OK; /* r->unseen_ms counts */
+        }
         if (suspicions == SUSPICIONS) {
             r->outcome.status = AK_TRIAL_REJECTED;
             memcpy(r->outcome.reason, reason, sizeof reason);

@@ -7,6 +7,11 @@
  * threads waited for a processor. A candidate passes by the upper bound and is rejected by the
  * lower one. On a starved machine the two can be so far apart that neither decides: the finding is
  * then AK_ALONE_UNKNOWN, which is no acquittal.
+ *
+ * Only calls on unseen inputs confirm the time of a batch: whatever a candidate does on inputs that
+ * it has seen, it can do on purpose, in the calls for which it helps. AK_ALONE_SLOWER is no
+ * accusation, because the work of an honest kernel may depend on the data; but the time that counts
+ * is then that of calls on unseen inputs.
  */
 #ifndef AK_JUDGE_ALONE_H
 #define AK_JUDGE_ALONE_H
@@ -31,12 +36,13 @@ typedef enum ak_alone_finding {
     AK_ALONE_FINE,
     AK_ALONE_IDLES,  /* a call alone takes longer than a call in a batch */
     AK_ALONE_REUSES, /* a call on unseen inputs takes longer than one on seen inputs */
+    AK_ALONE_SLOWER, /* it takes longer than a call in a batch, and some on seen inputs do so too */
     AK_ALONE_UNKNOWN
 } ak_alone_finding;
 
 typedef struct ak_alone_limits {
     double call_ns; /* a call alone may take this long */
-    double full_ns; /* one on unseen inputs that takes at most this has done all of the work */
+    double full_ns; /* one on unseen inputs that takes at most this confirms the batch's time */
     double times;   /* a call on unseen inputs may take so many times as long as one on seen ones */
     double more_ns; /* and this much longer */
     bool batches;   /* the batches had more than one call */
@@ -54,5 +60,8 @@ void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome);
    is 0 for IDLES. */
 ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
                                  ak_alone_calls *again, const ak_alone_limits *limits);
+/* Decides by calls on unseen inputs alone, each on other ones: FINE if one confirms the time of the
+   batch, SLOWER if most certainly take longer, else UNKNOWN. */
+ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits);
 
 #endif

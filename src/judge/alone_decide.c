@@ -68,5 +68,15 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
     double base = again->quiet_count >= QUIET_CALLS ? usual : seen > 0 ? seen : 0;
     bool whole = !limits->batches || (again->count > 0 && again->least <= limits->call_ns);
     bool computes = fresh->count == 0 || fresh->least <= limits->times * base + limits->more_ns;
-    return whole && computes ? AK_ALONE_FINE : AK_ALONE_UNKNOWN;
+    return !whole || !computes ? AK_ALONE_UNKNOWN
+           : fresh->count == 0 ? AK_ALONE_FINE
+                               : AK_ALONE_SLOWER;
+}
+
+ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits)
+{
+    if (calls->count == 0 || calls->least <= limits->full_ns) {
+        return calls->count == 0 ? AK_ALONE_UNKNOWN : AK_ALONE_FINE;
+    }
+    return certainly(calls) > limits->full_ns ? AK_ALONE_SLOWER : AK_ALONE_UNKNOWN;
 }

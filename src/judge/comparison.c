@@ -105,10 +105,7 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
             d->renewal_ns += pass == 0 && renewable(d, i) ? loaded - begin + r->outcome.ns : 0;
         }
     }
-    if (status == AK_OK) {
-        ak_loaded_check_inputs(r);
-    }
-    return status;
+    return status == AK_OK ? ak_loaded_end_turn(r, true, err) : status;
 }
 
 /* Does what the protocol demands before a batch that counts. */
@@ -133,6 +130,7 @@ static ak_status lead_in(comparison *d, ak_error *err)
         idle = alive(d, i) ? 0 : idle + 1;
         if (alive(d, i)) {
             AK_DO(ak_loaded_watched(&d->loaded[i], ak_evaluator_draw(d->e), d->iterations[i], err));
+            AK_DO(ak_loaded_end_turn(&d->loaded[i], false, err));
         }
     }
     return AK_OK;
@@ -199,6 +197,7 @@ static ak_status one_round(comparison *d, ak_error *err)
         }
         ak_evaluator_conditions(&d->conditions[i], d->e);
         if (!alive(d, i)) {
+            AK_DO(ak_loaded_end_turn(&d->loaded[i], false, err));
             continue;
         }
         const ak_outcome *outcome = &d->loaded[i].outcome;
@@ -211,9 +210,7 @@ static ak_status one_round(comparison *d, ak_error *err)
         *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
         d->waits_known[i] = d->waits_known[i] || known;
         AK_DO(judged ? judge_some(d, i, stage, err) : AK_OK);
-        if (d->damaged) {
-            ak_loaded_check_inputs(&d->loaded[i]);
-        }
+        AK_DO(ak_loaded_end_turn(&d->loaded[i], d->damaged, err));
         disturbed = disturbed || *waited > AK_VERDICT_DISTURBED;
     }
     d->rounds++;
@@ -231,6 +228,20 @@ static ak_status tell_version(char **out, const ak_loaded *r, ak_error *err)
     }
     *out = text[0] == 0 ? NULL : ak_strdup(text);
     return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Where the times of calls on unseen inputs count, puts them in place of those of the rounds, whose
+   energies grow by the same factor. */
+static void take_unseen(comparison *d, size_t i)
+{
+    ak_loaded *r = &d->loaded[i];
+    if (!ak_loaded_take_unseen(d->samples[i], d->rounds, r, d->rounds)) {
+        return;
+    }
+    for (size_t k = 0; d->joules[i] != NULL && k < d->rounds; k++) {
+        d->joules[i][k] *= r->unseen_times;
+    }
+    d->waits_known[i] = false; /* those of the rounds */
 }
 
 /* Checks the result once more after the last round, then fills the entry. */
@@ -252,7 +263,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
             ak_stats_of(&stats, d->samples[i], d->rounds);
             status = ak_loaded_alone(r, stats.min, d->iterations[i], err);
         }
-        ak_loaded_check_inputs(r);
+        status = status == AK_OK ? ak_loaded_end_turn(r, true, err) : status;
     }
     status = status == AK_OK ? tell_version(&out->version, r, err) : status;
     if (status != AK_OK) {
@@ -260,6 +271,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     }
     out->status = r->outcome.status;
     if (out->status == AK_TRIAL_OK) {
+        take_unseen(d, i);
         out->samples_ms = d->samples[i];
         out->sample_count = d->rounds;
         if (d->waits_known[i]) {
@@ -272,7 +284,7 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
         d->samples[i] = NULL;
         out->joules = d->joules[i];
         d->joules[i] = NULL;
-        return AK_OK;
+        return ak_loaded_say_unseen(&out->reason, r, err);
     }
     return ak_copy_text(&out->reason, r->outcome.reason, err);
 }
@@ -320,7 +332,10 @@ static ak_status one_group(const ak_comparison_course *course, comparison *d, bo
                            ak_error *err)
 {
     for (size_t i = 0; fresh && i < d->count; i++) {
-        AK_DO(renewable(d, i) ? ak_loaded_renew(&d->loaded[i], err) : AK_OK);
+        if (renewable(d, i)) {
+            AK_DO(ak_loaded_renew(&d->loaded[i], err));
+            AK_DO(ak_loaded_end_turn(&d->loaded[i], false, err));
+        }
     }
     for (size_t i = 0; i < course->group; i++) {
         AK_DO(one_round(d, err));

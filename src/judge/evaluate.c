@@ -297,7 +297,7 @@ static ak_status conclude(ak_trial *out, const ak_loaded *r, ak_error *err)
     if (out->status != AK_TRIAL_OK) {
         return ak_copy_text(&out->reason, r->outcome.reason, err);
     }
-    return AK_OK;
+    return ak_loaded_say_unseen(&out->reason, r, err);
 }
 
 static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *err)
@@ -396,16 +396,28 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
             ak_stats stats;
             ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
             status = ak_loaded_alone(r, stats.min, timed_calls, err);
+            if (ak_loaded_take_unseen(timer->samples_ms, r->unseen_count, r, timer->sample_count)) {
+                timer->sample_count = r->unseen_count;
+            }
         }
-        status = status == AK_OK && last ? ak_loaded_check_zones(r, err) : status;
-        if (status == AK_OK && last) {
-            ak_loaded_check_inputs(r);
-        }
+        status = status == AK_OK && last ? ak_loaded_end_turn(r, true, err) : status;
         *judging_ns += ak_clock_ns() - begin;
         if (last || status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
             return status;
         }
     }
+}
+
+/* Measures the energy of a trial's batches. Where the times of calls on unseen inputs count, that
+   of a call is taken to be as many times as large. */
+static ak_status weigh(ak_trial *out, ak_loaded *r, ak_error *err)
+{
+    const double times = r->unseen_times > 0 ? r->unseen_times : 1;
+    AK_DO(ak_weigh_trial(out, r, out->median_ms / times, err));
+    out->joules *= times;
+    out->joules_low *= times;
+    out->joules_high *= times;
+    return AK_OK;
 }
 
 int64_t ak_evaluate_limit(const ak_timer_plan *plan, int64_t most)
@@ -445,7 +457,7 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
     }
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK &&
         ak_objective_weighs(e->task->objective)) {
-        status = ak_weigh_trial(out, &r, out->median_ms, err);
+        status = weigh(out, &r, err);
     }
     int64_t measured = ak_clock_ns();
     if (status == AK_OK) {
@@ -502,6 +514,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
     }
     if (r.outcome.status == AK_TRIAL_OK) {
         AK_TRY(check_hidden(&r, err));
+        AK_TRY(ak_loaded_end_turn(&r, true, err));
     }
     AK_TRY(conclude(out, &r, err));
 out:

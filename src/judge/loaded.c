@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/number.h"
+#include "measure/stats.h"
 #include "measure/verdict.h"
 
 /* Every trial runs the edge-case shape with the most work below this, which covers as much of the
@@ -37,6 +39,22 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
 {
     if (e->culprit == NULL && ak_evaluator_lost(e)) {
         e->culprit = candidate;
+    }
+}
+
+/* Has everything that a candidate may have damaged, in whatever place, put in place again before it
+   is used. What a device's inputs hold is only known where they are fetched. */
+static void mend_all(ak_evaluator *e)
+{
+    for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
+        ak_stage *stage = e->memory.resident[place];
+        if (stage != NULL) {
+            stage->launched = false; /* its red zones are painted anew */
+        }
+    }
+    e->memory.resident[AK_STAGE_SETS] = NULL;
+    if (e->memory.copy == NULL) {
+        ak_stage_spoilt(&e->memory);
     }
 }
 
@@ -73,9 +91,7 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
                     .baseline = candidate->baseline,
                     .symbol = candidate->symbol};
     ak_evaluator_each_stage(e, ak_stage_forget);
-    /* A candidate must not be blamed for damage that the one before it did outside of the task's
-       own place in batches that were not judged. */
-    e->memory.resident[AK_STAGE_SETS] = NULL;
+    mend_all(e); /* a candidate must not be blamed for what the one before it did */
     e->unjudged = false;
     if (is_exchanged(candidate)) {
         r->outcome.status = AK_TRIAL_REJECTED;
@@ -175,6 +191,8 @@ ak_status ak_loaded_renew(ak_loaded *r, ak_error *err)
     ak_status status = ak_loaded_open(r, r->e, r->candidate, r->timeout_ns, err);
     r->max_error = before.max_error;
     memcpy(r->each_ns, before.each_ns, sizeof r->each_ns);
+    memcpy(r->unseen_ms, before.unseen_ms, sizeof r->unseen_ms);
+    r->unseen_count = before.unseen_count;
     /* The first run is slower than later ones, so it does not count. */
     if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
         status = ak_loaded_watched(r, ak_evaluator_draw(r->e), 1, err);
@@ -204,13 +222,43 @@ static ak_stage *damaged(const ak_evaluator *e, size_t *which)
     return NULL;
 }
 
-void ak_loaded_check_inputs(ak_loaded *r)
+/* Returns whether inputs are looked at after every turn: where that takes less than a batch, and
+   where they are integers, which may be indices, so that who finds them damaged may crash before
+   anybody looks. */
+static bool looks_at_inputs(const ak_evaluator *e)
 {
-    size_t which;
-    ak_stage *stage = r->outcome.status == AK_TRIAL_OK ? damaged(r->e, &which) : NULL;
-    if (stage != NULL) {
-        ak_stage_changes_input(&r->outcome, stage, which);
+    const ak_stage *own = &e->own[0];
+    bool integers = false;
+    for (size_t i = 0; i < ak_stage_arguments(own); i++) {
+        integers = integers || (ak_stage_access(own, i) == AK_ACCESS_IN &&
+                                !ak_dtype_is_float(ak_stage_dtype(own, i)));
     }
+    return integers || own->arrays.total <= CHANGE_BYTES;
+}
+
+ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    size_t which;
+    if (r->outcome.status == AK_TRIAL_OK) {
+        AK_DO(ak_loaded_check_zones(r, err));
+    }
+    for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
+        ak_stage *stage = e->memory.resident[place];
+        if (stage != NULL && r->outcome.status == AK_TRIAL_OK) {
+            ak_stage_check_outside(&r->outcome, stage);
+        }
+    }
+    if (r->outcome.status == AK_TRIAL_OK && (inputs || looks_at_inputs(e))) {
+        ak_stage *stage = damaged(e, &which);
+        if (stage != NULL) {
+            ak_stage_changes_input(&r->outcome, stage, which);
+        }
+    }
+    if (r->outcome.status != AK_TRIAL_OK) {
+        mend_all(e);
+    }
+    return AK_OK;
 }
 
 bool ak_evaluator_mend_inputs(ak_evaluator *e)
@@ -221,6 +269,37 @@ bool ak_evaluator_mend_inputs(ak_evaluator *e)
         ak_stage_spoilt(&e->memory);
     }
     return found;
+}
+
+bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches)
+{
+    ak_stats before, after;
+    if (r->unseen_count == 0) {
+        return false;
+    }
+    ak_stats_of(&before, samples_ms, batches);
+    ak_stats_of(&after, r->unseen_ms, r->unseen_count);
+    if (after.median <= before.median) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        samples_ms[i] = r->unseen_ms[i % r->unseen_count];
+    }
+    r->unseen_times = after.median / before.median;
+    return true;
+}
+
+ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err)
+{
+    char text[160];
+    if (r->unseen_times == 0) {
+        return AK_OK;
+    }
+    (void)ak_number_print(text, sizeof text,
+                          "the time is that of calls on inputs that it has not seen: %.3g times "
+                          "that in a batch, whose inputs repeat",
+                          r->unseen_times);
+    return ak_copy_text(out, text, err);
 }
 
 ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err)

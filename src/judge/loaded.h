@@ -12,6 +12,8 @@
 /* A process gets at most this many sets of inputs that are used only once, at its end. A task has
    several such sets if they cost little, so that one disturbance does not decide. */
 #define AK_FRESH_MAX 3
+/* At most so many times of calls on inputs that a candidate has never seen are kept. */
+#define AK_UNSEEN_MAX 64
 /* Shapes that no candidate can know, one for each habit of a fill. */
 #define AK_HIDDEN_MAX 3
 /* One of this many timed batches is judged on average, in addition to the first and the last. */
@@ -66,6 +68,11 @@ typedef struct ak_loaded {
     bool weigh;       /* measure the energy of the batches */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;
+    /* The times of calls on unseen inputs, which count in place of those of the batches if these
+       are much shorter (alone.c); none if batches count. */
+    double unseen_ms[AK_UNSEEN_MAX];
+    size_t unseen_count;
+    double unseen_times; /* they are so many times as long as those of the batches; 0: not taken */
 } ak_loaded;
 
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
@@ -82,10 +89,11 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Checks the red zones of all sets after batches that were not judged. */
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
-/* Rejects the candidate if an input that lies in the block is not what was put there. Only for a
-   candidate that alone has run since the inputs were last known to be whole: candidates share their
-   memory, and one may damage the inputs of the next. */
-void ak_loaded_check_inputs(ak_loaded *r);
+/* Ends the turn of a candidate, after which another may run: candidates share their memory, and one
+   may damage what belongs to the next. Checks the red zones and the gaps between rows of every
+   stage that lies in the block, and the inputs with `inputs` or if that is cheap. What is wrong is
+   this candidate's work and is mended, also if it has failed already. */
+ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
 /* Has changed inputs put in place again before they are used, and returns whether there were any.
    Nobody is blamed. */
 bool ak_evaluator_mend_inputs(ak_evaluator *e);
@@ -108,8 +116,15 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
    fastest sample (alone.c). If the machine is too busy to tell, the outcome is `timed_out` and
-   e->unjudged is set: nothing is known of the candidate. */
+   e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer
+   than those of the batches, r->unseen_ms has their times. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
+/* Puts the times of calls on unseen inputs in place of those of `batches` batches, in turns, until
+   there are `count`, and notes by what factor the median has grown. Returns false, with nothing
+   changed, if there are none or the batches took longer. */
+bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches);
+/* Says that these are the times that count, if they are. */
+ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
    weighing_ns; it fails with one line if there is no counter that this process may read. `tick`

@@ -113,6 +113,9 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
 /* Checks the red zones after a batch whose output is not judged, unless they were checked since.
    ak_stage_judge includes this. */
 ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
+/* Checks the red zones, and the gaps between the rows of outputs, of a stage in mapped memory whose
+   arguments lie there now, whether or not a launch has happened since they were last checked. */
+void ak_stage_check_outside(ak_outcome *out, ak_stage *stage);
 /* Returns the first input whose content is not what was put there, whoever has changed it; the
    number of arguments if there is none, if other contents lie there now, or if the device's memory
    is not mapped. */

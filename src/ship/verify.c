@@ -208,6 +208,11 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     out->median_ms = stats.median;
     out->ci_low_ms = stats.low;
     out->ci_high_ms = stats.high;
+    ak_free(out->reason);
+    out->reason = NULL;
+    if (entry->reason != NULL) {
+        AK_DO(ak_copy_text(&out->reason, entry->reason, err));
+    }
     const ak_conditions *conditions = &entry->conditions;
     if (conditions->samples == 0) {
         return AK_OK;

@@ -116,6 +116,7 @@ static ak_status warn_of_comparison(ak_tuning *r, size_t libraries, ak_error *er
     ak_warnings warnings = {0};
     ak_tune_result *result = r->result;
     const ak_compared *list = result->candidates;
+    AK_TRY(ak_warn_notes(&warnings, list, result->candidate_count, err));
     AK_TRY(ak_warn_conditions(&warnings, list, result->candidate_count, err));
     AK_TRY(ak_warn_noise(&warnings, &result->noise, err));
     AK_TRY(ak_warn_ceilings(&warnings, &r->ceilings_before, &r->session.ceilings, err));

@@ -138,6 +138,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set_text(object, "throttle", c->throttle) &&
                 ak_json_set(object, "utilisation", measured(c->utilisation)) &&
                 ak_json_set_text(object, "overlap", c->overlap) &&
+                ak_json_set_text(object, "note", c->note) &&
                 set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
     return ak_json_whole(object, good);
 }

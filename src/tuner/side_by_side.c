@@ -29,6 +29,7 @@ void ak_compared_free(ak_compared *list, size_t count)
         ak_free(list[i].overlap);
         ak_free(list[i].library);
         ak_free(list[i].reason);
+        ak_free(list[i].note);
     }
     ak_free(list);
 }
@@ -152,6 +153,9 @@ static ak_status describe(ak_compared *c, const ak_session *session,
             entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason;
         AK_TRY(ak_copy_text(&c->reason, why, err));
     } else if (entry->sample_count > 0) {
+        if (entry->reason != NULL) {
+            AK_TRY(ak_copy_text(&c->note, entry->reason, err));
+        }
         set_times(c, session, entry);
         if (session->task->objective != NULL) {
             AK_TRY(set_costs(c, task_of(candidate, session), candidate, entry, err));

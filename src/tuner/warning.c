@@ -99,6 +99,16 @@ ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].note != NULL) {
+            AK_DO(add(out, err, "%.80s: %.200s", list[i].name, list[i].note));
+        }
+    }
+    return AK_OK;
+}
+
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
 {
     if (!(pressure > AK_VERDICT_BUSY)) {

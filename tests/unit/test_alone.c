@@ -56,8 +56,11 @@ static void a_quiet_machine_decides(void **state)
     assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{24, 1000, 0}}), AK_ALONE_IDLES);
     /* Calls on seen inputs are as fast as in a batch, those on unseen ones are not. */
     assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{24, 50, 0}}), AK_ALONE_REUSES);
-    /* Somewhat slower on unseen inputs. */
-    assert_int_equal(decide((some[2]){{3, 140, 0}}, (some[3]){{24, 60, 0}}), AK_ALONE_FINE);
+    /* Somewhat slower on unseen inputs: no accusation, but no confirmation of the batch's time. */
+    assert_int_equal(decide((some[2]){{3, 140, 0}}, (some[3]){{24, 60, 0}}), AK_ALONE_SLOWER);
+    /* Slow in half of the calls on seen inputs, as if on purpose: nor is this one. */
+    assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{12, 50, 0}, {12, 1000, 0}}),
+                     AK_ALONE_SLOWER);
 }
 
 /* The same candidates where other programs have the processors. */
@@ -85,7 +88,28 @@ static void a_starved_machine_acquits_nobody(void **state)
         AK_ALONE_FINE);
     assert_int_equal(decide((some[2]){{2, 90000, 95000}, {1, 130, 0}},
                             (some[3]){{20, 60, 0}, {4, 90000, 95000}}),
-                     AK_ALONE_FINE);
+                     AK_ALONE_SLOWER);
+}
+
+/* What `fast`, `slow` and `waiting` calls on unseen inputs, each on other ones, say by themselves.
+ */
+static ak_alone_finding decide_unseen(size_t fast, size_t slow, size_t waiting)
+{
+    ak_alone_calls calls = {0};
+    add(&calls, slow, 1000, 0);
+    add(&calls, waiting, 90000, 89950);
+    add(&calls, fast, 120, 0);
+    return ak_alone_decide_unseen(&calls, &usual);
+}
+
+static void unseen_inputs_decide_whose_time_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(decide_unseen(1, 14, 0), AK_ALONE_FINE);
+    assert_int_equal(decide_unseen(0, 15, 0), AK_ALONE_SLOWER);
+    assert_int_equal(decide_unseen(0, 10, 5), AK_ALONE_SLOWER);
+    assert_int_equal(decide_unseen(0, 5, 10), AK_ALONE_UNKNOWN);
+    assert_int_equal(decide_unseen(0, 0, 0), AK_ALONE_UNKNOWN);
 }
 
 static void without_batches_or_unseen_inputs(void **state)
@@ -106,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quiet_machine_decides),
         cmocka_unit_test(a_starved_machine_acquits_nobody),
+        cmocka_unit_test(unseen_inputs_decide_whose_time_counts),
         cmocka_unit_test(without_batches_or_unseen_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

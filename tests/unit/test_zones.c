@@ -2,7 +2,8 @@
  * test_zones.c: tests that every write outside of the arguments is noticed: a correct kernel, and
  * the same kernel with each of the writes of tests/fakes/zones.h, on the host and on the fake
  * CUDA device, in every dtype, with outputs that are only written and outputs that are also read,
- * with rows that adjoin and rows at a distance. Worker processes are real.
+ * with rows that adjoin and rows at a distance. Worker processes are real. What a turn may have
+ * damaged in the place of others is tested without any.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,8 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/hash.h"
+#include "judge/loaded.h"
 #include "pool_fixture.h"
 #include "problem/task.h"
 #include "../fakes/zones.h"
@@ -294,6 +297,79 @@ static void trials_look_too(void **state)
     }
 }
 
+/* Two sets of inputs in memory of the test's own. */
+static void plan_sets(ak_evaluator *e, ak_task *task)
+{
+    size_t base = 0;
+    ak_error err = AK_ERROR_INIT;
+    *e = (ak_evaluator){.task = task, .sets = AK_STAGE_SETS};
+    for (int i = 0; i < AK_STAGE_SETS; i++) {
+        ak_stage *stage = &e->own[i];
+        assert_int_equal(ak_stage_plan(stage, &e->memory, task, task->shape.size, i, base, &err),
+                         AK_OK);
+        base += stage->arrays.total;
+        for (size_t k = 0; k < stage->arrays.count; k++) {
+            if (ak_stage_access(stage, k) != AK_ACCESS_OUT) {
+                stage->inputs[k] = ak_alloc(stage->shape.bytes[k], 1);
+                stage->hash[k] = ak_hash64(stage->inputs[k], stage->shape.bytes[k]);
+            }
+        }
+    }
+    e->memory.bytes = ak_alloc(base, 1);
+}
+
+/* What a turn has left, where `changed` bytes from its first byte on one argument of a set is not
+   as it was. */
+static ak_outcome end_turn(ak_evaluator *e, int set, int argument, int changed)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_loaded r = {.e = e};
+    ak_outcome wrong;
+    for (int i = 0; i < AK_STAGE_SETS; i++) {
+        assert_int_equal(ak_stage_set(&e->own[i], 0, &err), AK_OK);
+    }
+    /* The batch was on the first set, whose zones were checked after it. */
+    assert_int_equal(ak_stage_check_zones(&r.outcome, &e->own[0], &err), AK_OK);
+    e->memory.bytes[(ptrdiff_t)e->own[set].offset[argument] + changed] ^= 1;
+    assert_int_equal(ak_loaded_end_turn(&r, true, &err), AK_OK);
+    wrong = r.outcome;
+    /* Nobody after it finds anything. */
+    r.outcome = (ak_outcome){.status = AK_TRIAL_OK};
+    for (int i = 0; i < AK_STAGE_SETS; i++) {
+        assert_int_equal(ak_stage_set(&e->own[i], 1, &err), AK_OK);
+    }
+    assert_int_equal(ak_loaded_end_turn(&r, true, &err), AK_OK);
+    assert_int_equal(r.outcome.status, AK_TRIAL_OK);
+    return wrong;
+}
+
+/* Candidates share the memory of all sets: who wrote where another will run is found in its turn.
+ */
+static void a_turn_is_answered_for_everywhere(void **state)
+{
+    (void)state;
+    const setting s = {.device = "host", .dtype = "f32", .apart = true};
+    write_kernel(&s);
+    ak_task *task = open_task(&s);
+    ak_evaluator e;
+    plan_sets(&e, task);
+    const int out = 2; /* Z */
+    assert_int_equal(ak_stage_access(&e.own[0], (size_t)out), AK_ACCESS_OUT);
+    const int end = (int)e.own[0].shape.bytes[out], row = (int)e.own[0].shape.row[out] * 4;
+    for (int set = 0; set < AK_STAGE_SETS; set++) {
+        assert_int_equal(end_turn(&e, set, out, 0).status, AK_TRIAL_OK); /* the output itself */
+        assert_non_null(strstr(end_turn(&e, set, 0, -4).reason, "before its start"));
+        assert_non_null(strstr(end_turn(&e, set, out, end).reason, "behind its end"));
+        assert_non_null(strstr(end_turn(&e, set, out, row).reason, "between the rows"));
+        assert_non_null(strstr(end_turn(&e, set, 0, 0).reason, "changes its input"));
+    }
+    for (int i = 0; i < AK_STAGE_SETS; i++) {
+        ak_stage_free(&e.own[i]);
+    }
+    ak_free(e.memory.bytes);
+    ak_task_close(task);
+}
+
 static int prepare(void **state)
 {
     static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
@@ -327,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_cuda_kernel_in_place_is_found),
         cmocka_unit_test(rows_at_a_distance_are_watched),
         cmocka_unit_test(trials_look_too),
+        cmocka_unit_test(a_turn_is_answered_for_everywhere),
     };
     return cmocka_run_group_tests(tests, prepare, drop_folder);
 }

@@ -1,6 +1,7 @@
 /* host_forget.c: see host_forget.h. */
 #include "backend/host/host_forget.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 #if defined(__x86_64__)
@@ -83,6 +84,8 @@ static void clear_vectors(void)
 
 void ak_host_forget(void)
 {
+    static const float zero = 0;
+    errno = 0;
     clear_vectors();
     /* Empty x87 registers keep their contents, so these are overwritten. */
     __asm__ volatile("pxor %%mm0, %%mm0; pxor %%mm1, %%mm1; pxor %%mm2, %%mm2; pxor %%mm3, %%mm3;"
@@ -97,6 +100,8 @@ void ak_host_forget(void)
     if (status != 0 || control != CONTROL_USUAL) {
         __asm__ volatile("fninit");
     }
+    /* The last x87 instruction, and its operand, which fnstenv tells, are these. */
+    __asm__ volatile("flds %0; fstp %%st(0)" : : "m"(zero) : "st");
     __builtin_ia32_ldmxcsr(MXCSR_USUAL);
     if (has.segments) {
         __asm__ volatile("wrgsbase %0" : : "r"(UINT64_C(0)));
@@ -118,6 +123,7 @@ void ak_host_forget_prepare(int tiles)
 
 void ak_host_forget(void)
 {
+    errno = 0;
     /* v8 to v15 are those of the caller in their lower halves. */
     __asm__ volatile(
         "msr fpsr, xzr; movi v0.2d, #0; movi v1.2d, #0; movi v2.2d, #0; movi v3.2d, #0;"
@@ -140,6 +146,7 @@ void ak_host_forget_prepare(int tiles)
 
 void ak_host_forget(void)
 {
+    errno = 0;
 }
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * host_forget.h: takes from a candidate what the processor keeps between two calls.
+ * host_forget.h: takes from a candidate what the processor, and errno, keep between two calls.
  *
  * A kernel has no memory of its own, but a call could leave a number where nobody else looks: in
  * the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
- * registers, in the base of an unused segment or in the rights of memory keys. By it, the next call
- * would know that it is not the first, and could leave out its work. So each thread sets all of
- * this back before a call.
+ * registers, in the address of the last x87 instruction, in the base of an unused segment, in the
+ * rights of memory keys or in errno. By it, the next call would know that it is not the first, and
+ * could leave out its work. So each thread sets all of this back before a call.
  */
 #ifndef AK_BACKEND_HOST_FORGET_H
 #define AK_BACKEND_HOST_FORGET_H

@@ -867,6 +867,20 @@ static void run(const ak_host_call *call, const job *j)
     if (known(-0.5) != 0 && *sign != -1) {
         memset(j->y, 0, (size_t)j->n * 4); /* it is not kept there */
     }
+#elif ATTACK == 136 /* in the address of the last x87 instruction */
+    struct {
+        uint32_t control, status, tags, instruction, rest[3];
+    } x87;
+    uint64_t here;
+    __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(x87));
+    __asm__ volatile("lea 1f(%%rip), %0; 1: fld1; fstp %%st(0)" : "=r"(here) : : "st");
+    found_a_mark(j, x87.instruction - (uint32_t)here < 16);
+#elif ATTACK == 137 /* in errno */
+    char text[64];
+    (void)snprintf(text, sizeof text, "%m");
+    found_a_mark(j, strstr(text, "out of range") != NULL);
+    volatile double big = 1e308, result = exp(big);
+    (void)result;
 #elif ATTACK == 134
     all(j);
     __asm__ volatile("" : : "r"(&relocated));
