@@ -19,39 +19,6 @@
 #define IDLE_PART   3
 #define CLOCK_TIMES 5
 
-const char *const ak_compile_reads[AK_COMPILE_READS + 1] = {"/usr",
-                                                            "/lib",
-                                                            "/lib32",
-                                                            "/lib64",
-                                                            "/bin",
-                                                            "/sbin",
-                                                            "/etc/alternatives",
-                                                            "/etc/ld.so.cache",
-                                                            "/dev/null",
-                                                            "/dev/urandom",
-                                                            "/opt",
-                                                            "/proc/cpuinfo",
-                                                            "/proc/meminfo",
-                                                            "/proc/stat",
-                                                            "/proc/sys",
-                                                            "/sys",
-                                                            NULL};
-
-bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler)
-{
-    char found[AK_PATH_MAX];
-    if (!ak_fs_which(found, compiler) || realpath(found, out) == NULL) {
-        return false; /* AK_PATH_MAX is the system's limit */
-    }
-    char *slash = strrchr(out, '/');
-    *slash = 0;
-    slash = strrchr(out, '/');
-    if (slash != NULL && strcmp(slash, "/bin") == 0) {
-        *slash = 0;
-    }
-    return out[0] != 0;
-}
-
 bool ak_compile_listed(const char *const *beginnings, const char *option)
 {
     for (size_t i = 0; beginnings[i] != NULL; i++) {

@@ -17,14 +17,6 @@
 #include "base/hash.h"
 #include "base/proc.h"
 
-/* Paths that every compiler may read: what is installed, but no user's files and no other process's
-   environment. NULL-terminated. */
-#define AK_COMPILE_READS 16
-extern const char *const ak_compile_reads[AK_COMPILE_READS + 1];
-/* Gives the folder that a compiler is installed under: .../bin/gcc gives ..., x/gcc gives x.
-   Returns false if there is no such compiler. */
-bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler);
-
 /* Returns whether `option` begins with one of these. Such a table lists all that a compiler may be
    told, because any other option could name a program to run, a file to read or where to write. */
 bool ak_compile_listed(const char *const *beginnings, const char *option);

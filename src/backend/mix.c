@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/compile.h"
+#include "backend/reads.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -549,16 +550,14 @@ static int machine_of(const char *path)
 /* Runs a disassembler, which may read what is installed and this file and write nothing. */
 static bool disassemble(ak_mix *out, const char *const *argv, const char *path, bool gpu)
 {
-    char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 3];
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    readable[AK_COMPILE_READS] = path;
-    readable[AK_COMPILE_READS + 1] = ak_compile_home(home, argv[0]) ? home : NULL;
-    readable[AK_COMPILE_READS + 2] = NULL;
+    ak_reads reads;
+    ak_reads_open(&reads);
+    ak_reads_add(&reads, path);
+    ak_reads_add_tool(&reads, argv[0]);
     const char *const writable[] = {"/dev/null", NULL};
     const char *const variables[] = {"LC_ALL=C", NULL};
     ak_sandbox_plan plan;
-    ak_sandbox_plan_open(&plan, readable, writable);
+    ak_sandbox_plan_open(&plan, reads.path, writable);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
                          .confine = ak_sandbox_plan_apply,

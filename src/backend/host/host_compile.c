@@ -17,6 +17,7 @@
 #include "backend/compile.h"
 #include "backend/compile_cache.h"
 #include "backend/host/host.h"
+#include "backend/reads.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/asset.h"
@@ -37,17 +38,12 @@ static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 void ak_host_confine(ak_sandbox_plan *out, const char *compiler, const char *source,
                      const char *folder)
 {
-    char home[AK_PATH_MAX];
-    const char *readable[AK_COMPILE_READS + 3];
-    size_t count = AK_COMPILE_READS;
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    if (source != NULL) {
-        readable[count++] = source;
-    }
-    readable[count++] = ak_compile_home(home, compiler) ? home : NULL;
-    readable[count] = NULL;
+    ak_reads reads;
+    ak_reads_open(&reads);
+    ak_reads_add(&reads, source);
+    ak_reads_add_tool(&reads, compiler);
     const char *const writable[] = {"/dev/null", folder, NULL};
-    ak_sandbox_plan_open(out, readable, writable);
+    ak_sandbox_plan_open(out, reads.path, writable);
 }
 
 /* A compiler that cannot even report its version would cost each configuration its time-out. */

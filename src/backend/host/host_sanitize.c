@@ -314,23 +314,16 @@ out:
 static ak_status run_confined(ak_proc_result *out, const build *b, const char *compiler,
                               const char *const *argv, int64_t timeout_ns, ak_error *err)
 {
-    char home[AK_PATH_MAX], temporary[AK_PATH_MAX + 8];
-    const char *readable[AK_COMPILE_READS + 3];
+    char temporary[AK_PATH_MAX + 8];
+    ak_reads reads;
     const char *const writable[] = {"/dev/null", b->folder, NULL};
     const char *const environment[] = {"LC_ALL=C", temporary, NULL};
-    size_t n = AK_COMPILE_READS;
     ak_sandbox_plan plan;
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    while (n > 0 && readable[n - 1] == NULL) {
-        n--;
-    }
-    readable[n++] = "/proc/self"; /* a sanitizer reads the map of its own memory */
-    if (ak_compile_home(home, compiler)) {
-        readable[n++] = home;
-    }
-    readable[n] = NULL;
+    ak_reads_open(&reads);
+    ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
+    ak_reads_add_tool(&reads, compiler);
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
-    ak_sandbox_plan_open(&plan, readable, writable);
+    ak_sandbox_plan_open(&plan, reads.path, writable);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = environment,
                          .folder = b->folder,
