@@ -64,6 +64,21 @@ static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *nam
     return !fine;
 }
 
+bool ak_host_elf_is_hook(void *context, const Elf64_Sym *symbol, const char *name)
+{
+    static const char *const beginnings[] = {
+        "__asan_", "__ubsan_",  "__sanitizer_", "__lsan_",        "__tsan_",
+        "__msan_", "__hwasan_", "__sancov_",    "__interceptor_", "___interceptor_"};
+    const char **found = context;
+    for (size_t i = 0; symbol->st_shndx != SHN_UNDEF && i < AK_COUNT(beginnings); i++) {
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
+            *found = name;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_resolver(void *context, const Elf64_Sym *symbol, const char *name)
 {
     (void)context, (void)name;
@@ -124,6 +139,10 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
                        "it uses %.48s of a library: a kernel calls mathematics and what copies, "
                        "compares and allocates memory, and has threads from call->parallel",
                        name);
+        return true;
+    }
+    if (ak_elf_symbols(&f.elf, ak_host_elf_is_hook, &name)) {
+        (void)snprintf(why, bytes, "it defines %.60s, which is part of the sanitizers", name);
         return true;
     }
     return ak_host_elf_dynamic_refused(why, bytes, &f.elf);
