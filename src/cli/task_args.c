@@ -329,7 +329,8 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
     ak_task *task = NULL;
     ak_status status = ak_args_task(&task, args, err);
     if (status == AK_OK && has_choice(args, task)) {
-        status = ak_args_archive(&archive, args, err);
+        /* An archive that is still to be made knows nothing, and nothing is taken from it. */
+        status = ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err);
         status = status == AK_OK ? ak_args_measured_task(&task, args, archive, false, err) : status;
     }
     ak_archive_close(archive);

@@ -514,6 +514,9 @@ static void mathematics_is_callable(void **state)
                                        "memcpy",
                                        "strchr",
                                        "strtok_r",
+                                       "strtod",
+                                       "strtol",
+                                       "__isoc23_strtol",
                                        "qsort_r",
                                        "__strcpy_chk",
                                        "aligned_alloc",
@@ -573,6 +576,31 @@ static void mathematics_is_callable(void **state)
         fail_msg("%s", result.reason);
     }
     ak_compile_result_clear(&result);
+}
+
+/* What a compiler adds is named with what it is for. */
+static void additions_are_explained(void **state)
+{
+    (void)state;
+    static const char *const parts[][2] = {
+        {"    if (__builtin_cpu_supports(\"avx2\")) {\n        x[0] = 1;\n    }\n",
+         "__builtin_cpu_supports"},
+        {"    _Decimal64 s = 0;\n    for (int i = 0; i < 9; i++) {\n"
+         "        s += (_Decimal64)x[i];\n    }\n    x[0] = (float)s;\n",
+         "_Decimal64"}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char text[600];
+        (void)snprintf(text, sizeof text,
+                       "void ak_kernel(const ak_host_call *c)\n{\n    float *x = c->arg[0];\n%s}\n",
+                       parts[i][0]);
+        use_source(text);
+        ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+        assert_int_equal(result.status, AK_TRIAL_REJECTED);
+        if (strstr(result.reason, parts[i][1]) == NULL || strstr(result.reason, "libgcc") == NULL) {
+            fail_msg("%s", result.reason);
+        }
+        ak_compile_result_clear(&result);
+    }
 }
 
 /* What a compiler gives its assembler, as gcc and clang write it. */
@@ -897,6 +925,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(other_code_has_another_hash_wherever_it_lies),
         cmocka_unit_test(mathematics_is_callable),
         cmocka_unit_test(system_calls_are_found_in_assembly),
+        cmocka_unit_test(additions_are_explained),
         cmocka_unit_test(numbers_are_no_system_calls),
         cmocka_unit_test(damaged_artifacts_do_no_harm),
         cmocka_unit_test(the_device_is_known),
