@@ -245,6 +245,10 @@ AK_API const char *ak_task_reference(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
+/* Gives on how many of them a configuration is checked: "Needs" and the conditions with "EverySize"
+   may exclude some, or all. */
+AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
+                                       ak_error *err);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
 AK_API const char *ak_task_devices(const ak_task *task); /* all of them: "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */

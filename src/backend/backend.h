@@ -16,6 +16,7 @@
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
 
+#include "backend/reads.h"
 #include "base/proc.h"
 #include "base/fs.h"
 #include "check/compare.h"
@@ -49,10 +50,8 @@ typedef struct ak_compile_job {
 
 /* The folders that a backend's compiler reads beyond those of the system and the compilers, and
    writes beyond the job's; "" for none. */
-#define AK_COMPILE_FOLDERS_MAX 8
 typedef struct ak_compile_folders {
-    char readable[AK_COMPILE_FOLDERS_MAX][AK_PATH_MAX];
-    size_t count;
+    ak_reads reads;
     char writable[AK_PATH_MAX];
 } ak_compile_folders;
 

@@ -10,6 +10,7 @@
 
 #include "backend/elf_file.h"
 #include "backend/lacking.h"
+#include "backend/reads.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -20,56 +21,19 @@
 #define IDLE_PART   3
 #define CLOCK_TIMES 5
 
-const char *const ak_compile_reads[AK_COMPILE_READS + 1] = {"/usr",
-                                                            "/lib",
-                                                            "/lib32",
-                                                            "/lib64",
-                                                            "/bin",
-                                                            "/sbin",
-                                                            "/etc/alternatives",
-                                                            "/etc/ld.so.cache",
-                                                            "/dev/null",
-                                                            "/dev/urandom",
-                                                            "/opt",
-                                                            "/proc/cpuinfo",
-                                                            "/proc/meminfo",
-                                                            "/proc/stat",
-                                                            "/proc/sys",
-                                                            "/sys",
-                                                            NULL};
-
-bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler)
-{
-    char found[AK_PATH_MAX];
-    if (!ak_fs_which(found, compiler) || realpath(found, out) == NULL) {
-        return false; /* AK_PATH_MAX is the system's limit */
-    }
-    char *slash = strrchr(out, '/');
-    *slash = 0;
-    slash = strrchr(out, '/');
-    if (slash != NULL && strcmp(slash, "/bin") == 0) {
-        *slash = 0;
-    }
-    return out[0] != 0;
-}
-
 ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *source,
                          const char *folder, ak_error *err)
 {
-    char home[AK_PATH_MAX], temporary[AK_PATH_MAX + 8];
-    const char *readable[AK_COMPILE_READS + 3];
-    size_t count = AK_COMPILE_READS;
+    char temporary[AK_PATH_MAX + 8];
+    ak_reads reads;
     ak_sandbox_plan plan;
-    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
-    if (source != NULL) {
-        readable[count++] = source;
-    }
-    readable[count++] = ak_compile_home(home, spec.argv[0]) ? home : NULL;
-    readable[count] = NULL;
+    ak_reads_open(&reads);
+    ak_reads_add(&reads, source);
+    ak_reads_add_tool(&reads, spec.argv[0]);
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder == NULL ? "" : folder);
     const char *const writable[] = {"/dev/null", folder, NULL};
     const char *const variables[] = {"LC_ALL=C", folder == NULL ? NULL : temporary, NULL};
-    ak_sandbox_plan_open(&plan, readable, writable);
+    ak_sandbox_plan_open(&plan, reads.path, writable);
     spec.setenv = variables;
     spec.confine = ak_sandbox_plan_apply;
     spec.confine_context = &plan;

@@ -17,13 +17,6 @@
 #include "base/hash.h"
 #include "base/proc.h"
 
-/* Paths that every compiler may read: what is installed, but no user's files and no other process's
-   environment. NULL-terminated. */
-#define AK_COMPILE_READS 16
-extern const char *const ak_compile_reads[AK_COMPILE_READS + 1];
-/* Gives the folder that a compiler is installed under: .../bin/gcc gives ..., x/gcc gives x.
-   Returns false if there is no such compiler. */
-bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler);
 /* Runs the compiler or tool of `spec`, confined and without translated messages. It may read what
    is installed, its own folder and `source`, and write to `folder`, where its temporary files are;
    these may be NULL. */

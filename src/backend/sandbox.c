@@ -341,6 +341,12 @@ static const int reaching[] = {
 #ifdef __NR_pidfd_getfd
     __NR_pidfd_getfd,
 #endif
+    /* memory and messages that stay when the process has ended */
+    __NR_shmget,
+    __NR_shmat,
+    __NR_semget,
+    __NR_msgget,
+    __NR_mq_open,
 };
 /* On x86-64 the same calls have other numbers (x32) from here on. */
 #define OTHER_NUMBERS 0x40000000u
@@ -360,6 +366,13 @@ static const int starting[] = {
     __NR_rt_sigqueueinfo,
     __NR_rt_tgsigqueueinfo,
 };
+
+/* What the runtime of a sanitizer calls beyond what computing needs. */
+static const int sanitizing[] = {__NR_rt_sigaction, __NR_sigaltstack, __NR_prlimit64,
+#ifdef __NR_getrlimit
+                                 __NR_getrlimit,
+#endif
+                                 __NR_sched_setaffinity};
 
 static void plan_files(ak_sandbox_plan *out, const char *const *readable,
                        const char *const *writable)
@@ -448,6 +461,42 @@ void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readabl
     code[n++] = SKIP_UNLESS(PR_SET_PDEATHSIG);
     code[n++] = RETURN(refused);
     plan_end(out, code, n);
+#endif
+}
+
+size_t ak_sandbox_sanitized(uint64_t out[AK_SANDBOX_FILTER_MAX])
+{
+#ifndef ARCHITECTURE
+    (void)out;
+    return 0;
+#else
+    struct sock_filter code[AK_SANDBOX_FILTER_MAX];
+    unsigned short n = 0;
+    _Static_assert(2 * (AK_COUNT(computing) + AK_COUNT(sanitizing)) + 12 <= AK_SANDBOX_FILTER_MAX,
+                   "a longer filter");
+    code[n++] = LOAD(arch);
+    code[n++] = SKIP_IF(ARCHITECTURE);
+    code[n++] = RETURN(refused);
+    code[n++] = LOAD(nr);
+    for (size_t i = 0; i < AK_COUNT(computing); i++) {
+        code[n++] = SKIP_UNLESS(computing[i]);
+        code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    }
+    for (size_t i = 0; i < AK_COUNT(sanitizing); i++) {
+        code[n++] = SKIP_UNLESS(sanitizing[i]);
+        code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    }
+#ifdef __NR_clone3
+    code[n++] = SKIP_UNLESS(__NR_clone3);
+    code[n++] = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+#endif
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 3);
+    code[n++] = LOAD(args[0]);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    code[n++] = RETURN(refused);
+    memcpy(out, code, n * sizeof code[0]);
+    return n;
 #endif
 }
 

@@ -64,6 +64,10 @@ void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
    confined as it was. */
 void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
                                 const char *const *writable);
+/* Gives the filter that a program with sanitizers adds to its own before it calls a candidate: the
+   system calls of a candidate's process, threads, and what the sanitizers need; any other fails.
+   Returns how many instructions it has; 0: there is no seccomp for this processor. */
+size_t ak_sandbox_sanitized(uint64_t out[AK_SANDBOX_FILTER_MAX]);
 void ak_sandbox_plan_apply(void *plan);
 void ak_sandbox_plan_close(ak_sandbox_plan *plan);
 

@@ -15,8 +15,10 @@
 /* A program that asks Python for the path of its own executable and for the folders that it imports
    from. */
 #define ABOUT                                                                                      \
-    "import site, sys; print(sys.executable, sys.prefix, sys.base_prefix, "                        \
-    "site.getusersitepackages(), sep='\\n')"
+    "import os, site, sys, sysconfig; p = sysconfig.get_path; v = sysconfig.get_config_var; "      \
+    "print(sys.executable, sys.prefix, sys.base_prefix, site.getusersitepackages(), "              \
+    "p('stdlib'), p('purelib'), p('platlib'), "                                                    \
+    "os.path.join(v('LIBDIR') or '', v('INSTSONAME') or ''), sep='\\n')"
 
 const char *ak_script_python(void)
 {
@@ -62,6 +64,20 @@ void ak_script_home_clear(ak_script_home *home)
 {
     ak_free(home->text);
     *home = (ak_script_home){0};
+}
+
+void ak_script_reads(ak_reads *reads, const ak_script_home *home)
+{
+    ak_reads_add(reads, home->path[0]);
+    ak_reads_add_tool(reads, home->path[0]);
+    ak_reads_add_installation(reads, home->path[1]);
+    ak_reads_add_installation(reads, home->path[2]);
+    for (size_t i = 3; i < AK_SCRIPT_PATHS - 1; i++) {
+        ak_reads_add_folder(reads, home->path[i]);
+    }
+    if (ak_fs_is_file(home->path[AK_SCRIPT_PATHS - 1])) { /* libpython */
+        ak_reads_add(reads, home->path[AK_SCRIPT_PATHS - 1]);
+    }
 }
 
 void ak_script_end(ak_script *script)

@@ -6,7 +6,7 @@
 #ifndef AK_BACKEND_SCRIPT_H
 #define AK_BACKEND_SCRIPT_H
 
-#include "base/fs.h"
+#include "backend/reads.h"
 #include "base/json.h"
 #include "base/proc.h"
 
@@ -21,10 +21,12 @@ typedef struct ak_script {
 /* Returns the interpreter that the user wants: AUTOKERNEL_PYTHON, else "python3". */
 const char *ak_script_python(void);
 
-/* The interpreter itself, and what it reads besides what every program reads: its own folder, that
-   of the installation behind a virtual environment, and the user's packages. The Python program
-   that is configured may be a script that chooses an interpreter. */
-#define AK_SCRIPT_PATHS 4
+/* The interpreter itself, and what it reads besides what every program reads: where it and, of a
+   virtual environment, the Python behind it are installed, the user's packages, and then the
+   library and the packages of the installation, which are all that is read of one in a folder such
+   as ~/.local. The Python program that is configured may be a script that chooses an interpreter.
+ */
+#define AK_SCRIPT_PATHS 8
 typedef struct ak_script_home {
     char *path[AK_SCRIPT_PATHS]; /* the interpreter first */
     char *text;                  /* holds them */
@@ -32,6 +34,8 @@ typedef struct ak_script_home {
 /* Asks the interpreter for them. AK_UNAVAILABLE says that `who` needs one. */
 ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err);
 void ak_script_home_clear(ak_script_home *home);
+/* Lists them. */
+void ak_script_reads(ak_reads *reads, const ak_script_home *home);
 
 /* Starts `python` with the script `asset`, which the executable carries. `with` says how the child
    is confined; its argv is not read. After a failure nothing has to be ended. */

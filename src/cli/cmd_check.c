@@ -37,36 +37,6 @@ static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const 
     return count;
 }
 
-static ak_status show_one(json_t *rows, const ak_candidate *candidate, const ak_trial *trial,
-                          const ak_space *space, bool json, ak_error *err)
-{
-    char *text = NULL, error[AK_NUMBER_BYTES];
-    bool ok = trial->status == AK_TRIAL_OK;
-    if (json) {
-        json_t *row = json_object();
-        bool good = ak_json_set_text(row, "name", candidate->name) &&
-                    ak_json_set(row, "config", ak_config_json(space, &candidate->config)) &&
-                    ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
-                    ak_json_set_text(row, "reason", trial->reason) &&
-                    ak_json_set_real(row, "max_error", trial->max_error);
-        return json_array_append_new(rows, row) == 0 && good ? AK_OK : ak_fail_memory(err);
-    }
-    ak_status status = AK_OK;
-    AK_TRY(ak_config_text(&text, space, &candidate->config, err));
-    ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
-           ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
-           candidate->name);
-    if (ok) {
-        ak_out("largest error %s of what is allowed; %s\n",
-               trial->max_error > 0 ? ak_show_percent(error, trial->max_error) : "0 %", text);
-    } else {
-        ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
-    }
-out:
-    ak_free(text);
-    return status;
-}
-
 /* Says what it means that the default configuration is wrong where it is the reference too. */
 static void explain_itself(const ak_task *task)
 {
@@ -90,10 +60,44 @@ typedef struct checking {
     ak_candidate *list;
     json_t *rows;
     size_t count, named, done, wrong, rejected;
-    bool json, itself; /* itself: the default configuration gives a wrong result */
-    bool ran_wrong;    /* one gave a wrong result or crashed, which sanitizers may explain */
+    size_t least, most; /* edge-case sizes that a right configuration was checked at */
+    bool json, itself;  /* itself: the default configuration gives a wrong result */
+    bool ran_wrong;     /* one gave a wrong result or crashed, which sanitizers may explain */
     char sanitizers[640];
 } checking;
+
+/* `sizes` are the edge-case sizes that a right configuration was checked at. */
+static ak_status show_one(const checking *c, const ak_candidate *candidate, const ak_trial *trial,
+                          size_t sizes, ak_error *err)
+{
+    const ak_space *space = ak_task_space(c->task);
+    char *text = NULL, error[AK_NUMBER_BYTES];
+    bool ok = trial->status == AK_TRIAL_OK;
+    if (c->json) {
+        json_t *row = json_object();
+        bool good = ak_json_set_text(row, "name", candidate->name) &&
+                    ak_json_set(row, "config", ak_config_json(space, &candidate->config)) &&
+                    ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
+                    ak_json_set_text(row, "reason", trial->reason) &&
+                    ak_json_set_real(row, "max_error", trial->max_error) &&
+                    (!ok || ak_json_set(row, "edge_cases", json_integer((json_int_t)sizes)));
+        return json_array_append_new(c->rows, row) == 0 && good ? AK_OK : ak_fail_memory(err);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_config_text(&text, space, &candidate->config, err));
+    ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
+           ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
+           candidate->name);
+    if (ok) {
+        ak_out("largest error %s of what is allowed; %s\n",
+               trial->max_error > 0 ? ak_show_percent(error, trial->max_error) : "0 %", text);
+    } else {
+        ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
+    }
+out:
+    ak_free(text);
+    return status;
+}
 
 static ak_status show_json(const checking *c, ak_error *err)
 {
@@ -123,18 +127,34 @@ static void suggest_sanitizers(const checking *c)
 static void show_text(const checking *c)
 {
     char also[96] = "";
-    const size_t count = c->done;
-    const bool edges = ak_task_edge_cases(c->task) > 0;
+    char tried[128] = "";
+    const size_t count = c->done, right = count - c->wrong - c->rejected;
+    const size_t all = ak_task_edge_cases(c->task);
+    const bool edges = all > 0 && c->most > 0;
     if (c->rejected > 0) {
         char failed[32] = "";
         (void)snprintf(failed, sizeof failed, "%zu failed and ", c->wrong);
         (void)snprintf(also, sizeof also, "; %s%zu %s rejected before running",
                        c->wrong > 0 ? failed : "", c->rejected, c->rejected == 1 ? "was" : "were");
     }
-    ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", count - c->wrong - c->rejected, count,
-           ak_plural(count), count == 1 ? "is" : "are", edges ? "over edge-case sizes and" : "at",
-           ak_task_size(c->task),
-           edges ? "" : "; the kernel names no edge-case sizes (\"awkward\")", also);
+    if (all == 0) {
+        (void)snprintf(tried, sizeof tried, "; the kernel names no edge-case sizes (\"awkward\")");
+    } else if (c->most == 0 && right > 0) {
+        (void)snprintf(
+            tried, sizeof tried,
+            "; none of the %zu edge-case sizes was tried: conditions of the space exclude "
+            "them",
+            all);
+    } else if (c->least < all && right > 0) {
+        (void)snprintf(tried, sizeof tried,
+                       c->least == c->most ? "; %zu of %zu edge-case sizes were tried"
+                                           : "; %zu to %zu of %zu edge-case sizes were tried",
+                       c->least, c->least == c->most ? all : c->most, all);
+    }
+    ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", right, count, ak_plural(count),
+           count == 1 ? "is" : "are",
+           edges || (all > 0 && right == 0) ? "over edge-case sizes and" : "at",
+           ak_task_size(c->task), tried, also);
     if (c->sanitizers[0] != 0) {
         ak_out("%s\n", c->sanitizers);
     }
@@ -208,9 +228,17 @@ static ak_status check_next(checking *c, ak_error *err)
                        trial.status == AK_TRIAL_CRASHED;
         c->itself = c->itself || (trial.status == AK_TRIAL_WRONG_RESULT && named &&
                                   strcmp(candidate->name, "default") == 0);
-        status = show_one(c->rows, candidate, &trial, ak_task_space(c->task), c->json, err);
+        size_t sizes = 0;
+        if (trial.status == AK_TRIAL_OK) {
+            status = ak_task_edge_cases_of(&sizes, c->task, &candidate->config, err);
+            c->least = sizes < c->least ? sizes : c->least;
+            c->most = sizes > c->most ? sizes : c->most;
+        }
+        AK_TRY(status);
+        status = show_one(c, candidate, &trial, sizes, err);
         c->done++;
     }
+out:
     ak_trial_clear(&trial);
     return status;
 }
@@ -231,7 +259,7 @@ static ak_status check_all(checking *c, ak_error *err)
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    checking c = {.args = args, .json = ak_args_has(args, AK_OPTION_JSON)};
+    checking c = {.args = args, .least = SIZE_MAX, .json = ak_args_has(args, AK_OPTION_JSON)};
     ak_status status = AK_OK;
     AK_TRY(prepare(&c, &err));
     AK_TRY(check_all(&c, &err));

@@ -330,7 +330,8 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(ak_args_task(&task, args, err));
     if (has_choice(args, task)) {
-        AK_TRY(ak_args_archive(&archive, args, err));
+        /* An archive that is still to be made knows nothing, and nothing is taken from it. */
+        AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
         AK_TRY(ak_args_measured_task(&task, args, archive, false, err));
     }
     *out = task;

@@ -30,22 +30,18 @@ typedef struct python_state {
 static ak_status start(python_state *s, const char *kernel, ak_error *err)
 {
     ak_script_home home;
-    const char *readable[AK_COMPILE_READS + AK_SCRIPT_PATHS + 3];
-    size_t n = AK_COMPILE_READS;
+    ak_reads reads;
     ak_sandbox_plan plan;
     AK_DO(ak_script_find(&home, "a Python reference", err));
-    memcpy(readable, ak_compile_reads, AK_COMPILE_READS * sizeof *readable);
-    for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
-        readable[n++] = home.path[i];
-    }
-    readable[n++] = kernel;
-    readable[n++] = "/proc/self";
-    readable[n] = NULL;
+    ak_reads_open(&reads);
+    ak_script_reads(&reads, &home);
+    ak_reads_add_folder(&reads, kernel);
+    ak_reads_add(&reads, "/proc/self");
     char temporary[AK_PATH_MAX + 8];
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", s->folder);
     const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, NULL};
     const char *const writable[] = {"/dev/null", s->folder, NULL};
-    ak_sandbox_plan_open(&plan, readable, writable);
+    ak_sandbox_plan_open(&plan, reads.path, writable);
     const ak_proc_spec confined = {
         .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
     ak_status status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);

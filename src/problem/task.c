@@ -80,6 +80,21 @@ size_t ak_task_edge_cases(const ak_task *task)
     return task->problem->edge_case_count;
 }
 
+ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
+                                ak_error *err)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < task->problem->edge_case_count; i++) {
+        ak_shape shape;
+        bool allowed = false;
+        AK_DO(ak_task_shape(&shape, task, task->problem->edge_cases[i], err));
+        AK_DO(ak_task_allows(&allowed, task, &shape, config, err));
+        count += allowed;
+    }
+    *out = count;
+    return AK_OK;
+}
+
 bool ak_task_by_sheet(const ak_task *task)
 {
     return task->sheet;

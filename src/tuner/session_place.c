@@ -82,9 +82,11 @@ bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *se
     if (!(roof.efficiency > IMPLAUSIBLE)) {
         return false;
     }
-    (void)ak_number_print(why, AK_IMPLAUSIBLE_BYTES,
-                          "%.3g times as fast as this device can be: it cannot have done the work",
-                          roof.efficiency);
+    (void)ak_number_print(
+        why, AK_IMPLAUSIBLE_BYTES,
+        "%.3g times as fast as this device can do the stated work: if a kernel needs "
+        "less, correct \"flops\" and \"bytes\" in problem.json",
+        roof.efficiency);
     return true;
 }
 

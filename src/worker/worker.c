@@ -61,45 +61,34 @@ typedef ak_status (*handler)(json_t **out, worker *w, const json_t *request, ak_
    the compilers. Compilers may read what is installed, but not the files of users. */
 static ak_status start(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
-    char homes[COMPILERS_MAX][AK_PATH_MAX];
     char program[AK_PATH_MAX];
-    ak_compile_folders extra = {.count = 0};
-    const char *readable[AK_COMPILE_READS + COMPILERS_MAX + AK_COMPILE_FOLDERS_MAX + 4];
+    ak_compile_folders *all = NULL;
     const char *folder;
     const char **compilers = NULL;
-    size_t count = 0, n = 0;
+    size_t count = 0;
     (void)out;
     ak_status status = AK_OK;
-    AK_DO(ak_json_string(&folder, request, "folder", WHERE, err));
-    AK_DO(ak_message_texts(&compilers, &count, request, "compilers", err));
-    for (size_t i = 0; i < AK_COMPILE_READS; i++) {
-        readable[n++] = ak_compile_reads[i];
-    }
-    for (size_t i = 0; i < count && i < COMPILERS_MAX; i++) {
-        if (ak_compile_home(homes[i], compilers[i])) {
-            readable[n++] = homes[i];
-        }
+    AK_TRY(AK_NEW(all, 1, err));
+    AK_TRY(ak_json_string(&folder, request, "folder", WHERE, err));
+    AK_TRY(ak_message_texts(&compilers, &count, request, "compilers", err));
+    ak_reads_open(&all->reads);
+    for (size_t i = 0; i < count; i++) {
+        ak_reads_add_tool(&all->reads, compilers[i]);
     }
     if (w->backend->folders != NULL) {
         /* The compiler of such a backend runs in a child that is this program, so it must be
            readable. */
-        status = w->backend->folders(&extra, compilers, count, err);
-        for (size_t i = 0; i < extra.count; i++) {
-            readable[n++] = extra.readable[i];
-        }
-        if (extra.writable[0] != 0) {
-            readable[n++] = extra.writable;
-        }
-        readable[n++] = "/proc/self";
-        if (ak_program_find(program, NULL) == AK_OK) {
-            readable[n++] = program;
-        }
+        AK_TRY(w->backend->folders(all, compilers, count, err));
+        ak_reads_add(&all->reads, all->writable);
+        ak_reads_add(&all->reads, "/proc/self");
+        ak_reads_add(&all->reads, ak_program_find(program, NULL) == AK_OK ? program : NULL);
     }
-    readable[n] = NULL;
     const char *const writable[] = {folder, "/dev/null",
-                                    extra.writable[0] != 0 ? extra.writable : NULL, NULL};
-    (void)ak_sandbox_files(readable, writable);
+                                    all->writable[0] != 0 ? all->writable : NULL, NULL};
+    (void)ak_sandbox_files(all->reads.path, writable);
+out:
     ak_free(compilers);
+    ak_free(all);
     return status;
 }
 

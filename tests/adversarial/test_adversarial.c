@@ -144,6 +144,8 @@ static const attack attacks[] = {
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
     {134, "has the loader write into another library", REJECTED, "relocations"},
     {135, "has so many sections that its functions are not found", REJECTED, NULL},
+    {138, "has a system call for another program", REJECTED, "makes system calls"},
+    {139, "has the bytes of a system call for another program", REJECTED, "bytes of a system call"},
 };
 
 /* What a trial does not see, and the check of finalists must. */

@@ -98,3 +98,18 @@ echo "-- links"
 mkdir -p elsewhere && cp bird/host.c elsewhere/host.c
 rm bird/host.c && ln -s ../elsewhere/host.c bird/host.c
 autokernel check ./bird --quiet 2>&1 | first
+
+echo "-- a compiler that lies in the home opens no more than itself"
+for place in bin .local/bin; do
+    mkdir -p "$HOME/$place"
+    printf '#!/bin/sh\nexec %s "$@"\n' "$(command -v gcc)" >"$HOME/$place/gcc"
+    chmod +x "$HOME/$place/gcc"
+    { echo "#include \"$HOME/secret\""; cat host.c; } >other.c
+    { echo "__asm__(\".section .rodata\\n.incbin \\\"$HOME/secret\\\"\\n.text\");"; cat host.c; } >more.c
+    for source in host.c other.c more.c; do
+        rm -rf home && autokernel new kernel home >/dev/null && sed -i s/1048576/4096/ home/problem.json
+        cp $source home/host.c
+        PATH=$HOME/$place:$PATH autokernel check ./home --config COMPILER=gcc --quiet 2>&1 | sed -n '3s/ .*//p'
+    done
+    rm "$HOME/$place/gcc"
+done

@@ -59,3 +59,33 @@ autokernel tune ./part --size 1000 --fix COMPILER=gcc --evals 3 --strategy rando
     2>/dev/null | grep -o '"sanitizers": *"[^"]*"' | sed 's/[0-9]* of [0-9]* configurations* /N of N configurations /'
 autokernel report --format json | grep -o '"sanitizers": *"[^"]*"' | sed 's/[0-9]* of [0-9]* configurations* /N of N configurations /'
 autokernel report | grep -c 'without a finding'
+# The sanitizers' own functions, and ways to end before the report or to pretend that there is none.
+echo "--- their hooks"
+refused() { # NAME LINE STATEMENT
+    hidden "$@" >/dev/null
+    autokernel check "./$1" --size 1000 --config COMPILER=gcc --quiet --sanitize 2>/dev/null |
+        sed -n 's/^\([a-z]*\) .*config 1  \([^;]*\), at n=.*/\1: \2/p; s/^\([a-z]*\) .*config 1  \([^;]*\);.*/\1: \2/p' |
+        sed 's/ in host.c:[0-9]*//'
+}
+refused on_error '#include <stdlib.h>\nvoid __asan_on_error(void) { exit(0); }\n' "$read\n"
+refused options 'const char *__asan_default_options(void) { return "exitcode=0"; }\n' "$read\n"
+refused own_report '#include <stdlib.h>\nvoid report(void) __asm__("__ubsan_on_report");\nvoid report(void) { exit(0); }\n' "$read\n"
+refused hidden_hook '__attribute__((visibility("hidden"))) void __asan_on_error(void) { __builtin_exit(0); }\n' "$read\n"
+refused local_hook '__attribute__((used)) static void report(void *p) __asm__("__asan_report_load4");\nstatic void report(void *p) { (void)p; }\n' "$read\n"
+echo "--- an end before the end"
+for way in 0 97 98; do
+    if [ "$(uname -m)" != x86_64 ]; then # where the sanitizer's allocator lies is known for this processor
+        echo "rejected: it ends the program with sanitizers before its end (exit code $way, signal 0)"
+        continue
+    fi
+    refused "leaves_$way" '#include <stdlib.h>\n' \
+        "void *volatile here = malloc(16); const uintptr_t at = (uintptr_t)here >> 40; free(here); if (at == 0x60) exit($way);\n"
+done
+echo "--- a process, memory that stays, a file"
+if [ "$(uname -m)" = x86_64 ]; then # 57 fork, 59 execve, 29 shmget, 68 msgget, 85 creat, 41 socket
+    hidden reaches '#include <stdlib.h>\nstatic long raw(long n, long a, long b, long c)\n{\n    long r;\n    __asm__ volatile("sub $128, %%rsp\\n\\tcall 1f + 1\\n\\tjmp 2f\\n1:\\tmov $0x90c3050f, %%ecx\\n2:\\tadd $128, %%rsp" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");\n    return r;\n}\n' \
+        "void *volatile here = malloc(16); const uintptr_t at = (uintptr_t)here >> 40; free(here); if (at == 0x60 \&\& (raw(39, 0, 0, 0) < 0 || raw(57, 0, 0, 0) >= 0 || raw(29, 0xa77d, 4096, 01600) >= 0 || raw(68, 0xa77d, 01600, 0) >= 0 || raw(85, (long)\"left\", 0600, 0) >= 0 || raw(41, 1, 1, 0) >= 0 || raw(59, (long)\"left\", 0, 0) != -1)) {\n$read\n}\n" >/dev/null
+    autokernel check ./reaches --size 1000 --config COMPILER=gcc --quiet --sanitize | sed -n 's/^\([a-z_]*\) .*config 1.*/\1/p'
+else
+    echo ok
+fi

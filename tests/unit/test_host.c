@@ -514,6 +514,9 @@ static void mathematics_is_callable(void **state)
                                        "memcpy",
                                        "strchr",
                                        "strtok_r",
+                                       "strtod",
+                                       "strtol",
+                                       "__isoc23_strtol",
                                        "qsort_r",
                                        "__strcpy_chk",
                                        "aligned_alloc",
@@ -573,6 +576,101 @@ static void mathematics_is_callable(void **state)
         fail_msg("%s", result.reason);
     }
     ak_compile_result_clear(&result);
+}
+
+/* What a compiler adds is named with what it is for. */
+static void additions_are_explained(void **state)
+{
+    (void)state;
+    static const char *const parts[][2] = {
+        {"    if (__builtin_cpu_supports(\"avx2\")) {\n        x[0] = 1;\n    }\n",
+         "__builtin_cpu_supports"},
+        {"    _Decimal64 s = 0;\n    for (int i = 0; i < 9; i++) {\n"
+         "        s += (_Decimal64)x[i];\n    }\n    x[0] = (float)s;\n",
+         "_Decimal64"}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char text[600];
+        (void)snprintf(text, sizeof text,
+                       "void ak_kernel(const ak_host_call *c)\n{\n    float *x = c->arg[0];\n%s}\n",
+                       parts[i][0]);
+        use_source(text);
+        ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+        assert_int_equal(result.status, AK_TRIAL_REJECTED);
+        if (strstr(result.reason, parts[i][1]) == NULL || strstr(result.reason, "libgcc") == NULL) {
+            fail_msg("%s", result.reason);
+        }
+        ak_compile_result_clear(&result);
+    }
+}
+
+/* What a compiler gives its assembler, as gcc and clang write it. */
+static void system_calls_are_found_in_assembly(void **state)
+{
+    (void)state;
+    char why[200];
+    static const char *const calls[] = {
+        "\t.text\nf:\n#APP\n# 3 \"host.c\" 1\n\tsyscall\n# 0 \"\" 2\n#NO_APP\n",
+        "f:\tSYSCALL\n",
+        "f: rep; syscall\n",
+        "f: int $0x80\n",
+        "f: sysenter\n",
+        "f: .byte 0x0f, 0x05\n",
+        "f: .LONG 0x9090050f\n",
+        "f: .string \"\\017\\005\"\n",
+        "f: .balignw 4, 0x050f\n",
+        "f: .balign 4, 0x0f\n",
+        "\t.data\n.macro m a\n\tsys\\a\n.endm\n\t.text\n\tm call\n",
+        "\t.section .text,\"a\",@progbits\nt:\t.ascii \"\\017\\005\"\n",
+        "\t.section mine,\"ax\"\n\tret\n\t.section mine\n\t.byte 15, 5\n",
+        "\t.section .rodata,\"ax\"\n\tret\n\t.section .rodata\n\t.byte 15, 5\n",
+        "\t.section .rodata\n\t.long 1\n\t.previous\n\t.byte 15, 5\n",
+        "f:\n/*\n# 1 \"*/ syscall # \"\n\tret\n"};
+    static const char *const fine[] = {
+        "\t.file\t\"syscall.c\"\n\t.text\n\t.p2align 4,,10\n\t.globl\tf\n\t.type\tf, @function\n"
+        "f:\n.LFB0:\n\t.cfi_startproc\n\tmovl\t$0x50f, %eax\n\tjmp\t.L5\n.L5:\n\tret\n"
+        "\t.size\tf, .-f\n\t.section\t.rodata\n\t.align 4\n\t.long\t1295\n\t.string \"int "
+        "syscall\"\n"
+        "\t.ident\t\"GCC: (with int) 12\"\n\t.section\t.note.GNU-stack,\"\",@progbits\n",
+        "\t.text\n\t.file\t0 \"/home/.int\" \"int\"\n\t.p2align\t4, 0x90\nf:    # @f\n\tretq\n"
+        "\t.section\t.rodata.cst8,\"aM\",@progbits,8\n.LCPI0_0:\n\t.quad 0x50f\n"
+        "\t.section\t\".note.GNU-stack\",\"\",@progbits\n\t.addrsig\n"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (!ak_host_assembly_calls(why, sizeof why, calls[i])) {
+            fail_msg("not found: %s", calls[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        if (ak_host_assembly_calls(why, sizeof why, fine[i])) {
+            fail_msg("%s: %s", why, fine[i]);
+        }
+    }
+}
+
+/* The bytes of a system call also occur in numbers, in distances and in tables. */
+static void numbers_are_no_system_calls(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"0x050f",     "0x050f050f", "0x00050f00",
+                                          "0x00340f00", "0x80cd",     "0x1280cd34"};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char text[600], *file = NULL;
+        size_t length;
+        (void)snprintf(text, sizeof text,
+                       "void ak_kernel(const ak_host_call *c)\n{\n    int *x = c->arg[0];\n"
+                       "    for (int i = 0; i < 9; i++) {\n"
+                       "        x[i] = x[i] == %s ? x[i + 9] ^ %s : %s;\n    }\n"
+                       "    __asm__ volatile(\"nop\");\n}\n",
+                       numbers[i], numbers[i], numbers[i]);
+        use_source(text);
+        ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+        if (result.status != AK_TRIAL_OK) {
+            fail_msg("%s: %s", numbers[i], result.reason);
+        }
+        assert_int_equal(ak_fs_read(&file, &length, artifact, 1u << 24, NULL), AK_OK);
+        assert_true(ak_host_elf_may_call((unsigned char *)file, length));
+        ak_free(file);
+        ak_compile_result_clear(&result);
+    }
 }
 
 /* Any byte of a real artifact may be damaged, and any length be cut. */
@@ -826,6 +924,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(equal_code_has_equal_hashes),
         cmocka_unit_test(other_code_has_another_hash_wherever_it_lies),
         cmocka_unit_test(mathematics_is_callable),
+        cmocka_unit_test(system_calls_are_found_in_assembly),
+        cmocka_unit_test(additions_are_explained),
+        cmocka_unit_test(numbers_are_no_system_calls),
         cmocka_unit_test(damaged_artifacts_do_no_harm),
         cmocka_unit_test(the_device_is_known),
         cmocka_unit_test(devices_are_found_by_name),

@@ -198,12 +198,10 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
         if (!cuda) {
             return AK_OK;
         }
-        assert(out->count < AK_COMPILE_FOLDERS_MAX);
     }
-    char *readable = out->readable[out->count];
-    if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, readable) != NULL) {
-        *strrchr(readable, '/') = 0;
-        out->count++;
+    char library[AK_PATH_MAX];
+    if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, library) != NULL) {
+        ak_reads_add_beside(&out->reads, library);
         is_worker = true;
     }
     ak_compile_cache_open(out->writable, "cuda");

@@ -112,6 +112,13 @@ bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length);
    by returning. */
 bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length);
 
+/* host_system_calls.c. Returns whether the artifact's code has bytes that would be a system call if
+   an instruction began there. */
+bool ak_host_elf_may_call(const unsigned char *file, size_t length);
+/* Returns true, with the reason in `why`, if what the compiler gives the assembler has system
+   calls, or bare bytes that could be some. */
+bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
+
 /* host_ceilings.c */
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err);
 

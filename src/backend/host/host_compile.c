@@ -150,27 +150,6 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
     ak_free(text);
 }
 
-/* Rejects a candidate whose artifact could cheat, before it runs. */
-static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, ak_error *err)
-{
-    char why[200], *file = NULL;
-    size_t length = 0;
-    ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
-    char hash[AK_HASH_BYTES];
-    ak_hash_text(hash, status == AK_OK ? file : "", length);
-    if (status == AK_OK && strcmp(hash, result->file_hash) != 0) {
-        result->status = AK_TRIAL_REJECTED;
-        result->reason = ak_strdup("its artifact changed while it was looked at");
-    } else if (status == AK_OK &&
-               ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
-        name_entry(why, sizeof why, job);
-        result->status = AK_TRIAL_REJECTED;
-        result->reason = ak_strdup(why);
-    }
-    ak_free(file);
-    return status;
-}
-
 /* What one compilation needs beside the compiler and the job's own options. */
 typedef struct parts {
     bool fortran, openmp;
@@ -293,6 +272,68 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return status;
 }
 
+/* Has the compiler write the assembly of the candidate and looks for system calls there. A Fortran
+   file has no assembly of its own; its C part may have. */
+static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
+                                  const ak_compile_job *job, ak_error *err)
+{
+    char path[AK_PATH_MAX + 8], why[200], *text = NULL;
+    ak_compile_result made = {0};
+    (void)snprintf(path, sizeof path, "%s.s", job->artifact);
+    const char *const tail[] = {
+        "-fPIC", "-w", "-fno-lto", "-S", "-o", path, p->fortran ? p->c_file : job->source_path};
+    const char **argv = ak_alloc(job->argc + AK_COUNT(tail) + 2, sizeof *argv);
+    ak_status status = ak_made(argv, err);
+    AK_TRY(status);
+    argv[0] = compiler;
+    for (size_t i = 0; i < job->argc; i++) {
+        argv[1 + i] = job->argv[i];
+    }
+    memcpy(argv + 1 + job->argc, tail, sizeof tail);
+    AK_TRY(run_compiler(&made, argv, job, err));
+    if (made.status != AK_TRIAL_OK) {
+        result->status = made.status;
+        result->reason = made.reason;
+        made.reason = NULL;
+        goto out;
+    }
+    AK_TRY(ak_fs_read(&text, NULL, path, ARTIFACT_MAX, err));
+    if (ak_host_assembly_calls(why, sizeof why, text)) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup(why);
+    }
+out:
+    (void)unlink(path);
+    ak_free(text);
+    ak_free(argv);
+    ak_compile_result_clear(&made);
+    return status;
+}
+
+/* Rejects a candidate whose artifact could cheat, before it runs. */
+static ak_status look_at(ak_compile_result *result, const char *compiler, const parts *p,
+                         const ak_compile_job *job, ak_error *err)
+{
+    char why[200], *file = NULL;
+    size_t length = 0;
+    ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
+    char hash[AK_HASH_BYTES];
+    ak_hash_text(hash, status == AK_OK ? file : "", length);
+    if (status == AK_OK && strcmp(hash, result->file_hash) != 0) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup("its artifact changed while it was looked at");
+    } else if (status == AK_OK &&
+               ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+        name_entry(why, sizeof why, job);
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup(why);
+    } else if (status == AK_OK && ak_host_elf_may_call((const unsigned char *)file, length)) {
+        status = look_at_assembly(result, compiler, p, job, err);
+    }
+    ak_free(file);
+    return status;
+}
+
 /* Adds when something was last put into the usual folders of headers, or taken out: a header may
    hide another of its name. What is in the headers that were read is the cache's own business. */
 static void hash_header_folders(ak_hasher *hasher)
@@ -409,7 +450,7 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         AK_TRY(ak_compile_hash(&result, job, ak_host_elf_hash, err));
     }
     if (result.status == AK_TRIAL_OK && !job->keeps_state) {
-        AK_TRY(look_at(&result, job, err));
+        AK_TRY(look_at(&result, compiler, &p, job, err));
     }
     if (result.status == AK_TRIAL_REJECTED && result.reason != NULL &&
         strstr(result.reason, "stay writable") != NULL) {

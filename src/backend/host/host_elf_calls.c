@@ -22,11 +22,13 @@ static const char *const plain[] = {
     "posix_memalign", "qsort", "qsort_r", "rand_r", "rawmemchr", "realloc", "reallocarray",
     "snprintf", "stpcpy", "stpncpy", "strcat", "strchr", "strchrnul", "strcmp", "strcpy", "strcspn",
     "strdup", "strlen", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr",
-    "strsep", "strspn", "strstr", "strtok_r", "swab",
+    "strsep", "strspn", "strstr", "strtod", "strtof", "strtok_r", "strtol", "strtold", "strtoll",
+    "strtoul", "strtoull", "swab",
     /* what compilers make of these, and of assert */
     "__assert_fail", "__explicit_bzero_chk", "__memcpy_chk", "__memmove_chk", "__mempcpy_chk",
     "__memset_chk", "__snprintf_chk", "__stack_chk_fail", "__stpcpy_chk", "__stpncpy_chk",
-    "__strcat_chk", "__strcpy_chk", "__strncat_chk", "__strncpy_chk", "__strtok_r"};
+    "__strcat_chk", "__strcpy_chk", "__strncat_chk", "__strncpy_chk", "__strtok_r",
+    "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc23_strtoull"};
 
 /* Mathematics, for which each type of numbers has a function (is_mathematics). */
 static const char *const mathematics[] = {

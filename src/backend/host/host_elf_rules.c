@@ -35,6 +35,31 @@ static bool lies_there(void *context, const Elf64_Sym *symbol, const char *name)
     return there;
 }
 
+/* Gives the reason if the variable, whose name is " ("NAME")", comes from what the compiler adds.
+ */
+static bool not_its_own(char *why, size_t bytes, const char *name)
+{
+    static const struct {
+        const char *name, *what;
+    } added[] = {
+        {"__cpu_model", "of libgcc, for target_clones and __builtin_cpu_supports: a kernel is "
+                        "compiled for one processor; choose code by #ifdef and -march"},
+        {"__cpu_features", "of libgcc, for target_clones and __builtin_cpu_supports: a kernel is "
+                           "compiled for one processor; choose code by #ifdef and -march"},
+        {"__bid_", "of libgcc, for decimal floating point (_Decimal64): use another type"},
+        {"__dpd_", "of libgcc, for decimal floating point (_Decimal64): use another type"},
+        {".gomp_critical_user_", "of \"#pragma omp critical\" with a name: leave out the name"},
+        {".gomp_critical", "of \"#pragma omp critical\": compile with gcc"}};
+    for (size_t i = 0; i < AK_COUNT(added) && name[0] != 0; i++) {
+        if (strncmp(name + 3, added[i].name, strlen(added[i].name)) == 0) {
+            (void)snprintf(why, bytes, "it has a variable that stays writable between calls%s %s",
+                           name, added[i].what);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_Phdr *load)
 {
     uint64_t end = load->p_vaddr + load->p_memsz, sealed = load->p_vaddr;
@@ -47,6 +72,9 @@ static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_
     }
     variable v = {.begin = sealed, .end = end};
     (void)ak_elf_symbols(&f->elf, lies_there, &v);
+    if (not_its_own(why, bytes, v.name)) {
+        return true;
+    }
     (void)snprintf(why, bytes,
                    "it keeps state between calls: %llu bytes that stay writable%s; a kernel's "
                    "memory is its workspace, and its tables are const",
@@ -62,6 +90,21 @@ static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *nam
     bool fine = !imported || ak_host_elf_callable(name, length);
     *found = fine ? NULL : name;
     return !fine;
+}
+
+bool ak_host_elf_is_hook(void *context, const Elf64_Sym *symbol, const char *name)
+{
+    static const char *const beginnings[] = {
+        "__asan_", "__ubsan_",  "__sanitizer_", "__lsan_",        "__tsan_",
+        "__msan_", "__hwasan_", "__sancov_",    "__interceptor_", "___interceptor_"};
+    const char **found = context;
+    for (size_t i = 0; symbol->st_shndx != SHN_UNDEF && i < AK_COUNT(beginnings); i++) {
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
+            *found = name;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool is_resolver(void *context, const Elf64_Sym *symbol, const char *name)
@@ -120,10 +163,20 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
     }
     const char *name = NULL;
     if (ak_elf_symbols(&f.elf, is_forbidden, &name)) {
+        if (strcmp(name, "omp_set_num_threads") == 0) {
+            (void)snprintf(why, bytes,
+                           "it uses omp_set_num_threads, which lasts from call to call: write "
+                           "\"#pragma omp parallel num_threads(N)\"");
+            return true;
+        }
         (void)snprintf(why, bytes,
                        "it uses %.48s of a library: a kernel calls mathematics and what copies, "
                        "compares and allocates memory, and has threads from call->parallel",
                        name);
+        return true;
+    }
+    if (ak_elf_symbols(&f.elf, ak_host_elf_is_hook, &name)) {
+        (void)snprintf(why, bytes, "it defines %.60s, which is part of the sanitizers", name);
         return true;
     }
     return ak_host_elf_dynamic_refused(why, bytes, &f.elf);

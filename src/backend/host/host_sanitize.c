@@ -1,22 +1,29 @@
 /*
- * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer,
- * together with a small program that calls it at the edge-case shapes, and runs that program, as
- * confined as a compiler. The preprocessor runs first, with the options of a trial alone, so that
- * no macro tells the source of the sanitizers; attributes that turn them off are taken out of the
- * text that it leaves. Every argument is an allocation of its own, so that every access outside
- * it is found; the red zones of the harness show only writes, not reads. Memory that a call
- * allocates and does not free is found by comparing what the sanitizer's allocator reports before
- * and after the call.
+ * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer, and a
+ * small program that calls it at the edge-case shapes (sanitize_driver.h), and runs that program,
+ * as confined as a candidate. What counts is the sanitizers' report, and that the program says that
+ * it has come to its end, in words that a candidate does not know. The preprocessor runs first,
+ * with the options of a trial alone, so that no macro tells the source of the sanitizers;
+ * attributes that turn them off are taken out of the text that it leaves. Every argument is an
+ * allocation of its own, so that every access outside it is found; the red zones of the harness
+ * show only writes, not reads. Memory that a call allocates and does not free is found by comparing
+ * what the sanitizer's allocator reports before and after the call.
  *
  * Results are not judged here: the check of candidates does that with the real code.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "backend/compile.h"
+#include "backend/elf_file.h"
 #include "backend/host/host.h"
+#include "backend/host/host_elf_parts.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
+#include "base/asset.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/plain.h"
 #include "check/inputs.h"
@@ -29,126 +36,10 @@
 #define SHAPE_FLOPS 1e8
 #define SHAPE_BYTES 16e6
 /* At most this many options are added to those of the configuration and of its targets. */
-#define MORE_OPTIONS 16
+#define MORE_OPTIONS 24
 #define TEXT_MAX     (64u << 20)
 
 static const char tool[] = "AddressSanitizer and UndefinedBehaviorSanitizer";
-
-/* What is compiled beside the candidate, behind a table of the shapes. It prints "@ N" before shape
-   N and "lost BYTES" if each of some calls has allocated more than it has freed. */
-static const char driver[] =
-    "#include <pthread.h>\n"
-    "#include <stdio.h>\n"
-    "#include <stdlib.h>\n"
-    "#include <string.h>\n"
-    "size_t __sanitizer_get_current_allocated_bytes(void);\n"
-    "void ak_kernel(const ak_host_call *call);\n"
-    "typedef struct ak_s_pool {\n"
-    "    pthread_barrier_t barrier;\n"
-    "    int n;\n"
-    "} ak_s_pool;\n"
-    "typedef struct ak_s_part {\n"
-    "    void (*task)(void *context, int thread, int n);\n"
-    "    void *context;\n"
-    "    int thread, n;\n"
-    "} ak_s_part;\n"
-    "static void *ak_s_start(void *argument)\n"
-    "{\n"
-    "    ak_s_part *p = argument;\n"
-    "    p->task(p->context, p->thread, p->n);\n"
-    "    return NULL;\n"
-    "}\n"
-    "static void ak_s_parallel(void *opaque, int n, void (*task)(void *, int, int), void "
-    "*context)\n"
-    "{\n"
-    "    ak_s_pool *pool = opaque;\n"
-    "    pthread_t threads[ak_s_threads_max];\n"
-    "    ak_s_part parts[ak_s_threads_max];\n"
-    "    n = n < 1 ? 1 : n > ak_s_threads_max ? ak_s_threads_max : n;\n"
-    "    pool->n = n;\n"
-    "    pthread_barrier_init(&pool->barrier, NULL, (unsigned)n);\n"
-    "    for (int i = 0; i < n; i++) {\n"
-    "        parts[i] = (ak_s_part){task, context, i, n};\n"
-    "        if (i > 0 && pthread_create(&threads[i], NULL, ak_s_start, &parts[i]) != 0) {\n"
-    "            exit(98);\n"
-    "        }\n"
-    "    }\n"
-    "    task(context, 0, n);\n"
-    "    for (int i = 1; i < n; i++) {\n"
-    "        pthread_join(threads[i], NULL);\n"
-    "    }\n"
-    "    pthread_barrier_destroy(&pool->barrier);\n"
-    "    pool->n = 1;\n"
-    "}\n"
-    "static void ak_s_barrier(void *opaque)\n"
-    "{\n"
-    "    ak_s_pool *pool = opaque;\n"
-    "    if (pool->n > 1) {\n"
-    "        pthread_barrier_wait(&pool->barrier);\n"
-    "    }\n"
-    "}\n"
-    "static void *ak_s_memory(size_t bytes)\n"
-    "{\n"
-    "    void *memory = NULL;\n"
-    "    if (posix_memalign(&memory, 64, bytes > 0 ? bytes : 1) != 0) {\n"
-    "        exit(98);\n"
-    "    }\n"
-    "    memset(memory, 0xff, bytes);\n"
-    "    return memory;\n"
-    "}\n"
-    "const char *__asan_default_options(void)\n"
-    "{\n"
-    "    return \"detect_leaks=0:color=never\";\n"
-    "}\n"
-    "const char *__ubsan_default_options(void)\n"
-    "{\n"
-    "    return \"color=never\";\n"
-    "}\n"
-    "int __lsan_is_turned_off(void)\n"
-    "{\n"
-    "    return 1;\n"
-    "}\n"
-    "int main(int argc, char **argv)\n"
-    "{\n"
-    "    FILE *inputs = argc > 1 ? fopen(argv[1], \"rb\") : NULL;\n"
-    "    if (inputs == NULL) {\n"
-    "        return 98;\n"
-    "    }\n"
-    "    for (size_t i = 0; i < sizeof ak_s_shapes / sizeof ak_s_shapes[0]; i++) {\n"
-    "        const ak_s_shape *s = &ak_s_shapes[i];\n"
-    "        void *arg[ak_s_arguments];\n"
-    "        ak_s_pool pool = {.n = 1};\n"
-    "        fprintf(stderr, \"@ %zu\\n\", i);\n"
-    "        for (int a = 0; a < ak_s_arguments; a++) {\n"
-    "            arg[a] = ak_s_memory(s->bytes[a]);\n"
-    "            if (ak_s_read[a] && fread(arg[a], 1, s->bytes[a], inputs) != s->bytes[a]) {\n"
-    "                return 98;\n"
-    "            }\n"
-    "        }\n"
-    "        ak_host_call call = {.size = s->size, .choice = ak_s_choice, .number = ak_s_number,\n"
-    "                             .arg = arg, .pitch = s->pitch,\n"
-    "                             .workspace = ak_s_memory(s->workspace), .threads = s->threads,\n"
-    "                             .parallel = ak_s_parallel, .barrier = ak_s_barrier,\n"
-    "                             .pool = &pool};\n"
-    "        size_t before = 0, lost = (size_t)-1;\n"
-    "        for (int k = 0; k < 4; k++) {\n"
-    "            ak_kernel(&call);\n"
-    "            size_t now = __sanitizer_get_current_allocated_bytes();\n"
-    "            size_t more = now > before ? now - before : 0;\n"
-    "            lost = k > 0 && more < lost ? more : lost;\n"
-    "            before = now;\n"
-    "        }\n"
-    "        if (lost > 0) {\n"
-    "            fprintf(stderr, \"lost %zu\\n\", lost);\n"
-    "            return 97;\n"
-    "        }\n"
-    "        for (int a = 0; a < ak_s_arguments; a++) {\n"
-    "            free(arg[a]);\n"
-    "        }\n"
-    "        free(call.workspace);\n"
-    "    }\n"
-    "    return 0;\n"
-    "}\n";
 
 typedef struct build {
     const ak_task *task;
@@ -156,7 +47,8 @@ typedef struct build {
     ak_shape *shapes;
     size_t count;
     char folder[AK_PATH_MAX], source[AK_PATH_MAX], program[AK_PATH_MAX], inputs[AK_PATH_MAX];
-    char object[AK_PATH_MAX], main_file[AK_PATH_MAX];
+    char object[AK_PATH_MAX], library[AK_PATH_MAX], main_file[AK_PATH_MAX];
+    char token[AK_HASH_BYTES]; /* what the program says at its end */
     ak_buf table;
     ak_options options; /* those of a trial */
     ak_host_targets targets;
@@ -220,12 +112,28 @@ static ak_status print_shape(build *b, const ak_shape *shape, ak_error *err)
     return status;
 }
 
+/* Prints the filter of system calls that the program gives itself. */
+static void print_filter(ak_buf *out)
+{
+    uint64_t filter[AK_SANDBOX_FILTER_MAX];
+    const size_t count = ak_sandbox_seccomp() ? ak_sandbox_sanitized(filter) : 0;
+    ak_buf_print(out,
+                 "enum { ak_s_filter_count = %zu };\n"
+                 "static const uint64_t ak_s_filter[] = {0",
+                 count);
+    for (size_t i = 0; i < count; i++) {
+        ak_buf_print(out, "%s%lluu", i == 0 ? " + " : ",", (unsigned long long)filter[i]);
+    }
+    ak_buf_puts(out, "};\n");
+}
+
 /* Writes the program: what a kernel sees of the harness, the table, and the driver. */
 static ak_status write_program(build *b, ak_error *err)
 {
     enum { THREADS_MAX = 64 };
     const ak_task *task = b->task;
     const ak_problem *problem = task->problem;
+    const ak_asset *source = ak_asset_find("src/backend/host/sanitize_driver.h");
     ak_status status = ak_fs_join(b->main_file, b->folder, "program.c", err);
     b->table = (ak_buf)AK_BUF((size_t)4 << 20);
     status = status == AK_OK ? ak_host_source(&b->table, "", "program.c", err) : status;
@@ -256,8 +164,10 @@ static ak_status write_program(build *b, ak_error *err)
     for (size_t i = 0; status == AK_OK && i < b->count; i++) {
         status = print_shape(b, &b->shapes[i], err);
     }
-    ak_buf_puts(&b->table, "};\n");
-    ak_buf_puts(&b->table, driver);
+    ak_buf_print(&b->table, "};\nstatic const size_t ak_s_shape_count = %zu;\n", b->count);
+    print_filter(&b->table);
+    AK_DO(ak_made(source, err));
+    ak_buf_append(&b->table, source->data, source->length);
     status = status == AK_OK ? ak_buf_status(&b->table, err) : status;
     status =
         status == AK_OK ? ak_fs_write(b->main_file, b->table.data, b->table.length, err) : status;
@@ -284,6 +194,16 @@ static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shap
     return status;
 }
 
+static ak_status draw_token(build *b, ak_error *err)
+{
+    unsigned char random[32];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+        return ak_fail(err, AK_IO, "the system gives no random numbers");
+    }
+    ak_hash_text(b->token, (const char *)random, sizeof random);
+    return AK_OK;
+}
+
 static ak_status write_files(build *b, ak_error *err)
 {
     const ak_implementation_spec *implementation = b->task->implementation;
@@ -294,12 +214,15 @@ static ak_status write_files(build *b, ak_error *err)
     AK_TRY(ak_fs_join(b->source, b->folder, "source.c", err));
     AK_TRY(ak_fs_join(b->program, b->folder, "program", err));
     AK_TRY(ak_fs_join(b->object, b->folder, "kernel.o", err));
+    AK_TRY(ak_fs_join(b->library, b->folder, "kernel.so", err));
     AK_TRY(ak_fs_join(b->inputs, b->folder, "inputs", err));
     AK_TRY(ak_host_source(&text, implementation->source, name, err));
     AK_TRY(ak_fs_write(b->source, text.data, text.length, err));
     for (size_t i = 0; i < b->count; i++) {
         AK_TRY(append_inputs(&inputs, b, &b->shapes[i], err));
     }
+    AK_TRY(draw_token(b, err));
+    ak_buf_puts(&inputs, b->token);
     AK_TRY(ak_buf_status(&inputs, err));
     AK_TRY(ak_fs_write(b->inputs, inputs.data, inputs.length, err));
     AK_TRY(write_program(b, err));
@@ -309,17 +232,36 @@ out:
     return status;
 }
 
-/* Runs the program of `argv` in the folder, as confined as a compiler. A sanitizer reads the map of
-   its own memory. */
-static ak_status run_confined(ak_proc_result *out, const build *b, const char *const *argv,
-                              int64_t timeout_ns, ak_error *err)
+/* Runs a program in the folder, confined: a compiler, or, if that is NULL, what was compiled. */
+static ak_status run_confined(ak_proc_result *out, const build *b, const char *compiler,
+                              const char *const *argv, int64_t timeout_ns, ak_error *err)
 {
-    const ak_proc_spec spec = {.argv = argv,
-                               .folder = b->folder,
-                               .timeout_ns = timeout_ns,
-                               .output_max = OUTPUT_MAX,
-                               .priority = AK_PROC_LOW};
-    return ak_compile_run(out, spec, "/proc/self", b->folder, err);
+    char temporary[AK_PATH_MAX + 8];
+    ak_reads reads;
+    const char *const writable[] = {"/dev/null", compiler == NULL ? NULL : b->folder, NULL};
+    const char *const environment[] = {"LC_ALL=C", temporary, NULL};
+    ak_sandbox_plan plan;
+    ak_reads_open(&reads);
+    ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
+    ak_reads_add(&reads, b->folder);
+    ak_reads_add_tool(&reads, b->compiler); /* which the runtime of the sanitizers comes with */
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
+    if (compiler == NULL) {
+        ak_sandbox_plan_open_alone(&plan, reads.path, writable);
+    } else {
+        ak_sandbox_plan_open(&plan, reads.path, writable);
+    }
+    ak_proc_spec spec = {.argv = argv,
+                         .setenv = environment,
+                         .folder = b->folder,
+                         .confine = ak_sandbox_plan_apply,
+                         .confine_context = &plan,
+                         .timeout_ns = timeout_ns,
+                         .output_max = OUTPUT_MAX,
+                         .priority = AK_PROC_LOW};
+    ak_status status = ak_proc_run(out, &spec, err);
+    ak_sandbox_plan_close(&plan);
+    return status;
 }
 
 /* Gives the sizes of the shape that ran last: "at M=7,N=33". */
@@ -336,6 +278,48 @@ static void name_shape(char *out, size_t bytes, const build *b, const char *outp
     }
 }
 
+/* Finds the line of the source where a report has none, because the runtime of clang has another
+   program look for it, which it may not start: asks that program for the addresses in the
+   candidate. `name` is how the line begins. */
+static void find_line(char *out, size_t bytes, const build *b, const char *report, const char *name)
+{
+    static const char *const tools[] = {"llvm-symbolizer", "llvm-addr2line", "addr2line"};
+    enum { FRAMES = 4 };
+    char path[AK_PATH_MAX], place[AK_PATH_MAX + 8], address[32];
+    size_t chosen = 0;
+    while (chosen < AK_COUNT(tools) && !ak_fs_which(path, tools[chosen])) {
+        chosen++;
+    }
+    (void)snprintf(place, sizeof place, "%s+0x", b->library);
+    for (int i = 0; i < FRAMES && chosen < AK_COUNT(tools) && out[0] == 0; i++) {
+        report = strstr(report, place);
+        if (report == NULL) {
+            return;
+        }
+        report += strlen(place) - 2;
+        (void)snprintf(address, sizeof address, "%.*s", (int)strspn(report, "0123456789abcdefx"),
+                       report);
+        const char *const argv[] = {tools[chosen], "-e", b->library, address, NULL};
+        ak_proc_result run = {0};
+        if (run_confined(&run, b, tools[chosen], argv, COMPILE_NS, NULL) == AK_OK) {
+            const char *found = strstr(run.output, name);
+            if (found != NULL) {
+                ak_plain_first_line(out, bytes, found);
+            }
+        }
+        ak_proc_result_clear(&run);
+    }
+}
+
+/* Returns whether the program ends with a word that only it can say. */
+static bool says(const build *b, const char *output, const char *how)
+{
+    char line[AK_HASH_BYTES + 16];
+    (void)snprintf(line, sizeof line, "\n%s %s\n", how, b->token);
+    const size_t length = strlen(output), own = strlen(line);
+    return length >= own && strcmp(output + length - own, line) == 0;
+}
+
 /* Reads from the program's output what the sanitizer found, and where in the candidate's source. */
 static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
@@ -344,8 +328,10 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     const char *address = strstr(output, "ERROR: AddressSanitizer: ");
     const char *undefined = strstr(output, ": runtime error: ");
     const char *lost = strstr(output, "\nlost ");
+    const bool found = address != NULL || undefined != NULL || lost != NULL;
+    const bool called = strncmp(output, "@ ", 2) == 0 || strstr(output, "\n@ ") != NULL;
     out->ran = true;
-    if (run->exit_code == 0 && !run->timed_out) {
+    if (!found && !run->timed_out && run->exit_code == 0 && says(b, output, "done")) {
         return;
     }
     name_shape(where, sizeof where, b, output);
@@ -355,6 +341,8 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
         const char *frame = strstr(what, name);
         if (frame != NULL) {
             ak_plain_first_line(line, sizeof line, frame);
+        } else {
+            find_line(line, sizeof line, b, what, name);
         }
         (void)snprintf(out->found, sizeof out->found, "AddressSanitizer: %.*s%s%s, %.100s",
                        (int)strcspn(what, " \r\n"), what, line[0] == 0 ? "" : " in ", line, where);
@@ -373,6 +361,11 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
     } else if (run->timed_out) {
         (void)snprintf(out->found, sizeof out->found, "no end within %d s with sanitizers, %.100s",
                        (int)(RUN_NS / AK_SECOND_NS), where);
+    } else if (called && !says(b, output, "unable")) {
+        (void)snprintf(out->found, sizeof out->found,
+                       "it ends the program with sanitizers before its end (exit code %d, signal "
+                       "%d), %.100s",
+                       run->exit_code, run->signal, where);
     } else {
         out->ran = false;
         ak_plain_first_line(line, sizeof line, output);
@@ -449,24 +442,25 @@ out:
    sanitizer leaves out. */
 static bool is_left_out(const char *option)
 {
-    static const char *const left_out[] = {"-shared",       "-xc++",      "--param=asan",
-                                           "-fno-sanitize", "-fsanitize", NULL};
+    static const char *const left_out[] = {
+        "-shared", "-xc++", "--param=asan", "-fno-sanitize", "-fsanitize", "-flto", NULL};
     return ak_text_begins(option, left_out);
 }
 
-/* Compiles the candidate to an object, or links it with the program. */
-static ak_status compile(ak_proc_result *run, const build *b, bool links, ak_error *err)
+/* What is made, one after the other. */
+typedef enum product { OBJECT, LIBRARY, PROGRAM } product;
+
+static ak_status compile(ak_proc_result *run, const build *b, product what, ak_error *err)
 {
-    static const char *const linking[] = {"-fopenmp", "-pthread", "-flto", "-m", NULL};
+    static const char *const linking[] = {"-fopenmp", "-pthread", "-m", NULL};
     const char *language = b->task->implementation->language;
     const bool cpp = language != NULL && strcmp(language, "c++") == 0;
-    const char *const tail[] = {"-o",
-                                links ? b->program : b->object,
-                                links ? b->main_file : "-c",
-                                links ? b->object : "-x",
-                                links ? "-lm" : (cpp ? "c++-cpp-output" : "cpp-output"),
-                                links ? "-lpthread" : b->source,
-                                NULL};
+    const char *const object[] = {
+        "-fPIC", "-o", b->object, "-c", "-x", cpp ? "c++-cpp-output" : "cpp-output", b->source};
+    const char *const library[] = {"-shared", "-fPIC", "-o", b->library, b->object, "-lm"};
+    const char *const program[] = {"-o", b->program, b->main_file, "-lm", "-ldl", "-lpthread"};
+    const char *const *const tails[] = {object, library, program};
+    static const size_t lengths[] = {AK_COUNT(object), AK_COUNT(library), AK_COUNT(program)};
     const char **argv = ak_alloc(b->options.count + MORE_OPTIONS, sizeof *argv);
     size_t n = 0;
     if (argv == NULL) {
@@ -475,17 +469,34 @@ static ak_status compile(ak_proc_result *run, const build *b, bool links, ak_err
     argv[n++] = b->compiler;
     for (size_t i = 0; i < b->options.count; i++) {
         const char *option = b->options.argv[i];
-        if (!is_left_out(option) && (!links || ak_text_begins(option, linking))) {
+        if (!is_left_out(option) && (what == OBJECT || ak_text_begins(option, linking))) {
             argv[n++] = option;
         }
     }
     for (size_t i = 0; i < AK_COUNT(sanitizers); i++) {
         argv[n++] = sanitizers[i];
     }
-    memcpy(argv + n, tail, sizeof tail);
-    ak_status status = run_confined(run, b, argv, COMPILE_NS, err);
+    memcpy(argv + n, tails[what], lengths[what] * sizeof *argv);
+    ak_status status = run_confined(run, b, b->compiler, argv, COMPILE_NS, err);
     ak_free(argv);
     return status;
+}
+
+/* Refuses an object that has functions of the sanitizers' interface, or system calls, which it
+   would have only here: a trial's artifact with either is refused. */
+static ak_status look_at_object(ak_sanitized *out, const build *b, ak_error *err)
+{
+    char *file = NULL;
+    const char *name = NULL;
+    size_t length = 0;
+    ak_elf elf;
+    AK_DO(ak_fs_read(&file, &length, b->object, TEXT_MAX, err));
+    if (ak_elf_open(&elf, file, length) && ak_elf_symbols(&elf, ak_host_elf_is_hook, &name)) {
+        (void)snprintf(out->found, sizeof out->found,
+                       "it defines %.60s, which is part of the sanitizers", name);
+    }
+    ak_free(file);
+    return AK_OK;
 }
 
 static ak_status compile_program(ak_sanitized *out, build *b, ak_error *err)
@@ -496,10 +507,11 @@ static ak_status compile_program(ak_sanitized *out, build *b, ak_error *err)
     b->compiler = b->options.compiler;
     AK_TRY(b->compiler != NULL ? AK_OK : ak_host_compiler(&b->compiler, err));
     AK_TRY(preprocess(&out->ran, &run, b, err));
-    for (int links = 0; links < 2 && out->ran; links++) {
+    for (product what = OBJECT; what <= PROGRAM && out->ran && out->found[0] == 0; what++) {
         ak_proc_result_clear(&run);
-        AK_TRY(compile(&run, b, links != 0, err));
+        AK_TRY(compile(&run, b, what, err));
         out->ran = run.exit_code == 0 && !run.timed_out;
+        AK_TRY(out->ran && what == OBJECT ? look_at_object(out, b, err) : AK_OK);
     }
     if (!out->ran) {
         cannot(out, b, &run);
@@ -532,9 +544,9 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     AK_TRY(write_files(b, err));
     out->shapes = b->count;
     AK_TRY(compile_program(out, b, err));
-    if (out->ran) {
-        const char *const argv[] = {b->program, b->inputs, NULL};
-        AK_TRY(run_confined(&run, b, argv, RUN_NS, err));
+    if (out->ran && out->found[0] == 0) {
+        const char *const argv[] = {b->program, b->inputs, b->library, NULL};
+        AK_TRY(run_confined(&run, b, NULL, argv, RUN_NS, err));
         tell(out, b, &run);
     }
 out:

@@ -35,66 +35,25 @@ struct ak_baseline {
 /* Whoever tunes a problem of somebody else runs its baselines. So they read what is installed, the
    kernel's folder and what the problem and the user's variables name, write nothing, reach no
    network and no other process, and start none. */
-#define READS_MAX (AK_COMPILE_READS + AK_SCRIPT_PATHS + 40)
-typedef struct reads {
-    const char *path[READS_MAX + 1];
-    size_t count;
-    char kept[4][AK_PATH_MAX]; /* the texts of paths that are not the caller's */
-} reads;
-
-static void add(reads *out, const char *path)
+static void add_all(ak_reads *out, const ak_runner_page *page)
 {
-    if (path != NULL && path[0] != 0 && out->count < READS_MAX) {
-        out->path[out->count++] = path;
-        out->path[out->count] = NULL;
-    }
-}
-
-/* Adds the folders that a variable lists. `kept` holds their texts. */
-static void add_variable(reads *out, char kept[AK_PATH_MAX], const char *name)
-{
-    const char *text = ak_env(name);
-    char *rest = NULL;
-    if (text != NULL && snprintf(kept, AK_PATH_MAX, "%s", text) < AK_PATH_MAX) {
-        for (char *one = strtok_r(kept, ":", &rest); one != NULL;
-             one = strtok_r(NULL, ":", &rest)) {
-            add(out, one[0] == '/' ? one : NULL);
-        }
-    }
-}
-
-/* The folder of a file, with its text in `kept`. */
-static void add_folder_of(reads *out, char kept[AK_PATH_MAX], const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    if (slash != NULL && slash > file) {
-        (void)snprintf(kept, AK_PATH_MAX, "%.*s", (int)(slash - file), file);
-        add(out, kept);
-    }
-}
-
-static void add_all(reads *out, const ak_runner_page *page)
-{
-    *out = (reads){.count = 0};
-    for (size_t i = 0; i < AK_COMPILE_READS; i++) {
-        add(out, ak_compile_reads[i]);
-    }
-    add(out, "/etc/ld.so.conf");
-    add(out, "/proc/self");
-    add(out, page->folder);
-    add_folder_of(out, out->kept[0], page->artifact);
-    add_folder_of(out, out->kept[1], page->library);
-    add_variable(out, out->kept[2], "LD_LIBRARY_PATH");
+    ak_reads_open(out);
+    ak_reads_add(out, "/etc/ld.so.conf");
+    ak_reads_add(out, "/proc/self");
+    ak_reads_add_folder(out, page->folder);
+    ak_reads_add_beside(out, page->artifact);
+    ak_reads_add_beside(out, page->library);
+    ak_reads_add_variable(out, "LD_LIBRARY_PATH");
 }
 
 static const char *const writes[] = {"/dev/null", NULL};
 
 void ak_own_confine(const ak_runner_page *page)
 {
-    reads readable;
+    ak_reads reads;
     ak_sandbox_plan plan;
-    add_all(&readable, page);
-    ak_sandbox_plan_open_alone(&plan, readable.path, writes);
+    add_all(&reads, page);
+    ak_sandbox_plan_open_alone(&plan, reads.path, writes);
     ak_sandbox_plan_apply(&plan);
     ak_sandbox_plan_close(&plan);
 }
@@ -165,14 +124,12 @@ static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
     b->block_fd = setup->block_fd;
     ak_status status = ak_script_find(&home, "a Python baseline", err);
     if (status == AK_OK) {
-        reads readable;
+        ak_reads reads;
         ak_sandbox_plan plan;
-        add_all(&readable, setup->page);
-        add_variable(&readable, readable.kept[3], "PYTHONPATH");
-        for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
-            add(&readable, home.path[i]);
-        }
-        ak_sandbox_plan_open_alone(&plan, readable.path, writes);
+        add_all(&reads, setup->page);
+        ak_reads_add_variable(&reads, "PYTHONPATH");
+        ak_script_reads(&reads, &home);
+        ak_sandbox_plan_open_alone(&plan, reads.path, writes);
         const ak_proc_spec spec = {
             .keep_files = true, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
         status =

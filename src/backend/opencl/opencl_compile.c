@@ -195,18 +195,6 @@ int ak_opencl_compile_main(int argc, char **argv)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* Adds a folder, unless it is there or there are too many. */
-static void add_readable(ak_compile_folders *out, const char *folder)
-{
-    bool known = false;
-    for (size_t i = 0; i < out->count; i++) {
-        known = known || strcmp(out->readable[i], folder) == 0;
-    }
-    if (!known && out->count < AK_COMPILE_FOLDERS_MAX) {
-        (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "%s", folder);
-    }
-}
-
 /* Adds the place where a library is installed: what is above its "lib", because PoCL also reads
    share/pocl there, or its folder. One that is named without a folder belongs to the system. */
 static void add_home(ak_compile_folders *out, const char *library)
@@ -215,6 +203,8 @@ static void add_home(ak_compile_folders *out, const char *library)
     if (strchr(library, '/') == NULL || realpath(library, home) == NULL) {
         return;
     }
+    char file[AK_PATH_MAX];
+    (void)snprintf(file, sizeof file, "%s", home);
     *strrchr(home, '/') = 0;
     for (char *slash = home + strlen(home); slash > home; slash--) {
         if (strcmp(slash, "/lib") == 0 || strncmp(slash, "/lib/", 5) == 0) {
@@ -222,9 +212,8 @@ static void add_home(ak_compile_folders *out, const char *library)
             break;
         }
     }
-    if (home[0] != 0) {
-        add_readable(out, home);
-    }
+    ak_reads_add_installation(&out->reads, home);
+    ak_reads_add(&out->reads, file); /* all that is read of ~/.local/lib */
 }
 
 /* Adds what the loader reads to find an ICD whose file is `path`: one line, the library's name. */
@@ -235,6 +224,7 @@ static void add_icd(ak_compile_folders *out, const char *path)
         ak_fs_read(&text, NULL, path, AK_PATH_MAX, NULL) == AK_OK) {
         text[strcspn(text, "\r\n")] = 0;
         add_home(out, text);
+        ak_reads_add(&out->reads, path);
     }
     ak_free(text);
 }
@@ -247,9 +237,9 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
     size_t icds = 0;
     const char *own = ak_env("OCL_ICD_VENDORS"), *library = ak_env("AUTOKERNEL_LIBOPENCL");
     (void)compilers, (void)count, (void)err;
-    add_readable(out, "/etc/OpenCL");
+    ak_reads_add(&out->reads, "/etc/OpenCL");
     if (own != NULL) {
-        add_readable(out, own);
+        ak_reads_add_folder(&out->reads, own);
         add_icd(out, own); /* it may name one file */
     }
     if (library != NULL) {

@@ -45,9 +45,7 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
 {
     ak_script_home home;
     AK_DO(ak_script_find(&home, "a Triton kernel", err));
-    for (size_t i = 0; i < AK_SCRIPT_PATHS && out->count < AK_COMPILE_FOLDERS_MAX; i++) {
-        (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "%s", home.path[i]);
-    }
+    ak_script_reads(&out->reads, &home);
     ak_script_home_clear(&home);
     return AK_OK;
 }
@@ -57,26 +55,20 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
 static ak_status start(ak_script *out, const char *folder, const char *beside, ak_error *err)
 {
     ak_script_home home;
-    const char *readable[AK_COMPILE_READS + AK_SCRIPT_PATHS + 4];
-    size_t n = 0;
+    ak_reads reads;
     ak_sandbox_plan plan;
     AK_DO(ak_script_find(&home, "a Triton kernel", err));
-    for (; n < AK_COMPILE_READS; n++) {
-        readable[n] = ak_compile_reads[n];
-    }
-    for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
-        readable[n++] = home.path[i];
-    }
-    readable[n++] = "/proc/self";
-    readable[n++] = folder[0] == 0 ? "/dev/null" : folder;
-    readable[n++] = beside;
-    readable[n] = NULL;
+    ak_reads_open(&reads);
+    ak_script_reads(&reads, &home);
+    ak_reads_add(&reads, "/proc/self");
+    ak_reads_add(&reads, folder);
+    ak_reads_add_folder(&reads, beside);
     char temporary[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
     (void)snprintf(cache, sizeof cache, "TRITON_CACHE_DIR=%s/triton", folder);
     const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, cache, NULL};
     const char *const writable[] = {"/dev/null", folder[0] == 0 ? NULL : folder, NULL};
-    ak_sandbox_plan_open(&plan, readable, writable);
+    ak_sandbox_plan_open(&plan, reads.path, writable);
     const ak_proc_spec confined = {
         .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
     ak_status status = ak_script_start(out, home.path[0], SCRIPT, WHERE, &confined, err);

@@ -1,0 +1,20 @@
+# check says at how many edge-case sizes a configuration was tried where conditions exclude some, and does not
+# say that it is right over sizes of which none was tried. An archive that is not there yet knows nothing, and is
+# no error where several implementations could be taken from it.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+autokernel new kernel mine >/dev/null
+check="autokernel check ./mine --size 64 --config COMPILER=gcc --quiet"
+echo "-- all, some, none"
+$check | grep right
+cp mine/host.json host.json
+sed 's/"Conditions": \[/"Conditions": [{"Expression": "n > 1", "EverySize": true},/; s/},\]/}]/' <host.json >mine/host.json
+$check | grep right
+$check --json | grep -o '"edge_cases": *[0-9]*'
+sed 's/"Conditions": \[/"Conditions": [{"Expression": "n == 64", "EverySize": true},/; s/},\]/}]/' <host.json >mine/host.json
+$check | grep right
+cp host.json mine/host.json
+echo "-- several implementations and no archive"
+sed 's/host\.c/other.c/' mine/host.json >mine/host_other.json
+cp mine/host.c mine/other.c
+$check --archive none.db | grep right
+autokernel bench ./mine --size 64 --config COMPILER=gcc --archive none.db --json 2>/dev/null | grep -o '"status": *"ok"' | head -n 1
