@@ -46,7 +46,7 @@ static double rms_scaled(const double *values, size_t count)
     return largest * sqrt(sum / (double)finite);
 }
 
-static double rms_of(const double *values, size_t count)
+double ak_compare_rms(const double *values, size_t count)
 {
     double lane[LANES] = {0};
     size_t i = 0;
@@ -125,7 +125,7 @@ static bool is_blank(const unsigned char *element, ak_dtype dtype)
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with)
 {
     const size_t count = with->count, element = ak_dtype_bytes(with->dtype);
-    double absolute = with->rms * rms_of(with->reference, count);
+    double absolute = with->rms * ak_compare_rms(with->reference, count);
     *out = (ak_compare_result){.count = count, .first = count};
     double got[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
