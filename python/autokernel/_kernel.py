@@ -10,15 +10,15 @@ import re
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from ._archive import Archive
-from ._command import run as _command
+from ._command import TuneError, run as _command
 from ._restriction import Restriction, expression
 from ._runtime import DTYPE_TEXTS
-from ._tune import Progress, tune
+from ._tune import Progress, Result, tune
 
 #: names of the dtypes that NumPy itself has, in problem files and, of values, in a "Launch"
 _DTYPES = {name: text for name, text in DTYPE_TEXTS.items() if hasattr(np, name)}
@@ -30,8 +30,12 @@ _BACKENDS = {"C": "host", "C++": "host", "CUDA": "cuda", "OpenCL": "opencl"}
 _SUFFIXES = {"host": "c", "cuda": "cu", "opencl": "cl"}
 _ERRORS = {"compile_error": "CompilationFailedConfig", "invalid": "InvalidConfig"}
 _AXES = "xyz"
+#: names that Kernel Tuner keeps for itself
+_TAKEN = ("grid_size_x", "grid_size_y", "grid_size_z", "time")
 #: the most that --evals takes
 EVALS_MAX = 1_000_000
+#: without an answer, as many configurations are tried as the one that others are compared with
+REFERENCES_MAX = 3
 #: strategies of Kernel Tuner: those that are here by another name, and what is nearest to others
 _SAME = {"brute_force": "exhaustive", "random_sample": "random", "genetic_algorithm": "genetic",
          "diff_evo": "diffevo", "simulated_annealing": "anneal", "bayes_opt": "bayes"}
@@ -80,6 +84,8 @@ def _values(tune_params: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
                             f"not {values!r}") from why
         if not params[name]:
             raise TypeError(f"tune_params: {name} has no values")
+        if name in _TAKEN:
+            raise TypeError(f"tune_params: the name {name} is taken; rename it")
     if not params:
         raise TypeError("tune_params: there are no parameters")
     return params
@@ -124,6 +130,8 @@ def _add_metrics(found: list[dict[str, Any]], metrics: Mapping[str, Any]) -> Non
 
 def _parameters(source: str, name: str) -> list[str]:
     """Returns the declarations of the function's parameters."""
+    if "(" not in source and Path(source).suffix:
+        raise TypeError(f"kernel_source: there is no file {source}")
     plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.S)
     found = re.search(rf"\b{re.escape(name)}\s*\(([^()]*)\)\s*\{{", plain)
     if found is None:
@@ -150,21 +158,28 @@ def _stored(wanted: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
     return stored
 
 
-def _tolerances(listed: Sequence[Mapping[str, Any]], dtype: str,
-                scales: Mapping[str, list[float]]) -> dict[str, Any]:
-    """Returns the tolerance of each dtype that is written: whole numbers may differ by what `atol`
-    says, others also by a part of their magnitude."""
-    kinds = {dtype} | {entry["dtype"] for entry in listed if entry["access"] != "in"}
-    return {kind: {"relative": "0" if kind[0] in "iu" else "1e-5",
-                   "rms": repr(min(scales.get(kind, []), default=0.0))} for kind in sorted(kinds)}
+def _tolerance(array: np.ndarray, arguments: Sequence[Any], answered: bool,
+               atol: Optional[float]) -> dict[str, str]:
+    """Returns how far an output may be from what is expected: from an answer as numpy.allclose
+    has it; from another configuration as far as sums of all inputs in another order may be, but
+    not so far that 1 % would pass."""
+    if answered:
+        return {"relative": "0" if array.dtype.kind in "iu" else "1e-5",
+                "absolute": repr(float(1e-6 if atol is None else atol))}
+    if array.dtype.kind in "iu":
+        return {"relative": "0", "absolute": repr(float(atol or 0))}
+    terms = sum(a.size for a in arguments if isinstance(a, np.ndarray)) / array.size
+    part = min(max(100, 8 * math.sqrt(terms)) * float(np.finfo(array.dtype).eps), 0.004)
+    return {"relative": repr(min(max(part, 1e-5), 0.004)), "rms": repr(part),
+            "absolute": repr(float(atol or 0))}
 
 
 def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Sequence[Any],
-             answer: Optional[Sequence[Any]], written: Mapping[int, str], atol: float) -> None:
+             answer: Optional[Sequence[Any]], written: Mapping[int, str],
+             atol: Optional[float]) -> None:
     """Writes problem.json and the arrays."""
     listed: list[dict[str, Any]] = []
     expected: dict[str, str] = {}
-    scales: dict[str, list[float]] = {}
     for i, array in enumerate(arguments):
         if not isinstance(array, np.ndarray):
             continue
@@ -177,6 +192,8 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
         if access != "out":
             np.save(folder / f"arg{i}.npy", array.reshape(-1))
             entry["fill"] = f"file(arg{i}.npy)"
+        if access != "in":
+            entry["tolerance"] = _tolerance(array, arguments, answer is not None, atol)
         listed.append(entry)
         if answer is not None and answer[i] is not None:
             wanted = np.asarray(answer[i])
@@ -186,8 +203,6 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
             np.save(folder / f"answer{i}.npy",
                     _stored(wanted, array.dtype, f"answer[{i}]").reshape(-1))
             expected[f"arg{i}"] = f"answer{i}.npy"
-            rms = float(np.sqrt(np.mean(np.square(wanted.astype(np.float64)))))
-            scales.setdefault(entry["dtype"], []).append(atol / rms if rms > 0 else 0.0)
     kinds = [entry["dtype"] for entry in listed]
     dtype = next((k for k in kinds if k[0] not in "iu"), kinds[0])
     traffic = sum(a.nbytes * (2 if written.get(i) == "inout" else 1)
@@ -196,7 +211,7 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
         "schema": 1, "name": name, "sizes": [{"name": n, "default": v} for n, v in sizes.items()],
         "dtypes": [dtype], "arguments": listed, "flops": "0", "bytes": str(traffic),
         "reference": {"arrays": expected} if expected else "default",
-        "tolerance": _tolerances(listed, dtype, scales), "awkward": []}, indent=1))
+        "tolerance": {dtype: {"relative": "0" if dtype[0] in "iu" else "1e-5"}}, "awkward": []}, indent=1))
 
 
 def _host_source(source: str, name: str, declared: Sequence[str], arguments: Sequence[Any],
@@ -215,29 +230,137 @@ def _host_source(source: str, name: str, declared: Sequence[str], arguments: Seq
            f"(void){name}({', '.join(given)});\n}}\n"
 
 
-def _launch(sizes: Sequence[str], arguments: Sequence[Any], divisors: Sequence[Any],
-            blocks: Sequence[str], parameters: Mapping[str, Any],
-            shared: Any) -> dict[str, Any]:
-    """Returns grid, block and arguments of a GPU kernel, as "Launch" has them."""
-    block = [b if b in parameters else "1" for b in blocks]
+def _blocks(names: Any, params: Mapping[str, Any]) -> list[str]:
+    """Returns the names of a block's three extents: the given ones, else the parameters with the
+    default names, in lower or upper case."""
+    if names is not None and (isinstance(names, str) or len(names) > 3 or
+                              not all(isinstance(name, str) for name in names)):
+        raise TypeError(f"block_size_names must be a list of up to three names, not {names!r}")
+    usual = [f"block_size_{axis}" for axis in _AXES]
+    if not names:
+        return [next((n for n in (name, *params) if n in params and n.lower() == name), name)
+                for name in usual]
+    return [*names, *usual[len(names):]]
+
+
+def _extent(name: str, fallback: str, params: Mapping[str, Sequence[Any]]) -> str:
+    whole = all(isinstance(v, (int, np.integer)) for v in params.get(name, ()))
+    return fallback if name not in params else name if whole else f"int({name})"
+
+
+def _grid(sizes: Sequence[str], divisors: Sequence[Any], blocks: Sequence[str],
+          params: Mapping[str, Any]) -> list[str]:
+    """Returns the extents of the grid: the sizes by the divisors, rounded up."""
     grid = []
     for axis, size in enumerate(sizes):
         own = divisors[axis]
         if own is None:
-            own = [blocks[axis]] if blocks[axis] in parameters else []
-        elif callable(own) or isinstance(own, (str, int)):
+            own = [blocks[axis]] if blocks[axis] in params else []
+        elif callable(own) or isinstance(own, (str, int, np.integer)):
             own = [own]
-        own = [expression(f"grid_div_{_AXES[axis]}", str(d) if isinstance(d, int) else d,
-                          parameters, ask=False) for d in own]
-        by = "*".join(f"({d})" for d in own) or "1"
-        grid.append(f"({size} + {by} - 1)//({by})")
+        own = [str(int(d)) if isinstance(d, (int, np.integer)) else
+               f"int({d})" if isinstance(d, str) and not d.isidentifier() else
+               expression(f"grid_div_{_AXES[axis]}", d, params, ask=False) for d in own]
+        grid.append(f"ceil({size}/({'*'.join(f'({d})' for d in own)}))" if own else size)
+    return grid
+
+
+def _macros(grid: Sequence[str], blocks: Sequence[str], params: Mapping[str, Any]
+            ) -> dict[str, str]:
+    """Returns the macros, besides those of the parameters, that Kernel Tuner defines."""
+    macros = {f"grid_size_{_AXES[i]}": grid[i] if i < len(grid) else "1" for i in range(3)}
+    macros.update({name: "1" if i else "256" for i, name in enumerate(blocks)}, kernel_tuner="1")
+    return {name: value for name, value in macros.items() if name not in params}
+
+
+def _launch(grid: Sequence[str], arguments: Sequence[Any], blocks: Sequence[str],
+            params: Mapping[str, Any], shared: Any) -> dict[str, Any]:
+    """Returns grid, block and arguments of a GPU kernel, as "Launch" has them."""
+    block = [_extent(name, "1" if i else "256", params) for i, name in enumerate(blocks)]
     passed = [{"Buffer": f"arg{i}"} if isinstance(a, np.ndarray)
               else {_SCALARS[a.dtype.name]: str(int(a)) if a.dtype.kind in "iu" else repr(float(a))}
               for i, a in enumerate(arguments)]
     while len(block) > 1 and block[-1] == "1":
         block.pop()
-    return {"Block": block, "Grid": grid, "Arguments": passed,
-            **({} if shared is None else {"SharedMemory": str(shared)})}
+    if shared is not None:
+        shared = str(shared) if isinstance(shared, (int, np.integer)) else \
+            expression("smem_args: size", shared, params, ask=False)
+    return {"Block": block, "Grid": list(grid), "Arguments": passed,
+            **({} if shared is None else {"SharedMemory": shared})}
+
+
+def _parameter(name: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Returns a parameter as a space file has it. Whole and other numbers together are real
+    numbers there, and so each gets the macro that its own text gives."""
+    plain = [v.item() if isinstance(v, np.generic) else v for v in values]
+    if {type(v) for v in plain} != {int, float}:
+        return {"Name": name, "Values": plain}
+    return {"Name": name, "Values": [float(v) for v in plain], "Use": "option",
+            "Options": {str(float(v)): [f"-D{name}={v}"] for v in plain}}
+
+
+def _originals(values: Sequence[Any]) -> dict[str, Any]:
+    """Returns the values by the texts that configurations may have for them."""
+    found: dict[str, Any] = {}
+    for value in values:
+        plain = value.item() if isinstance(value, np.generic) else value
+        found[str(plain)] = value
+        if isinstance(plain, (int, float)) and not isinstance(plain, bool):
+            found.setdefault(str(float(plain)), value)
+    return found
+
+
+def _unused(trials: Sequence[Mapping[str, Any]], params: Mapping[str, Sequence[Any]],
+            launch: str) -> list[str]:
+    """Returns the parameters of which another value never gave another code, and which the launch
+    does not depend on either."""
+    unused = []
+    for name, values in params.items():
+        alike: dict[str, list[tuple[str, str]]] = {}
+        for trial in trials:
+            pairs = trial["config"].split(",")
+            own = next(p for p in pairs if p.startswith(f"{name}="))
+            if trial.get("code_hash"):
+                alike.setdefault(",".join(p for p in pairs if p != own), []).append(
+                    (own, trial["code_hash"]))
+        groups = [g for g in alike.values() if len({own for own, _ in g}) > 1]
+        if len(values) > 1 and groups and not re.search(rf"\b{re.escape(name)}\b", launch) and \
+                all(len({code for _, code in g}) == 1 for g in groups):
+            unused.append(name)
+    return unused
+
+
+def _words(text: str, folder: str) -> str:
+    """Returns a message in which what a caller does not have is named as he knows it."""
+    text = re.sub(rf"(\S*/)?{re.escape(folder)}(/\w+\.json)?: ", "ak.tune_kernel: ", text)
+    text = re.sub(r'\b(tighten|widen) "tolerance" in problem\.json', r"change atol", text)
+    text = re.sub(r"\bin problem\.json", "in the arguments", text)
+    text = re.sub(r"\barg(\d+)\b", r"arguments[\1]", text)
+    return re.sub(r"it changes its input (arguments\[\d+\])",
+                  r"it writes \1, which is const or has no answer", text)
+
+
+def _agreed(run: Callable[[Mapping[str, Any]], tuple[Result, list[dict[str, Any]]]],
+            values_of: Callable[[str], dict[str, Any]]) -> tuple[Result, list[dict[str, Any]]]:
+    """Runs a search whose results are compared with those of one configuration. If most do not
+    agree with the first one, others take its place, and the one that most agree with counts."""
+    kept, most, refused, first = None, -1, None, {}
+    for _ in range(REFERENCES_MAX):
+        result, trials = run(first)
+        wrong = [t["config"] for t in trials if t["status"] == "wrong_result"]
+        right = sum(t["status"] == "ok" for t in trials)
+        refused = set(wrong) if refused is None else refused & set(wrong)
+        if right > most:
+            kept, most, apart = (result, trials), right, len(wrong)
+        if right >= len(wrong) or not refused:
+            break
+        first = {n: v.item() if isinstance(v, np.generic) else v
+                 for n, v in values_of(next(c for c in wrong if c in refused)).items()}
+    if apart > 0:
+        warnings.warn(f"ak.tune_kernel: without answer, {most} configurations agree and {apart} do "
+                      "not agree with them: which are right is not known; give answer, or atol if "
+                      "they may differ by more", stacklevel=3)
+    return kept
 
 
 def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
@@ -245,7 +368,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
                 tune_params: Mapping[str, Sequence[Any]],
                 grid_div_x: Any = None, grid_div_y: Any = None, grid_div_z: Any = None,
                 restrictions: Restrictions = None, answer: Optional[Sequence[Any]] = None,
-                atol: float = 1e-6, verify: Any = None, verbose: Any = None,
+                atol: Optional[float] = None, verify: Any = None, verbose: Any = None,
                 lang: Optional[str] = None, device: Union[None, int, str] = None,
                 platform: Any = None, smem_args: Optional[Mapping[str, Any]] = None,
                 cmem_args: Any = None, texmem_args: Any = None, compiler: Optional[str] = None,
@@ -278,7 +401,17 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
       index as one that the kernel only writes.
     * Arrays and scalars are whole numbers of 8 to 64 bits or floats of NumPy (scalars of 32 and 64
       bits). Whole numbers may differ from `answer` by `atol` only, and must be below 2^53.
-    * Without `answer`, results only have to agree with those of the first configuration.
+    * `answer` is compared as numpy.allclose does it, with `atol` (1e-6) for each array by itself;
+      but an `atol` that would accept zeros, or results that are 1 % too large, is refused.
+    * Without `answer`, where Kernel Tuner checks nothing, the results of all configurations have to
+      agree as far as sums in another order do: by 100 eps, or 8 eps times the root of the number
+      of elements of all arrays for each one that is written, if that is more, relative and of the
+      root mean square of the array; and by `atol`, if it is given. They are compared with those of
+      the first configuration or, if most do not agree with it, of one with which more agree. A
+      warning says how many do not agree.
+    * A warning names parameters that never change the code, such as one that the source itself
+      defines. The macros are those of Kernel Tuner (`kernel_tuner`, `block_size_x`, `grid_size_x`
+      and so on), and so are blocks: 256 threads in x without `block_size_x`.
     * `lang` is "C", "C++", "CUDA" (also "CuPy" and "nvcuda") or "OpenCL"; HIP, Fortran and Julia
       are refused. "C" is compiled as C, or as C++ where `compiler` is "g++".
     * `strategy` is one of autokernel's or of Kernel Tuner's; every configuration is tried if none
@@ -340,6 +473,10 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
               (answer[i] is not None if answer is not None else "const" not in declared[i])]
     if not writes:
         raise TypeError("no array is written: answer has None for all of them")
+    for i in outputs:
+        if i not in writes:
+            raise TypeError(f"outputs: {i} is not the index of an array that is written; these are "
+                            + ", ".join(map(str, writes)))
     extents = list(problem_size) if isinstance(problem_size, (list, tuple, np.ndarray)) \
         else [problem_size]
     if not 1 <= len(extents) <= 3 or \
@@ -360,6 +497,13 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         notes.append(f"strategy_options: {', '.join(unused)} has no effect: 'autokernel list' has "
                      "the options of strategies")
     search = _strategy(strategy, notes)
+    blocks = _blocks(block_size_names, params)
+    for name in block_size_names or ():
+        if name not in params:
+            notes.append(f"block_size_names: {name} is not in tune_params")
+    if backend != "host" and not any(name in params for name in blocks):
+        notes.append("no parameter is the size of a block, which has 256 threads in x")
+    grid = _grid(list(sizes), [grid_div_x, grid_div_y, grid_div_z], blocks, params)
     listed = restrictions if isinstance(restrictions, (list, tuple)) else \
         [] if restrictions is None else [restrictions]
     conditions = [expression(f"restrictions[{i}]", one, params) for i, one in enumerate(listed)]
@@ -367,55 +511,70 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         "Language": language,
         "KernelName": "ak_kernel" if backend == "host" else kernel_name,
         "KernelFile": f"{backend}.{_SUFFIXES[backend]}",
+        "Defines": _macros(grid, blocks, params),
         "CompilerOptions": list(compiler_options or ()) or
         ([f"-std=gnu{'++' if language == 'C++' else ''}17", "-O3", "-march=native"]
          if backend == "host" else [])}
     if backend == "host":
         source = _host_source(source, kernel_name, declared, arguments, language)
     else:
-        specification["Launch"] = _launch(
-            list(sizes), arguments, [grid_div_x, grid_div_y, grid_div_z],
-            block_size_names or ("block_size_x", "block_size_y", "block_size_z"), params,
-            (smem_args or {}).get("size"))
+        specification["Launch"] = _launch(grid, arguments, blocks, params,
+                                          (smem_args or {}).get("size"))
     if notes:
         warnings.warn("ak.tune_kernel: " + "; ".join(notes), stacklevel=2)
     every = min(math.prod(map(len, params.values())), EVALS_MAX)
     number = device if isinstance(device, (int, np.integer)) else 0
     named = device if isinstance(device, str) else \
         backend if backend == "host" else f"{backend}:{number}"
+    names = {name: _originals(values) for name, values in params.items()}
+
+    def values_of(config: str) -> dict[str, Any]:
+        values = dict(pair.split("=", 1) for pair in config.split(","))
+        return {n: names[n].get(values[n], values[n]) for n in names}
+
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / kernel_name
         folder.mkdir()
         _problem(folder, kernel_name, sizes, arguments, answer,
                  {i: "out" if i in outputs else "inout" for i in writes}, atol)
         (folder / specification["KernelFile"]).write_text(source, encoding="utf-8")
-        (folder / f"{backend}.json").write_text(json.dumps({
-            "ConfigurationSpace": {
-                "TuningParameters": [{"Name": n, "Values": v} for n, v in params.items()],
-                "Conditions": conditions},
-            "KernelSpecification": specification}, default=lambda value: value.item(), indent=1))
         evals = limits.get("max_fevals", every if search == "exhaustive" else None)
-        if sampled and evals is None:
-            listed_space = json.loads(_command(["list", os.fspath(folder), "--device", named,
-                                                "--json"]))
-            evals = min(max(1, math.ceil(listed_space["valid"] * fraction)), EVALS_MAX)
         own = os.fspath(archive) if archive is not None else os.path.join(place, "archive.db")
-        result = tune(folder, device=named, strategy=search, seed=seed,
-                      evals=evals,
-                      time=limits.get("time_limit"), archive=own, libraries="none",
-                      progress=False if quiet and progress is True else progress)
-        trials = Archive(own).trials(os.fspath(folder), run=result.data["run"])
-    names = {n: {str(v): v for v in values} for n, values in params.items()}
+
+        def run(first: Mapping[str, Any]) -> tuple[Result, list[dict[str, Any]]]:
+            (folder / f"{backend}.json").write_text(json.dumps({
+                "ConfigurationSpace": {
+                    "TuningParameters": [{**_parameter(n, v),
+                                          **({"Default": first[n]} if n in first else {})}
+                                         for n, v in params.items()],
+                    "Conditions": conditions},
+                "KernelSpecification": specification}, default=lambda v: v.item(), indent=1))
+            tries = evals
+            if sampled and tries is None:
+                listed = json.loads(_command(["list", os.fspath(folder), "--device", named, "--json"]))
+                tries = min(max(1, math.ceil(listed["valid"] * fraction)), EVALS_MAX)
+            result = tune(folder, device=named, strategy=search, seed=seed, evals=tries,
+                          time=limits.get("time_limit"), archive=own, libraries="none",
+                          progress=False if quiet and progress is True else progress)
+            return result, Archive(own).trials(os.fspath(folder), run=result.data["run"])
+
+        try:
+            result, trials = run({}) if answer is not None else _agreed(run, values_of)
+            best = {n: names[n].get(str(v), v) for n, v in result.config.items()}
+        except TuneError as why:
+            raise TuneError(_words(str(why), os.fspath(folder))) from None
+    for name in _unused(trials, params, json.dumps(specification.get("Launch"))):
+        warnings.warn(f"ak.tune_kernel: {name} never changes the code: the source does not use it, "
+                      "or defines it itself", stacklevel=2)
     found = []
     for trial in trials:
-        values = dict(pair.split("=", 1) for pair in trial["config"].split(","))
-        entry: dict[str, Any] = {n: names[n].get(values[n], values[n]) for n in names}
+        entry = values_of(trial["config"])
         times = trial.get("samples_ms") or []
         entry["time"] = float(np.median(times)) if trial["status"] == "ok" else \
             _ERRORS.get(trial["status"], "RuntimeFailedConfig")
         entry.update(times=times, compile_time=trial["compile_ns"] / 1e6, status=trial["status"],
-                     reason=trial["reason"])
+                     reason=trial["reason"] and _words(trial["reason"], os.fspath(folder)))
         found.append(entry)
     _add_metrics(found, metrics or {})
-    return found, {"best_config": result.config, "best": result.best, **{
+    return found, {"best_config": best, "best": result.best, **{
         k: result.data[k] for k in ("device", "run", "seconds", "stopped_by", "failed")}}

@@ -92,9 +92,17 @@ class _Expression(ast.NodeTransformer):
         if isinstance(value, (list, tuple, set, frozenset, range)):
             return ast.List([self._literal(item) for item in value], ast.Load())
         value = value.item() if hasattr(value, "item") else value
-        if not isinstance(value, (bool, int, float, str)) or value in (math.inf, -math.inf):
+        if not isinstance(value, (bool, int, float, str)) or \
+                (isinstance(value, float) and not math.isfinite(value)):
             raise _NoExpression
         return ast.parse(repr(value), mode="eval").body
+
+    def _text(self, node: ast.expr) -> bool:
+        """Returns whether a text may be read in this: expressions make no number of a text."""
+        return any(isinstance(value, str) for one in ast.walk(node)
+                   if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
+                   and one.value.id == self.mapping
+                   for value in self.params.get(self._value(one.slice), ()))
 
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.expr) and not any(
@@ -109,7 +117,7 @@ class _Expression(ast.NodeTransformer):
             return ast.Name(name, ast.Load())
         if isinstance(node, ast.Call):
             name = _CALLS.get(self._value(node.func))
-            if name is None or node.keywords:
+            if name is None or node.keywords or (name in ("int", "float") and self._text(node)):
                 raise _NoExpression
             arguments = [self.visit(a) for a in node.args]
             if any(isinstance(n, ast.Name) and any(isinstance(v, str) for v in self.params.get(n.id, ()))

@@ -46,7 +46,7 @@ static double rms_scaled(const double *values, size_t count)
     return largest * sqrt(sum / (double)finite);
 }
 
-static double rms_of(const double *values, size_t count)
+double ak_compare_rms(const double *values, size_t count)
 {
     double lane[LANES] = {0};
     size_t i = 0;
@@ -125,7 +125,7 @@ static bool is_blank(const unsigned char *element, ak_dtype dtype)
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with)
 {
     const size_t count = with->count, element = ak_dtype_bytes(with->dtype);
-    double absolute = with->rms * rms_of(with->reference, count);
+    double absolute = with->rms * ak_compare_rms(with->reference, count);
     const bool whole = !ak_dtype_is_float(with->dtype);
     *out = (ak_compare_result){.count = count, .first = count, .whole = whole};
     double got[BLOCK];
@@ -191,8 +191,9 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
     } else if (isnan(result->got)) { /* the sign of a NaN means nothing */
         (void)snprintf(got, sizeof got, "got NaN");
     } else {
-        memcpy(got, "got ", 4);
-        print_number(got + 4, sizeof got - 4, result->got, result->whole);
+        char number[48];
+        print_number(number, sizeof number, result->got, result->whole);
+        (void)snprintf(got, sizeof got, "got %s", number);
     }
     print_number(want, sizeof want, result->want, result->whole);
     (void)snprintf(out, bytes, "%s[%zu]: %s, expected %s; %zu of %zu elements wrong%s%s", argument,

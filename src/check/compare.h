@@ -3,10 +3,10 @@
  *
  * Element i passes if |out - ref| <= relative * |ref| + rms * R, where R is the root mean square of
  * the whole reference. The two factors come from problem.json and may depend on sizes and dtype. An
- * output that is not finite passes only if the reference is the same infinity, or if both are NaN.
- * ak_compare_selftest refuses a reference with NaN. A float that still holds the poison of guard.h
- * never passes. A whole number may be right and equal to the poison; it then differs in the next
- * round.
+ * absolute tolerance there is counted in R (judge/stage.h). An output that is not finite passes
+ * only if the reference is the same infinity, or if both are NaN. ak_compare_selftest refuses a
+ * reference with NaN. A float that still holds the poison of guard.h never passes. A whole number
+ * may be right and equal to the poison; it then differs in the next round.
  *
  * Whole numbers are compared as doubles too. This is exact up to 2^53, beyond which
  * ak_compare_representable refuses the reference: a larger result is then never taken for a right
@@ -38,6 +38,8 @@ typedef struct ak_compare_with {
     double relative, rms;
 } ak_compare_with;
 
+/* Returns the root mean square of the finite elements. */
+double ak_compare_rms(const double *values, size_t count);
 /* Compares an output with the reference. */
 void ak_compare_output(ak_compare_result *out, const void *output, const ak_compare_with *with);
 /* Writes a line such as "C[17]: got 3.25, expected 3.5; 120 of 4096 elements wrong, worst 41 times

@@ -19,23 +19,13 @@
 
 /* Variables that the program, or a job that it writes, reads and that are not settings.
    tools/lint.sh holds this list to the names in src/. */
-static const char *const other_variables[] = {"AUTOKERNEL_BEAT_MS",
-                                              "AUTOKERNEL_CEILING_MIB",
-                                              "AUTOKERNEL_COMPILERS",
-                                              "AUTOKERNEL_IMPORT_SECONDS",
-                                              "AUTOKERNEL_JOBS",
-                                              "AUTOKERNEL_LIBCUBLASLT",
-                                              "AUTOKERNEL_LIBCUDA",
-                                              "AUTOKERNEL_LIBCUDNN",
-                                              "AUTOKERNEL_LIBNVML",
-                                              "AUTOKERNEL_LIBNVRTC",
-                                              "AUTOKERNEL_LIBOPENCL",
-                                              "AUTOKERNEL_POWERCAP",
-                                              "AUTOKERNEL_PYTHON",
-                                              "AUTOKERNEL_SAMPLES",
-                                              "AUTOKERNEL_SEAT",
-                                              "AUTOKERNEL_WORKER",
-                                              NULL};
+static const char *const other_variables[] = {
+    "AUTOKERNEL_BEAT_MS",        "AUTOKERNEL_CEILING_MIB", "AUTOKERNEL_COMPILERS",
+    "AUTOKERNEL_IMPORT_SECONDS", "AUTOKERNEL_JOBS",        "AUTOKERNEL_LIBCUBLASLT",
+    "AUTOKERNEL_LIBCUDA",        "AUTOKERNEL_LIBCUDNN",    "AUTOKERNEL_LIBNVML",
+    "AUTOKERNEL_LIBNVRTC",       "AUTOKERNEL_LIBOPENCL",   "AUTOKERNEL_POWERCAP",
+    "AUTOKERNEL_PYTHON",         "AUTOKERNEL_RUNTIME",     "AUTOKERNEL_SAMPLES",
+    "AUTOKERNEL_SEAT",           "AUTOKERNEL_WORKER",      NULL};
 
 /* Says what an option decides that the user decides, not a file that came with a project; NULL for
    the others. */

@@ -281,13 +281,22 @@ static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_e
         if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
             const ak_compare_with with = {ak_stage_dtype(stage, i), arrays[i],
                                           stage->shape.elements[i], stage->shape.own_relative[i],
-                                          stage->shape.own_rms[i]};
+                                          stage->rms[i]};
             const ak_compare_inputs given = {inputs, counts, count};
             AK_DO(
                 ak_compare_selftest(problem->name, problem->arguments[i].name, &with, &given, err));
         }
     }
     return AK_OK;
+}
+
+void ak_stage_know(ak_stage *stage, size_t argument, double rms)
+{
+    const ak_shape *shape = &stage->shape;
+    stage->rms[argument] = shape->own_rms[argument];
+    if (shape->own_absolute[argument] > 0.0 && rms > 0.0) {
+        stage->rms[argument] += shape->own_absolute[argument] / rms;
+    }
 }
 
 ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t stream, bool selftest,
@@ -307,6 +316,11 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     }
     AK_TRY(ak_reference_run(reference, &stage->shape, arrays, err));
     AK_TRY(check_representable(stage, arrays, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+            ak_stage_know(stage, i, ak_compare_rms(arrays[i], stage->shape.elements[i]));
+        }
+    }
     if (selftest) {
         AK_TRY(selftest_all(stage, arrays, err));
     }

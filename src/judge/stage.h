@@ -49,6 +49,8 @@ typedef struct ak_stage {
     ak_stage_memory *memory;
     const ak_task *task;
     ak_shape shape;
+    /* tolerance of each output in root mean squares of its reference, the absolute one included */
+    double rms[AK_ARGUMENTS_MAX];
     int place;                       /* AK_STAGE_SETS: shared by the edge-case shapes */
     size_t base;                     /* offset of the place in the block */
     ak_guard_arrays arrays;          /* layout of the arguments in the place */
@@ -125,6 +127,8 @@ size_t ak_stage_changed_input(const ak_stage *stage);
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
 ak_access ak_stage_access(const ak_stage *stage, size_t argument);
+/* Takes the root mean square of an output's reference into its tolerance. */
+void ak_stage_know(ak_stage *stage, size_t argument, double rms);
 static inline size_t ak_stage_arguments(const ak_stage *stage)
 {
     return stage->task->problem->argument_count;

@@ -165,7 +165,7 @@ static bool output_right(ak_outcome *out, double *max_error, const unsigned char
     ak_compare_result result;
     const ak_compare_with with = {
         ak_stage_dtype(stage, i), stage->reference[i], stage->shape.elements[i],
-        stage->slack * stage->shape.own_relative[i], stage->slack * stage->shape.own_rms[i]};
+        stage->slack * stage->shape.own_relative[i], stage->slack * stage->rms[i]};
     ak_compare_output(&result, output, &with);
     return ak_stage_take_compared(out, max_error, stage, i, &result);
 }

@@ -254,8 +254,7 @@ static ak_status selftest_one(const ak_stage *stage, size_t argument, ak_error *
     }
     AK_TRY(ops_of(stage)->values(right, stage->referee, argument, 0, count, err));
     const ak_compare_with with = {ak_stage_dtype(stage, argument), right, count,
-                                  stage->shape.own_relative[argument],
-                                  stage->shape.own_rms[argument]};
+                                  stage->shape.own_relative[argument], stage->rms[argument]};
     const ak_compare_inputs given = {(const double *const *)copies, counts, inputs};
     AK_TRY(
         ak_compare_selftest(problem->name, problem->arguments[argument].name, &with, &given, err));
@@ -279,6 +278,7 @@ static ak_status make_reference(ak_stage *stage, ak_reference *reference, bool s
         double rms = 0.0;
         if (is_output(stage, i)) {
             ops->describe(&nans, &rms, stage->referee, i);
+            ak_stage_know(stage, i, rms);
         } else {
             status = ops->fingerprint(&stage->hash[i], stage->referee, i, err);
         }
@@ -360,7 +360,7 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
         }
         AK_DO(ops->compare(&result, &intact, stage->referee, i,
                            stage->slack * stage->shape.own_relative[i],
-                           stage->slack * stage->shape.own_rms[i], err));
+                           stage->slack * stage->rms[i], err));
         if (!intact) {
             ak_stage_spoilt(stage->memory);
             ak_stage_wrong(out, stage, "it writes to memory outside of its arguments");

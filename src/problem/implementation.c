@@ -157,7 +157,7 @@ out:
     return status;
 }
 
-/* Reads "Defines": macros whose values are expressions over the task. */
+/* Reads "Defines": macros whose values are expressions over the task and the parameters. */
 static ak_status read_defines(ak_implementation_spec *implementation, const json_t *kernel,
                               ak_error *err)
 {

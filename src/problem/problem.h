@@ -103,6 +103,11 @@ const char *ak_fill_text(ak_fill_kind kind);
 /* Returns true if the two numbers make sense: a range is not empty, a deviation is positive. */
 bool ak_fill_sane(ak_fill_kind kind, double a, double b);
 
+typedef struct ak_tolerance_spec {
+    ak_dtype dtype;
+    const char *relative, *rms, *absolute; /* expressions over the sizes and eps; check/compare.h */
+} ak_tolerance_spec;
+
 typedef struct ak_argument_spec {
     const char *name;
     bool dtype_follows; /* the argument has the task's dtype; else `dtype` */
@@ -114,6 +119,7 @@ typedef struct ak_argument_spec {
     size_t rank;
     const char *pitch; /* expression: elements from one row to the next; NULL: rows adjoin */
     ak_access access;
+    ak_tolerance_spec tolerance; /* of this output alone; `relative` is NULL if it has none */
     /* a condition on the options; where it holds, nobody reads the argument; NULL: never */
     const char *unused;
     ak_fill_kind fill;
@@ -125,11 +131,6 @@ typedef struct ak_argument_spec {
     double fill_a, fill_b;
     const char *fill_file; /* path, for AK_FILL_FILE */
 } ak_argument_spec;
-
-typedef struct ak_tolerance_spec {
-    ak_dtype dtype;
-    const char *relative, *rms; /* expressions over the sizes and eps; see check/compare.h */
-} ak_tolerance_spec;
 
 /* The compiler option for code that is launched at the task's own sizes only. If an
    implementation has an entry that is specialised for these sizes, its source may leave out the
@@ -151,7 +152,7 @@ typedef struct ak_implementation_spec {
     const char *source;         /* text of the Include files and of KernelFile, joined */
     const char *const *options; /* CompilerOptions */
     size_t option_count;
-    const json_t *defines;    /* object of macros and expressions over the task; NULL: none */
+    const json_t *defines;    /* object of macros and expressions; NULL: none */
     const char *workspace;    /* expression, in bytes; "0" if the file has none */
     const char *threads;      /* expression; "1" if the file has none */
     const char *kernel_name;  /* "ak_kernel" if the file has none */

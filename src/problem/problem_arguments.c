@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const char *const argument_keys[] = {"name", "dtype",       "shape",  "pitch", "access",
-                                            "fill", "description", "unused", NULL};
+static const char *const argument_keys[] = {"name", "dtype",       "shape",  "pitch",     "access",
+                                            "fill", "description", "unused", "tolerance", NULL};
 
 /* ---- fill ------------------------------------------------------------------------------------ */
 
@@ -172,6 +172,22 @@ static ak_status read_unused(ak_argument_spec *argument, const json_t *json, ak_
     return ak_expr_bool(&holds, argument->unused, r->sizes, r->where, r->err);
 }
 
+/* Reads "tolerance", which an output has for itself alone. */
+static ak_status read_own_tolerance(ak_argument_spec *argument, const json_t *json,
+                                    ak_problem_reader *r)
+{
+    const json_t *given = json_object_get(json, "tolerance");
+    if (given == NULL) {
+        return AK_OK;
+    }
+    if (argument->access == AK_ACCESS_IN) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"tolerance\" is for arguments that are written",
+                       r->where);
+    }
+    return ak_problem_read_tolerance(&argument->tolerance, given,
+                                     argument->dtype_follows ? AK_DTYPE_F32 : argument->dtype, r);
+}
+
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 /* Reads "dtype": "dtype", the name of a dtype, or an expression that gives a name. */
@@ -222,6 +238,7 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     }
     argument->access = (ak_access)a;
     AK_TRY(read_unused(argument, json, r));
+    AK_TRY(read_own_tolerance(argument, json, r));
     AK_TRY(read_fill(argument, fill, r));
     status = read_shape(argument, json, r);
 out:

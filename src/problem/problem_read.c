@@ -13,7 +13,7 @@ static const char *const problem_keys[] = {
     "arguments", "flops", "bytes",       "reference", "tolerance", "tune_size",
     "awkward",   "notes", "sets",        "baselines", NULL};
 static const char *const size_keys[] = {"name", "default", "description", NULL};
-static const char *const tolerance_keys[] = {"relative", "rms", NULL};
+static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL};
 /* names that expressions may use besides those of the problem */
 static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
 
@@ -195,26 +195,36 @@ static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
     return AK_OK;
 }
 
+ak_status ak_problem_read_tolerance(ak_tolerance_spec *out, const json_t *json, ak_dtype dtype,
+                                    ak_problem_reader *r)
+{
+    ak_status status = AK_OK;
+    out->dtype = dtype;
+    AK_TRY(ak_problem_check_object(json, tolerance_keys, r));
+    AK_TRY(ak_json_string(&out->relative, json, "relative", r->where, r->err));
+    AK_TRY(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
+    AK_TRY(ak_json_string_or(&out->absolute, json, "absolute", "0", r->where, r->err));
+    AK_TRY(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
+    AK_TRY(check_factor(out->relative, "relative", r));
+    AK_TRY(check_factor(out->rms, "rms", r));
+    status = check_factor(out->absolute, "absolute", r);
+out:
+    return status;
+}
+
 static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dtype dtype,
                                 ak_problem_reader *r)
 {
     const char *name = ak_dtype_text(dtype);
-    json_t *json = json_object_get(all, name);
-    out->dtype = dtype;
+    const json_t *json = json_object_get(all, name);
     (void)snprintf(r->where, sizeof r->where, "%s: tolerance of %s", r->path, name);
     if (json == NULL && !ak_dtype_is_float(dtype)) {
-        out->relative = out->rms = "0"; /* whole numbers are exact */
+        out->dtype = dtype;
+        out->relative = out->rms = out->absolute = "0"; /* whole numbers are exact */
         return check_float_outputs(all, r);
     }
-    if (json == NULL) {
-        return ak_fail(r->err, AK_INVALID, "%s is missing", r->where);
-    }
-    AK_DO(ak_problem_check_object(json, tolerance_keys, r));
-    AK_DO(ak_json_string(&out->relative, json, "relative", r->where, r->err));
-    AK_DO(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
-    AK_DO(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
-    AK_DO(check_factor(out->relative, "relative", r));
-    return check_factor(out->rms, "rms", r);
+    return json == NULL ? ak_fail(r->err, AK_INVALID, "%s is missing", r->where)
+                        : ak_problem_read_tolerance(out, json, dtype, r);
 }
 
 static bool has_dtype(const ak_problem *problem, ak_dtype dtype)

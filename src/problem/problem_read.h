@@ -36,6 +36,10 @@ ak_status ak_problem_read_array(json_t **out, size_t *count, const char *key, si
 ak_status ak_problem_check_object(const json_t *json, const char *const *keys,
                                   ak_problem_reader *r);
 
+/* Reads a tolerance, {"relative", "rms", "absolute"}, of a dtype. */
+ak_status ak_problem_read_tolerance(ak_tolerance_spec *out, const json_t *json, ak_dtype dtype,
+                                    ak_problem_reader *r);
+
 /* Each reads its part of r->json into r->problem. ak_problem_read_choices also adds the options'
    names to r->sizes. */
 ak_status ak_problem_read_choices(ak_problem_reader *r);

@@ -29,8 +29,10 @@ typedef struct ak_shape {
     double fill[AK_ARGUMENTS_MAX][2]; /* numbers of the fill of each argument (ak_fill_kind) */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
     double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
-    /* tolerance of each argument: that of its own dtype if the problem has one, else the task's */
+    /* tolerance of each argument: its own, else that of its own dtype if the problem has one, else
+       the task's */
     double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
+    double own_absolute[AK_ARGUMENTS_MAX];
 } ak_shape;
 
 struct ak_task {

@@ -18,21 +18,26 @@ ak_status ak_task_check_options(const ak_task *task, ak_error *err)
 }
 
 /* Adds the macros of "Defines". Their values are whole numbers; a truth is 1 or 0. */
-static ak_status add_defines(ak_options *out, const ak_task *task, ak_error *err)
+static ak_status add_defines(ak_options *out, const ak_task *task, const ak_config *config,
+                             ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
     const char *name;
     json_t *text;
+    ak_scope *scope = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_task_scope(&scope, task, &task->shape, config, err));
     json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text)
     {
         char line[160];
         int64_t value = 0;
-        AK_DO(ak_expr_int(&value, json_string_value(text), task->constants, implementation->where,
-                          err));
+        AK_TRY(ak_expr_int(&value, json_string_value(text), scope, implementation->where, err));
         (void)snprintf(line, sizeof line, "-D%.63s=%lld", name, (long long)value);
-        AK_DO(ak_options_add(out, line, err));
+        AK_TRY(ak_options_add(out, line, err));
     }
-    return AK_OK;
+out:
+    ak_scope_free(scope);
+    return status;
 }
 
 ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
@@ -49,7 +54,7 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
             AK_DO(ak_options_add(out, line, err));
         }
     }
-    AK_DO(add_defines(out, task, err));
+    AK_DO(add_defines(out, task, config, err));
     const ak_backend_rules *rules = ak_backend_rules_find(task->implementation->backend);
     if (rules != NULL && rules->add_options != NULL) {
         AK_DO(rules->add_options(out, task, config, err));

@@ -2,9 +2,9 @@
  * task_options.h: the options that the compiler is given for a task and a configuration.
  *
  * They come in this order: macros of the task (-Ddtype_is_f32=1, -Dactivation_is_relu=1, those of
- * the implementation's "Defines"), the options that the backend's rules add (backend_rules.h), the
- * implementation's CompilerOptions, the configuration's macros and options. Later options override
- * earlier ones.
+ * the implementation's "Defines", which may depend on the configuration), the options that the
+ * backend's rules add (backend_rules.h), the implementation's CompilerOptions, the configuration's
+ * macros and options. Later options override earlier ones.
  *
  * Others add what does not depend on the task: the pool -DOWN_SIZE_ONLY=1 for an artifact of the
  * task's own sizes (worker/pool_worker.c), the backend what its compiler always gets (-fPIC in

@@ -126,21 +126,31 @@ static ak_status measure_number(double *out, const char *text, const char *what,
     return AK_OK;
 }
 
+typedef struct tolerance {
+    double relative, rms, absolute;
+} tolerance;
+
+/* Evaluates a tolerance for results of a dtype. */
+static ak_status measure_one(tolerance *out, const ak_tolerance_spec *spec, ak_dtype dtype,
+                             ak_scope *scope, const char *where, ak_error *err)
+{
+    AK_DO(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(dtype), err));
+    AK_DO(measure_number(&out->relative, spec->relative, "the relative tolerance", scope, where,
+                         err));
+    AK_DO(measure_number(&out->rms, spec->rms, "the rms tolerance", scope, where, err));
+    return measure_number(&out->absolute, spec->absolute, "the absolute tolerance", scope, where,
+                          err);
+}
+
 /* Evaluates the tolerance of a dtype. A dtype without one leaves the numbers as they are. */
-static ak_status measure_tolerance(double *relative, double *rms, const ak_task *task,
-                                   ak_dtype dtype, ak_scope *scope, const char *where,
-                                   ak_error *err)
+static ak_status measure_tolerance(tolerance *out, const ak_task *task, ak_dtype dtype,
+                                   ak_scope *scope, const char *where, ak_error *err)
 {
     const ak_problem *problem = task->problem;
     for (size_t i = 0; i < problem->tolerance_count; i++) {
-        const ak_tolerance_spec *tolerance = &problem->tolerances[i];
-        if (tolerance->dtype != dtype) {
-            continue;
+        if (problem->tolerances[i].dtype == dtype) {
+            AK_DO(measure_one(out, &problem->tolerances[i], dtype, scope, where, err));
         }
-        AK_DO(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(dtype), err));
-        AK_DO(measure_number(relative, tolerance->relative, "the relative tolerance", scope, where,
-                             err));
-        AK_DO(measure_number(rms, tolerance->rms, "the rms tolerance", scope, where, err));
     }
     return AK_OK;
 }
@@ -152,19 +162,25 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
     ak_status status = AK_OK;
     AK_TRY(measure_number(&out->flops, problem->flops, "flops", scope, where, err));
     AK_TRY(measure_number(&out->traffic, problem->bytes, "bytes", scope, where, err));
-    AK_TRY(measure_tolerance(&out->relative, &out->rms, task, task->dtype, scope, where, err));
+    tolerance all = {0};
+    AK_TRY(measure_tolerance(&all, task, task->dtype, scope, where, err));
+    out->relative = all.relative;
+    out->rms = all.rms;
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
-        out->own_relative[i] = out->relative;
-        out->own_rms[i] = out->rms;
-        if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
-            const ak_dtype own = ak_task_argument_dtype(task, i);
-            if (own != task->dtype && !ak_dtype_is_float(own)) {
-                out->own_relative[i] = out->own_rms[i] = 0.0; /* whole numbers are exact */
+        const ak_dtype dtype = ak_task_argument_dtype(task, i);
+        tolerance own = all;
+        if (argument->tolerance.relative != NULL) {
+            AK_TRY(measure_one(&own, &argument->tolerance, dtype, scope, where, err));
+        } else if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
+            if (dtype != task->dtype && !ak_dtype_is_float(dtype)) {
+                own = (tolerance){0}; /* whole numbers are exact */
             }
-            AK_TRY(measure_tolerance(&out->own_relative[i], &out->own_rms[i], task, own, scope,
-                                     where, err));
+            AK_TRY(measure_tolerance(&own, task, dtype, scope, where, err));
         }
+        out->own_relative[i] = own.relative;
+        out->own_rms[i] = own.rms;
+        out->own_absolute[i] = own.absolute;
     }
 out:
     return status;

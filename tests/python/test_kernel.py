@@ -70,7 +70,8 @@ def test_what_is_written_and_how(tmp_path):
     assert [r["status"] for r in results] == ["ok"] * 3  # each call begins with ones
     results, _ = tuned(outputs=[0])
     assert [r["status"] for r in results] == ["ok"] * 3
-    results, _ = tuned(answer=None, tune_params={"UNROLL": [1, 2], "WRONG": [0, 1]})
+    with pytest.warns(UserWarning, match="2 configurations agree and 2 do not"):
+        results, _ = tuned(answer=None, tune_params={"UNROLL": [1, 2], "WRONG": [0, 1]})
     assert sorted(r["status"] for r in results) == ["ok", "ok", "wrong_result", "wrong_result"]
     assert arguments[0].sum() == 0
 
@@ -333,23 +334,159 @@ def test_how_a_grid_is_divided():
     params = {"block_size_x": [16, 32], "tile": [1, 2]}
 
     def grid(*divisors):
-        return _kernel._launch(["n", "m", "k"][:len(divisors)], arguments, divisors,
-                               ["block_size_x", "block_size_y", "block_size_z"], params, None)["Grid"]
+        return _kernel._grid(["n", "m", "k"][:len(divisors)], divisors, _kernel._blocks(None, params), params)
 
-    assert grid(None, None) == ["(n + (block_size_x) - 1)//((block_size_x))", "(m + 1 - 1)//(1)"]
+    assert grid(None, None) == ["ceil(n/((block_size_x)))", "m"]
     by = "(block_size_x * tile)"
-    assert grid(lambda p: p["block_size_x"] * p["tile"]) == [f"(n + {by} - 1)//({by})"]
-    assert grid(["block_size_x", "tile"], 4) == [
-        "(n + (block_size_x)*(tile) - 1)//((block_size_x)*(tile))", "(m + (4) - 1)//((4))"]
+    assert grid(lambda p: p["block_size_x"] * p["tile"]) == [f"ceil(n/({by}))"]
+    assert grid(["block_size_x", "tile"], np.int64(4)) == ["ceil(n/((block_size_x)*(tile)))", "ceil(m/((4)))"]
+    assert grid("block_size_x/2") == ["ceil(n/((int(block_size_x/2))))"]
     with pytest.raises(TypeError, match="grid_div_x: must be a text, or one expression"):
         grid(lambda p: sum(p.values()))
 
 
-def test_a_gpu_kernel():
+def test_blocks_as_kernel_tuner_has_them():
+    usual = ["block_size_x", "block_size_y", "block_size_z"]
+
+    def block(names, params):
+        blocks = _kernel._blocks(names, params)
+        return _kernel._launch(["1"], [], blocks, params, None)["Block"]
+
+    assert block(None, {"block_size_x": [1], "block_size_y": [2]}) == usual[:2]
+    assert block(None, {"BLOCK_SIZE_Y": [1], "Block_Size_X": [1]}) == ["Block_Size_X", "BLOCK_SIZE_Y"]
+    assert block(None, {"n": [1]}) == ["256"]
+    assert block(None, {"block_size_y": [1]}) == ["256", "block_size_y"]
+    assert block(["bx"], {"bx": [1], "block_size_y": [2]}) == ["bx", "block_size_y"]
+    assert block(None, {"block_size_x": [32.0]}) == ["int(block_size_x)"]
+    for names in ("bx", ["a", "b", "c", "d"], [3]):
+        with pytest.raises(TypeError, match="block_size_names must be a list of up to three names"):
+            block(names, {"bx": [1]})
+    shared = _kernel._launch(["1"], [], usual, {"n": [1]}, lambda p: 4 * p["n"])["SharedMemory"]
+    assert shared == "4 * n"
+
+
+DEFINED = """
+#ifndef kernel_tuner
+#define UNROLL 1
+#define block_size_x 1
+#endif
+#if block_size_x != 256 || block_size_y != 1 || block_size_z != 1 || grid_size_y != 1 || grid_size_z != 1
+#error "a macro differs from Kernel Tuner's"
+#endif
+#if grid_size_x != (PROBLEM + 3*UNROLL - 1)/(3*UNROLL)
+#error "the grid differs from Kernel Tuner's"
+#endif
+""".replace("PROBLEM", str(N)) + ADD
+
+
+def test_the_macros_of_kernel_tuner():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results, _ = tuned(source=DEFINED, grid_div_x=["UNROLL", 3])
+    assert [r["status"] for r in results] == ["ok"] * 3
+    with pytest.raises(TypeError, match="tune_params: the name grid_size_x is taken"):
+        tuned(tune_params={"UNROLL": [1], "grid_size_x": [1]})
+
+
+def test_a_parameter_that_never_changes_the_code():
+    with pytest.warns(UserWarning, match="UNROLL never changes the code: .*defines it itself"):
+        results, _ = tuned(source="#undef UNROLL\n#define UNROLL 2\n" + ADD)
+    assert len(results) == 3
+
+
+SUMS = """
+void add(float *c, const float *a, const float *b, float scale, int n)
+{
+    for (int r = 0; r < 16; r++) {
+        float s[UNROLL] = {0}, all = 0;
+        for (int i = 0; i < n; i += UNROLL) {
+            for (int j = 0; j < UNROLL; j++) { s[j] += a[i + j] * b[(i + j + 37 * r) % n]; }
+        }
+        for (int j = 0; j < UNROLL; j++) { all += s[j]; }
+        c[r] = all + WRONG;
+    }
+}
+"""
+
+
+def test_without_an_answer():
+    """Configurations agree that add in another order, and the first one is not right by being first."""
+    given = dict(source=SUMS, answer=None, arguments=[
+        np.zeros(16, np.float32), a - np.float32(0.5), b - np.float32(0.5), scale, np.int32(N)])
+    params = {"UNROLL": [1, 2, 8, 32], "WRONG": [0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results, _ = tuned(tune_params=params, **given)
+    assert [r["status"] for r in results] == ["ok"] * 4
+    with pytest.warns(UserWarning, match="without answer, 2 configurations agree and 1 do not"):
+        results, run = tuned(tune_params={"UNROLL": [4], "WRONG": ["3", "(UNROLL - 4)", "0*UNROLL"]}, **given)
+    assert sorted((r["WRONG"], r["status"]) for r in results) == [
+        ("(UNROLL - 4)", "ok"), ("0*UNROLL", "ok"), ("3", "wrong_result")]
+    assert run["best_config"]["WRONG"] != "3"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        some = tuned(tune_params={"UNROLL": [4], "WRONG": ["0", "0.002f"]}, atol=0.01, **given)[0]
+    assert [r["status"] for r in some] == ["ok"] * 2  # atol counts
+    with pytest.warns(UserWarning, match="1 configurations agree and 1 do not"):
+        tuned(tune_params={"UNROLL": [4], "WRONG": ["0", "0.1f"]}, atol=0.01, **given)
+
+
+def test_each_output_has_its_tolerance():
+    source = """
+void two(float *c, float *d, const float *a, int n)
+{
+    for (int i = 0; i < n; i++) { c[i] = a[i] * 1e4f; d[i] = a[i] * 1e-3f + ERR; }
+}
+"""
+    given = [np.zeros(N, np.float32), np.zeros(N, np.float32), a, np.int32(N)]
+    results, _ = ak.tune_kernel("two", source, N, given, {"ERR": ["0", "5e-7f", "1e-4f"]}, lang="C",
+                                answer=[a * np.float32(1e4), a * np.float32(1e-3), None, None], quiet=True)
+    assert sorted((r["ERR"], r["status"]) for r in results) == [
+        ("0", "ok"), ("1e-4f", "wrong_result"), ("5e-7f", "ok")]
+    assert "arguments[1][" in next(r["reason"] for r in results if r["ERR"] == "1e-4f")
+
+
+def test_values_come_back_as_they_were_given():
+    values = [1, 2.0, np.float32(0.3)]
+    source = ADD.replace("UNROLL", "1") + "extern int size[sizeof(UNROLL) == (UNROLL == 1 ? 4 : 8) ? 1 : -1];"
+    results, run = tuned(source=source, tune_params={"UNROLL": values, "WRONG": [0]},
+                         metrics={"twice": "2*UNROLL"}, outputs=[0])
+    assert sorted(map(repr, (r["UNROLL"] for r in results))) == sorted(map(repr, values))
+    assert all(r["twice"] == 2 * r["UNROLL"] for r in results)
+    assert repr(run["best_config"]["UNROLL"]) in map(repr, values)
+
+
+def test_errors_name_what_the_caller_has():
+    for more, part in [({"atol": 10.0}, "change atol or choose"),
+                       ({"restrictions": "FOO == 2"}, "ak.tune_kernel: condition 1 (FOO == 2) names"),
+                       ({"compiler_options": ["-lfoo"]}, 'ak.tune_kernel: the compiler option "-lfoo"'),
+                       ({"answer": [None, a, None, None, None]}, "it writes arguments[0], which is const or has")]:
+        with pytest.raises(ak.TuneError, match=re.escape(part)) as told:
+            tuned(**more)
+        assert "problem.json" not in str(told.value) and "host.json" not in str(told.value)
+    for more, part in [({"outputs": [7]}, "outputs: 7 is not the index of an array that is written; these are 0"),
+                       ({"outputs": [1]}, "outputs: 1 is not"),
+                       ({"source": "nothing.c"}, "kernel_source: there is no file nothing.c")]:
+        with pytest.raises(TypeError, match=re.escape(part)):
+            tuned(**more)
+
+
+def test_restrictions_that_expressions_do_not_have():
+    params = {"x": [1, 2], "t": ["4", "5"]}
+    assert expression("r", lambda p: p["x"] == 1 or int(p["t"]) == 4, params) == \
+        "[x, t] in [[1, '4'], [1, '5'], [2, '4']]"
+    assert expression("r", lambda p: p["x"] < math.inf, {"x": [1, 2]}) == "[x] in [[1], [2]]"
+
+
+def opencl_or_skip():
     listed = json.loads(subprocess.run([executable(), "doctor", "--json"], capture_output=True,
                                        text=True).stdout)
     if "opencl:0" not in json.dumps(listed) and "AK_TEST_OPENCL" not in os.environ:
         pytest.skip("there is no OpenCL device")
+
+
+def test_a_gpu_kernel():
+    opencl_or_skip()
     source = """
 __kernel void add(__global float *c, __global const float *a, __global const float *b, float scale,
                   int n)
@@ -360,3 +497,10 @@ __kernel void add(__global float *c, __global const float *a, __global const flo
 """
     results, run = tuned(source=source, lang=None, tune_params={"block_size_x": [16, 64]})
     assert [r["status"] for r in results] == ["ok", "ok"] and run["device"] == "opencl:0"
+    results, run = tuned(source=source.replace("int i =", "if (get_local_size(0) != BLOCK_SIZE_X) { return; } int i ="),
+                         lang=None, tune_params={"BLOCK_SIZE_X": [16, 64]})
+    assert [r["status"] for r in results] == ["ok", "ok"]
+    with pytest.warns(UserWarning, match="no parameter is the size of a block, which has 256 threads in x"):
+        results, _ = tuned(source=source.replace("int i =", "if (get_local_size(0) != 256) { return; }\nint i ="),
+                           lang=None, grid_div_x=[256], tune_params={"X": [1]})
+    assert results[0]["status"] == "ok"

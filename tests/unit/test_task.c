@@ -410,6 +410,28 @@ static bool has_option(const ak_options *options, const char *wanted)
     return found;
 }
 
+/* A macro of "Defines" may depend on the parameters. */
+static void test_defines_of_parameters(void **state)
+{
+    (void)state;
+    ak_task *task = bind_good(&(ak_task_spec){.kernel = SCALE});
+    json_t *defines = json_pack("{s:s}", "TURNS", "(rows + UNROLL - 1)//UNROLL");
+    ((ak_implementation_spec *)(uintptr_t)task->implementation)->defines = defines;
+    ak_config config;
+    for (int unroll = 1; unroll <= 4; unroll *= 4) {
+        ak_options options = {0};
+        char text[32], wanted[32];
+        (void)snprintf(text, sizeof text, "UNROLL=%d", unroll);
+        (void)snprintf(wanted, sizeof wanted, "-DTURNS=%d", 64 / unroll);
+        assert_int_equal(ak_config_parse(&config, task->space, text, NULL), AK_OK);
+        assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
+        assert_true(has_option(&options, wanted));
+        ak_options_clear(&options);
+    }
+    json_decref(defines);
+    ak_task_close(task);
+}
+
 /* Choices that are numbers, rows that do not adjoin, macros of the task: matmul has them. */
 static void test_numbers(void **state)
 {
@@ -564,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_dtypes_by_option),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_defines_of_parameters),
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_json_faults),
         cmocka_unit_test(test_source_hash),

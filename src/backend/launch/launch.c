@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "space/expr.h"
 
-/* Limits of CUDA for any device. */
+/* Limits of CUDA for any device; an OpenCL device states how large a block may be. */
 #define GRID_X_MAX    INT32_MAX
 #define GRID_YZ_MAX   65535
 #define BLOCK_MAX     1024
@@ -412,19 +412,19 @@ static ak_status read_constants(ak_launch_kernel *out, reader *r)
 }
 
 /* Checks block and cluster before the device is asked how many clusters it can hold. */
-static ak_status check_block(const ak_launch_kernel *kernel, reader *r)
+static ak_status check_block(const ak_launch_kernel *kernel, int64_t most, reader *r)
 {
     uint64_t threads = 1, cluster = 1;
     for (size_t i = 0; i < EXTENTS; i++) {
         threads *= kernel->block[i];
         cluster *= kernel->cluster[i];
     }
-    if (threads > BLOCK_MAX || cluster > CLUSTER_MAX) {
+    if (threads > (uint64_t)most || cluster > CLUSTER_MAX) {
         return ak_fail(
             r->err, AK_INVALID,
-            "%s: a block has %llu threads and a cluster %llu blocks; at most %d and %d are "
+            "%s: a block has %llu threads and a cluster %llu blocks; at most %lld and %d are "
             "possible",
-            r->where, (unsigned long long)threads, (unsigned long long)cluster, BLOCK_MAX,
+            r->where, (unsigned long long)threads, (unsigned long long)cluster, (long long)most,
             CLUSTER_MAX);
     }
     return AK_OK;
@@ -471,14 +471,16 @@ static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *t
     }
     AK_DO(read_name(&out->name, name, r));
     AK_DO(read_let(r));
-    AK_DO(extents(out->block, "Block", r->needs_block, BLOCK_MAX, BLOCK_MAX, r));
+    const int64_t fact = task == NULL ? 0 : ak_task_fact(task, "work_group_max");
+    const int64_t most = fact > 0 ? fact : BLOCK_MAX;
+    AK_DO(extents(out->block, "Block", r->needs_block, most, most, r));
     AK_DO(extents(out->cluster, "Cluster", false, CLUSTER_MAX, CLUSTER_MAX, r));
     AK_DO(member(&shared, r->launch, "SharedMemory", (range){0, SHARED_MAX}, r));
     AK_DO(member(&early, r->launch, "LaunchEarly", (range){0, 1}, r));
     out->shared_bytes = (uint32_t)shared;
     out->early = early != 0;
     if (r->scope != NULL) {
-        AK_DO(check_block(out, r));
+        AK_DO(check_block(out, most, r));
     }
     if (r->scope != NULL && resident != NULL) {
         AK_DO(resident->ask(&clusters, resident->context, out, r->err));
