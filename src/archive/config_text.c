@@ -8,14 +8,15 @@
 #include "base/utf8.h"
 #include "base/alloc.h"
 
+/* Other programs have names with letters that are not ASCII. */
 static bool name_starts(char c)
 {
-    return ak_ascii_is_letter(c) || c == '_';
+    return ak_ascii_is_letter(c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
 static bool name_goes_on(char c)
 {
-    return ak_ascii_is_word(c) || c == '.';
+    return name_starts(c) || ak_ascii_is_word(c) || c == '.';
 }
 
 /* Returns the length of NAME if a "NAME=" starts here, otherwise 0. */
