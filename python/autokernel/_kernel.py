@@ -332,6 +332,7 @@ def _unused(trials: Sequence[Mapping[str, Any]], params: Mapping[str, Sequence[A
 
 def _words(text: str, folder: str) -> str:
     """Returns a message in which what a caller does not have is named as he knows it."""
+    text = re.sub(rf"(\S*/)?{re.escape(folder)}/(arg\d+)\.npy: ", r"ak.tune_kernel: \2: ", text)
     text = re.sub(rf"(\S*/)?{re.escape(folder)}(/\w+\.json)?: ", "ak.tune_kernel: ", text)
     text = re.sub(r'\b(tighten|widen) "tolerance" in problem\.json', r"change atol", text)
     text = re.sub(r"\bin problem\.json", "in the arguments", text)

@@ -304,7 +304,7 @@ class Pages(unittest.TestCase):
             db.execute("INSERT INTO sources VALUES (?, ?, '')", (first, packed("b = 1;\nc = 2;\n")))
             db.execute("INSERT INTO sources VALUES ('other', ?, '')",
                        (packed(f"b = 1;\n{HOSTILE}\n"),))
-            db.execute("INSERT INTO environments VALUES ('e2', ?, '')",
+            db.execute("INSERT INTO environments VALUES ('e2', ?, '', NULL)",
                        (words.replace(first, "other"),))
             names = [row[1] for row in db.execute("PRAGMA table_info(runs)")][2:]
             chosen = ", ".join("'e2'" if n == "environment" else n for n in names)

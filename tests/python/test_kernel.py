@@ -319,13 +319,13 @@ def test_scalars_of_every_kind():
     results, _ = ak.tune_kernel("all", source, 1, [np.zeros(16, np.uint64), *ends], {"STEP": [1, 2]},
                                 answer=[right] + [None] * 16, lang="C", progress=False)
     assert [r["status"] for r in results] == ["ok", "ok"]
-    assert _kernel._launch(["n"], [np.uint16(7), np.int8(-3)], [None], ["x"], {}, None)["Arguments"] == [
+    assert _kernel._launch(["n"], [np.uint16(7), np.int8(-3)], ["x"], {}, None)["Arguments"] == [
         {"UInt16": "7"}, {"Int8": "-3"}]
 
 
 def test_numbers_beyond_doubles_are_refused():
     x = np.array([2**60 + 1] * 1000, np.int64)
-    with pytest.raises(ak.TuneError, match=r"arg0.npy: element 0 is 1\.15.*; an argument of i64 gets"):
+    with pytest.raises(ak.TuneError, match=r"arguments\[0\]: element 0 is 1\.15.*; an argument of i64 gets"):
         ak.tune_kernel("f", "void f(long *y, const long *x) { y[0] = x[0] + S; }", 1000, [x.copy(), x], {"S": [1, 2]},
                        lang="C", progress=False)
 
