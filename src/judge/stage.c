@@ -318,7 +318,9 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     AK_TRY(check_representable(stage, arrays, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
-            ak_stage_know(stage, i, ak_compare_rms(arrays[i], stage->shape.elements[i]));
+            const bool needed = stage->shape.own_absolute[i] > 0.0;
+            ak_stage_know(stage, i,
+                          needed ? ak_compare_rms(arrays[i], stage->shape.elements[i]) : 0.0);
         }
     }
     if (selftest) {

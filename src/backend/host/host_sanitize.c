@@ -232,33 +232,41 @@ out:
     return status;
 }
 
-/* Runs a program in the folder, confined: a compiler, or, if that is NULL, what was compiled. */
-static ak_status run_confined(ak_proc_result *out, const build *b, const char *compiler,
-                              const char *const *argv, int64_t timeout_ns, ak_error *err)
+static ak_proc_spec spec_of(const build *b, const char *const *argv, int64_t timeout_ns)
+{
+    return (ak_proc_spec){.argv = argv,
+                          .folder = b->folder,
+                          .timeout_ns = timeout_ns,
+                          .output_max = OUTPUT_MAX,
+                          .priority = AK_PROC_LOW};
+}
+
+/* Runs a compiler or a tool of one in the folder. */
+static ak_status run_tool(ak_proc_result *out, const build *b, const char *const *argv,
+                          ak_error *err)
+{
+    return ak_compile_run(out, spec_of(b, argv, COMPILE_NS), b->folder, b->folder, err);
+}
+
+/* Runs what was compiled, as confined as a candidate. */
+static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
 {
     char temporary[AK_PATH_MAX + 8];
     ak_reads reads;
-    const char *const writable[] = {"/dev/null", compiler == NULL ? NULL : b->folder, NULL};
-    const char *const environment[] = {"LC_ALL=C", temporary, NULL};
     ak_sandbox_plan plan;
+    const char *const argv[] = {b->program, b->inputs, b->library, NULL};
+    const char *const writable[] = {"/dev/null", NULL};
+    const char *const environment[] = {"LC_ALL=C", temporary, NULL};
+    ak_proc_spec spec = spec_of(b, argv, RUN_NS);
     ak_reads_open(&reads);
     ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
     ak_reads_add(&reads, b->folder);
     ak_reads_add_tool(&reads, b->compiler); /* which the runtime of the sanitizers comes with */
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
-    if (compiler == NULL) {
-        ak_sandbox_plan_open_alone(&plan, reads.path, writable);
-    } else {
-        ak_sandbox_plan_open(&plan, reads.path, writable);
-    }
-    ak_proc_spec spec = {.argv = argv,
-                         .setenv = environment,
-                         .folder = b->folder,
-                         .confine = ak_sandbox_plan_apply,
-                         .confine_context = &plan,
-                         .timeout_ns = timeout_ns,
-                         .output_max = OUTPUT_MAX,
-                         .priority = AK_PROC_LOW};
+    ak_sandbox_plan_open_alone(&plan, reads.path, writable);
+    spec.setenv = environment;
+    spec.confine = ak_sandbox_plan_apply;
+    spec.confine_context = &plan;
     ak_status status = ak_proc_run(out, &spec, err);
     ak_sandbox_plan_close(&plan);
     return status;
@@ -301,7 +309,7 @@ static void find_line(char *out, size_t bytes, const build *b, const char *repor
                        report);
         const char *const argv[] = {tools[chosen], "-e", b->library, address, NULL};
         ak_proc_result run = {0};
-        if (run_confined(&run, b, tools[chosen], argv, COMPILE_NS, NULL) == AK_OK) {
+        if (run_tool(&run, b, argv, NULL) == AK_OK) {
             const char *found = strstr(run.output, name);
             if (found != NULL) {
                 ak_plain_first_line(out, bytes, found);
@@ -477,7 +485,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
         argv[n++] = sanitizers[i];
     }
     memcpy(argv + n, tails[what], lengths[what] * sizeof *argv);
-    ak_status status = run_confined(run, b, b->compiler, argv, COMPILE_NS, err);
+    ak_status status = run_tool(run, b, argv, err);
     ak_free(argv);
     return status;
 }
@@ -545,8 +553,7 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     out->shapes = b->count;
     AK_TRY(compile_program(out, b, err));
     if (out->ran && out->found[0] == 0) {
-        const char *const argv[] = {b->program, b->inputs, b->library, NULL};
-        AK_TRY(run_confined(&run, b, NULL, argv, RUN_NS, err));
+        AK_TRY(run_program(&run, b, err));
         tell(out, b, &run);
     }
 out:
