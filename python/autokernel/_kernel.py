@@ -214,6 +214,38 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
         "tolerance": {dtype: {"relative": "0" if dtype[0] in "iu" else "1e-5"}}, "awkward": []}, indent=1))
 
 
+#: clocks of kernels that return their own time, as Kernel Tuner wants it of C; here the harness
+#: measures, and no code that is measured reads a clock. A word of the source, and what stops it.
+_CLOCKS = (
+    (r"\bclock_gettime\b", "#include <time.h>\n#define clock_gettime(clock, at) "
+     "((void)(clock), (at)->tv_sec = 0, (at)->tv_nsec = 0, 0)\n"),
+    (r"\bgettimeofday\b", "#include <sys/time.h>\n#define gettimeofday(at, zone) "
+     "((void)(zone), (at)->tv_sec = 0, (at)->tv_usec = 0, 0)\n"),
+    (r"(?<!:)\bclock\s*\(\s*\)", "#include <time.h>\n#define clock() ((clock_t)0)\n"),
+    (r"\bomp_get_wtime\b", "#include <omp.h>\n#define omp_get_wtime() 0.0\n"),
+    (r"\bstd::chrono\b", """#include <chrono>
+namespace std { namespace chrono {
+struct ak_clock {
+    typedef nanoseconds duration;
+    typedef duration::rep rep;
+    typedef duration::period period;
+    typedef std::chrono::time_point<ak_clock> time_point;
+    static constexpr bool is_steady = true;
+    static time_point now() noexcept { return time_point(); }
+};
+} }
+#define steady_clock ak_clock
+#define high_resolution_clock ak_clock
+#define system_clock ak_clock
+"""))
+
+
+def _stopped_clocks(source: str) -> str:
+    """Returns the source with clocks that stand still."""
+    stopped = "".join(text for word, text in _CLOCKS if re.search(word, source))
+    return f"{stopped}#line 1\n{source}" if stopped else source
+
+
 def _host_source(source: str, name: str, declared: Sequence[str], arguments: Sequence[Any],
                  language: str) -> str:
     """Returns the source, followed by an ak_kernel that calls its function."""
@@ -226,7 +258,7 @@ def _host_source(source: str, name: str, declared: Sequence[str], arguments: Seq
         else:
             given.append(_literal(value))
     plain = source if language == "C++" else re.sub(r'\bextern\s+"C"\s+(?!\{)', "", source)
-    return f"{plain}\n\nvoid ak_kernel(const ak_host_call *call)\n{{\n    " \
+    return f"{_stopped_clocks(plain)}\n\nvoid ak_kernel(const ak_host_call *call)\n{{\n    " \
            f"(void){name}({', '.join(given)});\n}}\n"
 
 
@@ -397,7 +429,9 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
 
     Differences:
 
-    * The harness measures the time, whatever a C function returns. `time` is the median.
+    * The harness measures the time, whatever a C function returns; clocks that it reads for that
+      (std::chrono, clock_gettime, gettimeofday, clock, omp_get_wtime) stand still. `time` is the
+      median.
     * Each array begins every call with the contents that it was given, unless `outputs` lists its
       index as one that the kernel only writes.
     * Arrays and scalars are whole numbers of 8 to 64 bits or floats of NumPy (scalars of 32 and 64
@@ -414,7 +448,8 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
       defines. The macros are those of Kernel Tuner (`kernel_tuner`, `block_size_x`, `grid_size_x`
       and so on), and so are blocks: 256 threads in x without `block_size_x`.
     * `lang` is "C", "C++", "CUDA" (also "CuPy" and "nvcuda") or "OpenCL"; HIP, Fortran and Julia
-      are refused. "C" is compiled as C, or as C++ where `compiler` is "g++".
+      are refused. "C" is compiled as C, or as C++ where `compiler` is "g++" or
+      the source includes a header of C++.
     * `strategy` is one of autokernel's or of Kernel Tuner's; every configuration is tried if none
       is named. brute_force is exhaustive, random_sample random, genetic_algorithm genetic, diff_evo
       diffevo, simulated_annealing anneal, bayes_opt bayes. A warning says that dual_annealing
@@ -459,6 +494,8 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         if Path(compiler).name not in ("gcc", "g++"):
             raise TypeError(f"compiler {compiler!r} is not supported: it must be gcc or g++")
         language = "C++" if Path(compiler).name == "g++" else language
+    if language == "C" and re.search(r"^\s*#\s*include\s*<\w+>", source, re.M):
+        language = "C++"  # no header of C has a name without a suffix
     declared = _parameters(source, kernel_name)
     if len(declared) != len(arguments):
         raise TypeError(f"{kernel_name} has {len(declared)} parameters; arguments has "

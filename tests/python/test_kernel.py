@@ -431,6 +431,21 @@ def test_without_an_answer():
         tuned(tune_params={"UNROLL": [4], "WRONG": ["0", "0.1f"]}, atol=0.01, **given)
 
 
+@pytest.mark.parametrize("header, before, after", [
+    ("time.h", "struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);", "t.tv_nsec"),
+    ("sys/time.h", "struct timeval t; gettimeofday(&t, NULL);", "t.tv_usec"),
+    ("time.h", "clock_t t = clock();", "(clock() - t)"),
+    ("omp.h", "double t = omp_get_wtime();", "(omp_get_wtime() - t)"),
+    ("chrono", "auto t = std::chrono::high_resolution_clock::now();",
+     "(std::chrono::duration<float, std::milli>(std::chrono::high_resolution_clock::now() - t)).count()")])
+def test_kernels_that_read_clocks(header, before, after):
+    """Kernel Tuner's functions in C return their own time."""
+    source = f"#include <{header}>\n" + ADD.replace("float add(", 'extern "C" float add(')
+    source = source.replace("    for (int i = 0", f"    {before}\n    for (int i = 0", 1)
+    results, _ = tuned(source=source.replace("return 0;", f"return {after};"))
+    assert [r["status"] for r in results] == ["ok"] * 3
+
+
 def test_each_output_has_its_tolerance():
     source = """
 void two(float *c, float *d, const float *a, int n)

@@ -74,6 +74,30 @@ static void launch(ak_launch_plan *plan, const ak_task *task, const char *config
     launch_at(plan, task, &task->shape, config, resident);
 }
 
+/* An OpenCL device says how many threads a block may have. */
+static void test_the_largest_block(void **state)
+{
+    ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+    (void)state;
+    ak_task *task = bind_task("matmul", "4096", NULL);
+    int64_t resident = 66;
+    for (int most = 256; most <= 512; most *= 2) { /* the block has 384 */
+        ak_config config;
+        ak_error err = AK_ERROR_INIT;
+        assert_int_equal(ak_scope_set_int(task->constants, "work_group_max", most, NULL), AK_OK);
+        assert_int_equal(ak_config_parse(&config, task->space,
+                                         "BLOCK_SIZE_N=256,PING_PONG=0,num_stages=4,RASTER=0",
+                                         NULL),
+                         AK_OK);
+        ak_status status = ak_launch_evaluate(plan, task, &task->shape, &config,
+                                              &(ak_launch_resident){as_told, &resident}, &err);
+        assert_int_equal(status, most == 256 ? AK_INVALID : AK_OK);
+        assert_true(most != 256 || strstr(err.text, "256") != NULL);
+    }
+    ak_task_close(task);
+    ak_free(plan);
+}
+
 static void test_gemm(void **state)
 {
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
