@@ -21,7 +21,7 @@ DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=
 MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
               cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
               eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
-              cr="CONSUMER_REGISTERS", bps="BLOCKS_PER_SM", ebb="EVICT_B", pdl="LAUNCH_EARLY")
+              cr="CONSUMER_REGISTERS", bps="BLOCKS_PER_SM", ebb="EVICT_B", pdl="LAUNCH_EARLY", pf="PREFETCH_SLOTS")
 SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
@@ -81,7 +81,7 @@ def expression(p):
              "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else %s) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"), g("w0"))
     along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
     early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + (%s if 2*%s > %s else 0) + "
-             "(%s if LAUNCH_EARLY > 0 and M <= 128 and %s > 40000000 else 0) + "
+             "(%s if (LAUNCH_EARLY == 1 or LAUNCH_EARLY == 2) and M <= 128 and %s > 40000000 else 0) + "
              "(%s if LAUNCH_EARLY == 1 else %s if M <= 128 and K <= 64 and N > 2048 else 0)) + (%s if EARLY_SLOTS > 0 else 0)") % (
         p["pl"] + p["pd"], g("pl"), held, g("ps"), held, places, g("pdl"), read, g("p1"), g("p2"), g("ee"))
     multicast = "(%s if CLUSTER_M*CLUSTER_N > 1 and EARLY_SLOTS == 0 else 0)" % g("cx")
@@ -230,7 +230,7 @@ def fit(model, shapes, weights, seed, rounds):
 
 def start_of(config):
     """As an entry of Starts, with what follows from it."""
-    c = dict(zip(FIELDS, config))
+    c = dict(zip(FIELDS, config), pf=1)
     shared = c["cm"] * c["cn"] > 2
     c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=0,
              pr=0 if c["nc"] == 1 else 56 if c["nc"] == 2 and shared else 40,

@@ -175,6 +175,7 @@ enum {
     L2P,
     GRID,
     PDL,
+    PF,
     DS,
     ES,
     FIELDS
@@ -208,6 +209,7 @@ static const struct {
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
                     {"pdl", "LAUNCH_EARLY", 0},
+                    {"pf", "PREFETCH_SLOTS", 1},
                     {"ds", "DIRECT_STORE", 0},
                     {"es", "EARLY_SLOTS", 0}};
 

@@ -60,7 +60,9 @@
  *                          not a multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the previous
  *                          one ends, and waits for that end before it touches memory; 2: before it
- *                          waits, it prefetches the first boxes of A and B into the level 2 cache
+ *                          waits, it prefetches slots into the level 2 cache; 3: as 2, but the next
+ *                          kernel may start when all blocks have asked for all that they read
+ *   PREFETCH_SLOTS         how many slots that is
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA              1: alpha * A * B; with a bias, alpha is not 0
  *   HAS_BETA               1: beta * C_in is added before EPILOGUE; C_in has the layout of C and may
@@ -126,6 +128,9 @@
 #endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
+#endif
+#ifndef PREFETCH_SLOTS
+#define PREFETCH_SLOTS 1
 #endif
 #ifndef TURN_A
 #define TURN_A 0
@@ -424,12 +429,14 @@ DEVICE origin origin_of(work w, int slot, gemm_sizes s)
     return o;
 }
 
-/* Loads a share of one operand's tile (1/sharers of it) into a slot of all blocks in `mask` or, if
-   that is 0, of this block only. If K is contiguous, the boxes are a LINE along K x the share's
-   rows. Otherwise they are a LINE along the other direction x K; the lines are divided among the
-   sharers if possible, else the rows. */
+enum { LOAD, MULTICAST, PREFETCH };
+
+/* Loads a share of one operand's tile (1/sharers of it) into a slot of this block (LOAD), of all
+   blocks in `mask` (MULTICAST), or into the level 2 cache only (PREFETCH). If K is contiguous, the
+   boxes are a LINE along K x the share's rows. Otherwise they are a LINE along the other direction
+   x K; the lines are divided among the sharers if possible, else the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
-                         int k, int sharers, int share, bool multicast, u32 mask, u64 policy)
+                         int k, int sharers, int share, int how, u32 mask, u64 policy)
 {
     const int lines = (size + LINE - 1) / LINE;
     int count = lines, x = start, y = k;
@@ -453,7 +460,9 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
     }
 #pragma unroll
     for (int i = 0; i < count; i++) {
-        if (multicast) {
+        if (how == PREFETCH) {
+            prefetch_box(map, x / MAP_UNIT, y);
+        } else if (how == MULTICAST) {
             load_tile_multicast(to, map, full, x / MAP_UNIT, y, policy, mask);
         } else {
             load_tile(to, map, full, x / MAP_UNIT, y, policy);
@@ -1696,17 +1705,22 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 #endif
 
-#if LAUNCH_EARLY == 2
-/* Prefetches the descriptors and one box of each operand, which also loads the translations of
-   their pages. The level 2 cache sees what the previous kernel still writes, so the data may be
-   prefetched there. */
-DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, work w, gemm_sizes s)
+#if LAUNCH_EARLY >= 2
+/* Prefetches the descriptors and the first slots, which also loads the translations of their pages.
+   The level 2 cache sees what the previous kernel still writes, so the data may be prefetched
+   there. */
+DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, work w, gemm_sizes s,
+                           u32 rank)
 {
-    const origin o = origin_of(w, w.first, s);
     prefetch_map(map_a);
     prefetch_map(map_b);
-    prefetch_box(map_a, (A_LAYOUT ? o.m : o.k) / MAP_UNIT, A_LAYOUT ? o.k : o.m);
-    prefetch_box(map_b, (B_LAYOUT ? o.n : o.k) / MAP_UNIT, B_LAYOUT ? o.k : o.n);
+    for (int i = 0; i < PREFETCH_SLOTS && i < w.count; i++) {
+        const origin o = origin_of(w, w.first + i, s);
+        load_operand(map_a, 0, 0, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k, CLUSTER_N,
+                     (int)(rank / CLUSTER_M % CLUSTER_N), PREFETCH, 0, 0);
+        load_operand(map_b, 0, 0, B_LAYOUT, BLOCK_SIZE_N, o.n, o.k, CLUSTER_M,
+                     (int)(rank % CLUSTER_M), PREFETCH, 0, 0);
+    }
 }
 #endif
 
@@ -1728,7 +1742,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     const int stride = (int)(gridDim.x / CLUSTER);
 
     const bool produces = group == NUM_CONSUMERS;
-#if LAUNCH_EARLY
+#if LAUNCH_EARLY == 1 || LAUNCH_EARLY == 2
     let_next_kernel_start();
 #endif
     if (threadIdx.x == 128 * NUM_CONSUMERS) {
@@ -1756,9 +1770,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     } else {
         named_sync(BARRIER_INIT, THREADS);
     }
-#if LAUNCH_EARLY == 2
+#if LAUNCH_EARLY >= 2
     if (produces && warp == 4 * NUM_CONSUMERS && first_item < items && elect_one()) {
-        prefetch_first(map_a, map_b, work_at(first_item, s, rank), s);
+        prefetch_first(map_a, map_b, work_at(first_item, s, rank), s, rank);
     }
     __syncwarp();
 #endif
@@ -1803,19 +1817,19 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                         barrier_expect(bar, LOADED_BYTES);
                         if (together) {
                             load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k,
-                                         CLUSTER_N, cn, CLUSTER_N > 1, mask_a,
+                                         CLUSTER_N, cn, CLUSTER_N > 1 ? MULTICAST : LOAD, mask_a,
                                          EVICT_POLICY(EVICT_A));
                             load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, o.n,
-                                         o.k, CLUSTER_M, cm, CLUSTER_M > 1, mask_b,
-                                         EVICT_POLICY(EVICT_B));
+                                         o.k, CLUSTER_M, cm, CLUSTER_M > 1 ? MULTICAST : LOAD,
+                                         mask_b, EVICT_POLICY(EVICT_B));
                         } else {
                             for (int j = 0; j < CLUSTER_N; j++) {
                                 load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, o.m, o.k,
-                                             CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
+                                             CLUSTER_N, j, LOAD, 0, EVICT_POLICY(EVICT_A));
                             }
                             for (int j = 0; j < CLUSTER_M; j++) {
                                 load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N,
-                                             o.n, o.k, CLUSTER_M, j, false, 0,
+                                             o.n, o.k, CLUSTER_M, j, LOAD, 0,
                                              EVICT_POLICY(EVICT_B));
                             }
                         }
@@ -1828,6 +1842,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 }
             }
             /* heart: end */
+#if LAUNCH_EARLY == 3
+            let_next_kernel_start();
+#endif
             if (!together) {
                 cluster_wait();
             }
