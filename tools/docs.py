@@ -6,7 +6,8 @@
 * docs/glossary.md has at most 40 words. Identifiers in src/ and include/, and the documents, use no word of its last
   column. Strings of the source and code quotes of documents may: keys of files keep their names.
 * Documents besides the changelog explain every option of the command line. docs/formats.md has every member of the JSON
-  that commands and runs write, docs/mended.md and docs/trust.md name tests that exist, and links lead somewhere.
+  that commands and runs write, docs/mended.md and docs/trust.md name tests that exist, trust.md counts them, links lead
+  somewhere.
 * Lines of documents end at column 120, but for tables, code and links. --wrap fills paragraphs anew."""
 import glob, os, re, sys, textwrap
 
@@ -140,6 +141,13 @@ def check_tests(tree, complain):
             for wanted in [test.replace("fuzz/", "fuzz/fuzz_")] + re.findall(r"\w+", functions):
                 if not re.search(r"\b%s\b" % re.escape(wanted), known):
                     complain("%s: there is no test %s" % (name, wanted))
+
+    suite = tests[os.path.join(tree, "tests", "adversarial/test_adversarial.c")]
+    told = re.search(r"^\* (\d+) attacks on the host and (\d+) in place", text, re.M)
+    for wanted, list_name in zip(told.groups(), ("attacks", "in_place")):
+        rows = re.search(r"attack %s\[\] = \{(.*?)^\};" % list_name, suite, re.M | re.S)[1]
+        if len(re.findall(r'\{[1-9]\d*, "', rows)) != int(wanted):
+            complain("docs/trust.md: says %s; test_adversarial.c has another number of %s" % (wanted, list_name))
 
 def check_links(tree, complain):
     slug = lambda title: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
