@@ -142,12 +142,18 @@ def check_tests(tree, complain):
                 if not re.search(r"\b%s\b" % re.escape(wanted), known):
                     complain("%s: there is no test %s" % (name, wanted))
 
+    host, opencl, cuda = (re.search(pattern, text) for pattern in (
+        r"\n\* (\d+) attacks on the host and (\d+) in place",
+        r"`adversarial/opencl` runs (\d+) attacks, (\d+) in place", r"CUDA device (\d+) attacks,[^,]*, (\d+) more"))
     suite = tests[os.path.join(tree, "tests", "adversarial/test_adversarial.c")]
-    told = re.search(r"^\* (\d+) attacks on the host and (\d+) in place", text, re.M)
-    for wanted, list_name in zip(told.groups(), ("attacks", "in_place")):
-        rows = re.search(r"attack %s\[\] = \{(.*?)^\};" % list_name, suite, re.M | re.S)[1]
-        if len(re.findall(r'\{[1-9]\d*, "', rows)) != int(wanted):
-            complain("docs/trust.md: says %s; test_adversarial.c has another number of %s" % (wanted, list_name))
+    for told, folder in ((host, ""), (opencl, "opencl"), (cuda, "cuda")):
+        for said, part in zip(told.groups(), ("attacks", "in_place")):
+            path = os.path.join(tree, "tests/adversarial", folder + ("_in_place" if part == "in_place" else ""))
+            rows = open(os.path.join(path, "attacks.def"), encoding="utf-8").read() if folder else \
+                re.search(r"attack %s\[\] = \{(.*?)^\};" % part, suite, re.M | re.S)[1]
+            count = len(re.findall(r'[({][1-9]\d*, "', rows))  # 0 is honest
+            if count != int(said):
+                complain("docs/trust.md: says %s, but %s %s has %d attacks" % (said, folder or "host", part, count))
 
 def check_links(tree, complain):
     slug = lambda title: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
