@@ -144,7 +144,7 @@ def check_tests(tree, complain):
 
     host, opencl, cuda = (re.search(pattern, text) for pattern in (
         r"\n\* (\d+) attacks on the host and (\d+) in place",
-        r"`adversarial/opencl` runs (\d+) attacks, (\d+) in place", r"CUDA device (\d+) attacks,[^,]*, (\d+) more"))
+        r"`adversarial/opencl` runs (\d+) attacks, (\d+) in place", r"CUDA device (\d+) attacks,\D*(\d+) more"))
     suite = tests[os.path.join(tree, "tests", "adversarial/test_adversarial.c")]
     for told, folder in ((host, ""), (opencl, "opencl"), (cuda, "cuda")):
         for said, part in zip(told.groups(), ("attacks", "in_place")):
