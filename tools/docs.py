@@ -137,8 +137,9 @@ def check_tests(tree, complain):
     known = "\n".join([os.path.splitext(p)[0] + " " for p in tests] + list(tests.values()))
     for name in ("docs/mended.md", "docs/trust.md"):
         text = open(os.path.join(tree, name), encoding="utf-8").read()
-        for test, functions in re.findall(r"`((?:adversarial|cli|fuzz|python|unit)\b[/\w]*)(: [^`]*)?`", text):
-            for wanted in [test.replace("fuzz/", "fuzz/fuzz_")] + re.findall(r"\w+", functions):
+        for test, functions, more in re.findall(
+                r"`((?:adversarial|cli|fuzz|python|unit)\b[/\w]*)(: [^`]*)?`((?:, `[a-z]\w+`)*)", text):
+            for wanted in [test.replace("fuzz/", "fuzz/fuzz_")] + re.findall(r"\w+", functions + more):
                 if not re.search(r"\b%s\b" % re.escape(wanted), known):
                     complain("%s: there is no test %s" % (name, wanted))
 
