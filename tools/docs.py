@@ -5,6 +5,9 @@
 * ARCHITECTURE.md lists the folders of src/ in the order in which lint.sh lets them include each other.
 * docs/glossary.md has at most 40 words. Identifiers in src/ and include/, and the documents, use no word of its last
   column. Strings of the source and code quotes of documents may: keys of files keep their names.
+* Documents besides the changelog explain every option of the command line. docs/formats.md has every member of the JSON
+  that commands and runs write, docs/mended.md and docs/trust.md name tests that exist, trust.md counts them, links lead
+  somewhere.
 * Lines of documents end at column 120, but for tables, code and links. --wrap fills paragraphs anew."""
 import glob, os, re, sys, textwrap
 
@@ -111,6 +114,62 @@ def check_words(tree, complain):
             for match in pattern.finditer(part if name.endswith(".md") else part.replace("_", " ")):
                 complain("%s:%d: \"%s\": the glossary says \"%s\"" % (name, number, match[1], words[match[1].lower()]))
 
+# Files that write members of JSON which users read. Those of tools for agents are the protocol's (mcp*.c).
+WRITERS = ("src/cli/[!m]*.c", "src/lab/*.c", "src/report/*.c", "src/tuner/*.c", "src/worker/fleet.c")
+MEMBER = r'\bak_json_set\w*\(\s*\w+,\s*"(\w+)"'
+
+def check_names(tree, complain):
+    read = lambda path: open(os.path.join(tree, path), encoding="utf-8").read()
+    texts = {os.path.relpath(p, tree): read(os.path.relpath(p, tree)) for p in documents(tree)}
+    explained = "\n".join(text for name, text in texts.items() if name != "CHANGELOG.md")
+    for option in re.findall(r'^X\(\w+, "([\w-]+)"', read("src/cli/options.def"), re.M):
+        if not re.search(r"--%s(?![\w-])" % option, explained):
+            complain("no document explains --%s" % option)
+    members = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", re.sub("```", "", texts["docs/formats.md"])))))
+    for path in sorted(p for kind in WRITERS for p in glob.glob(os.path.join(tree, kind))):
+        for member in sorted(set(re.findall(MEMBER, read(os.path.relpath(path, tree)))) - members):
+            complain("docs/formats.md: nothing says what \"%s\" is (%s)" % (member, os.path.relpath(path, tree)))
+
+def check_tests(tree, complain):
+    tests = {p: open(p, encoding="utf-8", errors="replace").read()
+             for kind in ("CMakeLists.txt", "adversarial/*.c", "cli/*.sh", "fuzz/*.c", "python/*.py", "unit/*.c")
+             for p in glob.glob(os.path.join(tree, "tests", kind))}
+    known = "\n".join([os.path.splitext(p)[0] + " " for p in tests] + list(tests.values()))
+    for name in ("docs/mended.md", "docs/trust.md"):
+        text = open(os.path.join(tree, name), encoding="utf-8").read()
+        for test, functions, more in re.findall(
+                r"`((?:adversarial|cli|fuzz|python|unit)\b[/\w]*)(: [^`]*)?`((?:, `[a-z]\w+`)*)", text):
+            for wanted in [test.replace("fuzz/", "fuzz/fuzz_")] + re.findall(r"\w+", functions + more):
+                if not re.search(r"\b%s\b" % re.escape(wanted), known):
+                    complain("%s: there is no test %s" % (name, wanted))
+
+    host, opencl, cuda = (re.search(pattern, text) for pattern in (
+        r"\n\* (\d+) attacks on the host and (\d+) in place",
+        r"`adversarial/opencl` runs (\d+) attacks, (\d+) in place", r"CUDA device (\d+) attacks,\D*(\d+) more"))
+    suite = tests[os.path.join(tree, "tests", "adversarial/test_adversarial.c")]
+    for told, folder in ((host, ""), (opencl, "opencl"), (cuda, "cuda")):
+        for said, part in zip(told.groups(), ("attacks", "in_place")):
+            path = os.path.join(tree, "tests/adversarial", folder + ("_in_place" if part == "in_place" else ""))
+            rows = open(os.path.join(path, "attacks.def"), encoding="utf-8").read() if folder else \
+                re.search(r"attack %s\[\] = \{(.*?)^\};" % part, suite, re.M | re.S)[1]
+            count = len(re.findall(r'[({][1-9]\d*, "', rows))  # 0 is honest
+            if count != int(said):
+                complain("docs/trust.md: says %s, but %s %s has %d attacks" % (said, folder or "host", part, count))
+
+def check_links(tree, complain):
+    slug = lambda title: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+    for path in documents(tree):
+        text = open(path, encoding="utf-8").read()
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            file, _, anchor = link.partition("#")
+            target = os.path.join(os.path.dirname(path), file) if file else path
+            if ":" in link:
+                continue
+            titles = re.findall(r"^#+ (.*)$", open(target, encoding="utf-8").read(), re.M) if target.endswith(".md") \
+                and os.path.exists(target) else []
+            if not os.path.exists(target) or (anchor and titles and anchor not in map(slug, titles)):
+                complain("%s: the link %s leads nowhere" % (os.path.relpath(path, tree), link))
+
 def too_long(line):
     return len(line) > WIDTH and not line.startswith(("|", "    ", "#")) and " " in line[:WIDTH] and "](" not in line
 
@@ -156,7 +215,7 @@ def main():
         wrap(tree)
         return
     bad = []
-    for check in (check_walk, check_folders, check_words, check_width):
+    for check in (check_walk, check_folders, check_names, check_tests, check_links, check_words, check_width):
         check(tree, bad.append)
     print("\n".join("docs: " + line for line in bad) if bad else "docs: clean")
     sys.exit(1 if bad else 0)

@@ -65,9 +65,9 @@ while read -r file; do complain "$file: ends without a line break or holds a tab
     } | sort -u)
 # Documents: the glossary, the walk through the source, the width of lines.
 if command -v python3 >/dev/null; then
-    while read -r hit; do complain "$hit"; done < <(python3 tools/docs.py . | grep -v '^docs: clean$' || true)
+    while read -r hit; do complain "$hit"; done < <(python3 tools/docs.py . 2>&1 | grep -v '^docs: clean$' || true)
     # Files over 600 lines and functions over 60 say why.
-    while read -r hit; do complain "$hit"; done < <(python3 tools/figures.py --check | grep '^figures: ' || true)
+    while read -r hit; do complain "$hit"; done < <(python3 tools/figures.py --check 2>&1 | grep -E '^figures: |Error' || true)
 else
     echo "lint: no python3, so documents are not checked" >&2
 fi

@@ -211,7 +211,8 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
         "schema": 1, "name": name, "sizes": [{"name": n, "default": v} for n, v in sizes.items()],
         "dtypes": [dtype], "arguments": listed, "flops": "0", "bytes": str(traffic),
         "reference": {"arrays": expected} if expected else "default",
-        "tolerance": {dtype: {"relative": "0" if dtype[0] in "iu" else "1e-5"}}, "awkward": []}, indent=1))
+        "tolerance": {dtype: {"relative": "0" if dtype[0] in "iu" else "1e-5"}}, "awkward": []},
+        indent=1))
 
 
 #: clocks of kernels that return their own time, as Kernel Tuner wants it of C; here the harness
@@ -440,8 +441,9 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
       but an `atol` that would accept zeros, or results that are 1 % too large, is refused.
     * Without `answer`, where Kernel Tuner checks nothing, the results of all configurations have to
       agree as far as sums in another order do: by 100 eps, or 8 eps times the root of the number
-      of elements of all arrays for each one that is written, if that is more, relative and of the
-      root mean square of the array; and by `atol`, if it is given. They are compared with those of
+      of elements of all arrays for each one that is written, if that is more, of the root mean
+      square of the array, and as much relative (at least 1e-5); by 0.4 % at most; and by `atol`, if
+      it is given. They are compared with those of
       the first configuration or, if most do not agree with it, of one with which more agree. A
       warning says how many do not agree.
     * A warning names parameters that never change the code, such as one that the source itself
@@ -602,8 +604,9 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         except TuneError as why:
             raise TuneError(_words(str(why), os.fspath(folder))) from None
     for name in _unused(trials, params, json.dumps(specification.get("Launch"))):
-        warnings.warn(f"ak.tune_kernel: {name} never changes the code: the source does not use it, "
-                      "or defines it itself", stacklevel=2)
+        warnings.warn(f"ak.tune_kernel: {name} never changes the code: the source does not use it or "
+                      "defines it itself, or the compiler makes the same of all its values",
+                      stacklevel=2)
     found = []
     for trial in trials:
         entry = values_of(trial["config"])

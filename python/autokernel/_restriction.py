@@ -97,13 +97,6 @@ class _Expression(ast.NodeTransformer):
             raise _NoExpression
         return ast.parse(repr(value), mode="eval").body
 
-    def _text(self, node: ast.expr) -> bool:
-        """Returns whether a text may be read in this: expressions make no number of a text."""
-        return any(isinstance(value, str) for one in ast.walk(node)
-                   if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
-                   and one.value.id == self.mapping
-                   for value in self.params.get(self._value(one.slice), ()))
-
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.expr) and not any(
                 isinstance(n, ast.Name) and n.id == self.mapping for n in ast.walk(node)):
@@ -117,11 +110,11 @@ class _Expression(ast.NodeTransformer):
             return ast.Name(name, ast.Load())
         if isinstance(node, ast.Call):
             name = _CALLS.get(self._value(node.func))
-            if name is None or node.keywords or (name in ("int", "float") and self._text(node)):
+            if name is None or node.keywords:
                 raise _NoExpression
             arguments = [self.visit(a) for a in node.args]
-            if any(isinstance(n, ast.Name) and any(isinstance(v, str) for v in self.params.get(n.id, ()))
-                   for a in arguments for n in ast.walk(a)):
+            read = [n.id for a in arguments for n in ast.walk(a) if isinstance(n, ast.Name)]
+            if any(isinstance(value, str) for n in read for value in self.params.get(n, ())):
                 raise _NoExpression  # expressions have no int("4")
             return ast.Call(ast.Name(name, ast.Load()), arguments, [])
         if not isinstance(node, _NODES):

@@ -269,10 +269,13 @@ static void test_plain_texts(void **state)
     } locales[] = {{NULL, NULL, "de_DE.UTF-8", true}, {"C", "C.UTF-8", "C.UTF-8", false},
                    {"", "C.utf8", "C", true},         {NULL, NULL, NULL, false},
                    {NULL, "UTF-8", NULL, true},       {NULL, NULL, "de_DE.ISO-8859-1", false}};
-    char *kept = ak_strdup(getenv("LC_ALL"));
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    char *kept[AK_COUNT(names)];
+    for (size_t v = 0; v < AK_COUNT(names); v++) {
+        kept[v] = ak_strdup(getenv(names[v]));
+    }
     for (size_t i = 0; i < AK_COUNT(locales); i++) {
         const char *const values[] = {locales[i].all, locales[i].type, locales[i].lang};
-        static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
         char shown[] = "2 \xc2\xb5s \xe2\x96\x81\xe2\x96\x88 \xc3\xa4\xc2\xb5.c \xc2";
         for (size_t v = 0; v < AK_COUNT(names); v++) {
             (void)(values[v] == NULL ? unsetenv(names[v]) : setenv(names[v], values[v], 1));
@@ -283,8 +286,10 @@ static void test_plain_texts(void **state)
             shown, locales[i].is ? "2 \xc2\xb5s \xe2\x96\x81\xe2\x96\x88 \xc3\xa4\xc2\xb5.c \xc2"
                                  : "2 us _# \xc3\xa4\xc2\xb5.c \xc2");
     }
-    (void)(kept == NULL ? unsetenv("LC_ALL") : setenv("LC_ALL", kept, 1));
-    ak_free(kept);
+    for (size_t v = 0; v < AK_COUNT(names); v++) {
+        (void)(kept[v] == NULL ? unsetenv(names[v]) : setenv(names[v], kept[v], 1));
+        ak_free(kept[v]);
+    }
     char copy[8];
     ak_plain_copy(copy, sizeof copy, "f\xfcr\x1b[\xc3\xa4\xc3\xa4");
     assert_string_equal(copy, "f?r?[\xc3\xa4");
