@@ -162,28 +162,14 @@ ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err
     return insert_trial(archive, trial, err);
 }
 
-static ak_status has_run(bool *out, ak_archive *archive, const char *id, ak_error *err)
-{
-    sqlite3_stmt *statement;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_query(&statement, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err));
-    *out = ak_store_next(&status, archive, statement, err);
-out:
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_validate(trial, "trial", err));
-    AK_TRY(ak_store_need_environment(archive, trial->environment, NULL, err));
     bool known = true;
-    if (trial->run != NULL) {
-        AK_TRY(has_run(&known, archive, trial->run, err));
-    }
+    AK_DO(ak_trial_validate(trial, "trial", err));
+    AK_DO(ak_store_need_environment(archive, trial->environment, NULL, err));
+    AK_DO(trial->run == NULL ? AK_OK : ak_store_has_run(&known, archive, trial->run, err));
     if (!known) {
-        ak_run run = {
+        const ak_run run = {
             .id = trial->run,
             .started = trial->timestamp,
             .kernel = trial->kernel,
@@ -195,10 +181,9 @@ ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *
             .strategy = trial->strategy,
             .environment = trial->environment,
         };
-        AK_TRY(ak_store_insert_run(archive, &run, true, err));
+        AK_DO(ak_store_insert_run(archive, &run, true, err));
     }
-out:
-    return status == AK_OK ? insert_trial(archive, trial, err) : status;
+    return insert_trial(archive, trial, err);
 }
 
 /* ---- trials out ------------------------------------------------------------------------------ */
@@ -398,9 +383,7 @@ static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_fi
                    : " ORDER BY " AK_STORE_MADE ", id",
         err);
     while ((limit == 0 || out->count < limit) && ak_store_next(&status, archive, rows, err)) {
-        void *ids = out->ids;
-        status = ak_grow(&ids, &out->capacity, out->count + 1, sizeof *out->ids, err);
-        out->ids = ids;
+        status = AK_GROW(out->ids, &out->capacity, out->count + 1, err);
         if (status == AK_OK) {
             out->ids[out->count++] = sqlite3_column_int64(rows, 0);
         }

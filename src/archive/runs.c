@@ -175,6 +175,11 @@ ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err)
     return ak_json_give(out, object, good, err);
 }
 
+ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_error *err)
+{
+    return ak_store_has(out, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err);
+}
+
 ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err)
 {
     ak_run run = {0};
@@ -194,11 +199,10 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
                                "NULL AND imported = 0",
                                texts, 3, err);
     }
-    ak_run here = {0};
-    ak_status status = ak_archive_get_run(&here, archive, run.id, NULL);
-    ak_run_clear(&here);
-    if (status != AK_NOT_FOUND) {
-        return status;
+    bool here;
+    AK_DO(ak_store_has_run(&here, archive, run.id, err));
+    if (here) {
+        return AK_OK;
     }
     AK_DO(check_run(&run, err));
     AK_DO(ak_store_need_environment(archive, run.environment, run.environment_json, err));
@@ -379,12 +383,10 @@ ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const ch
                                         const char *hash, const char *words, ak_error *err)
 {
     static const char ask[] = "SELECT 1 FROM environments WHERE hash = ?1 AND same_as IS NULL";
-    sqlite3_stmt *statement;
-    ak_status status = ak_store_query(&statement, archive, ask, &former, 1, err);
-    *out = ak_store_next(&status, archive, statement, err);
-    (void)sqlite3_finalize(statement);
-    if (status != AK_OK || !*out || strcmp(former, hash) == 0) {
-        return status;
+    ak_status status = AK_OK;
+    AK_DO(ak_store_has(out, archive, ask, &former, 1, err));
+    if (!*out || strcmp(former, hash) == 0) {
+        return AK_OK;
     }
     AK_DO(ak_store_begin(archive, err));
     AK_TRY(ak_store_need_environment(archive, hash, words, err));
@@ -401,12 +403,7 @@ out:
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
                                       const char *other, ak_error *err)
 {
-    sqlite3_stmt *statement;
-    ak_status status =
-        ak_store_query(&statement, archive,
-                       "SELECT 1 WHERE " AK_STORE_IDENTITY("?1") " = " AK_STORE_IDENTITY("?2"),
-                       (const char *const[]){one, other}, 2, err);
-    *out = ak_store_next(&status, archive, statement, err);
-    (void)sqlite3_finalize(statement);
-    return status;
+    return ak_store_has(out, archive,
+                        "SELECT 1 WHERE " AK_STORE_IDENTITY("?1") " = " AK_STORE_IDENTITY("?2"),
+                        (const char *const[]){one, other}, 2, err);
 }
