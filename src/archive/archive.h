@@ -46,6 +46,10 @@ ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *en
    trials, on a device or on a recording, or, if there is none, the latest imported run. The clock
    of a recording begins in 1970, so a run on one counts as made when it was added. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
+/* Finds out whether two hashes that trials have as their environment are of one and the same: of an
+   archive from before schema 9 an environment has two, if its kernel has not changed since. */
+ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
+                                      const char *other, ak_error *err);
 /* Finds out whether two environments, named by their hashes, differ only in the source that was
    measured. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,

@@ -419,6 +419,25 @@ out:
     return status;
 }
 
+ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
+                           const ak_archive_filter *filter, ak_error *err)
+{
+    sqlite3_stmt *row;
+    ak_status status = ak_store_select(
+        &row, archive,
+        environments == NULL ? "count(*)"
+                             : "count(*), count(DISTINCT " AK_STORE_IDENTITY("environment") ")",
+        filter, "", err);
+    if (ak_store_next(&status, archive, row, err)) {
+        *trials = (size_t)sqlite3_column_int64(row, 0);
+        if (environments != NULL) {
+            *environments = (size_t)sqlite3_column_int64(row, 1);
+        }
+    }
+    (void)sqlite3_finalize(row);
+    return status;
+}
+
 typedef struct taking {
     ak_trial_taker take;
     void *context;

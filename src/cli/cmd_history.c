@@ -24,13 +24,6 @@ typedef struct ring {
     ak_error *err;
 } ring;
 
-static bool count_one(void *context, const ak_trial *trial)
-{
-    (void)trial;
-    *(size_t *)context += 1;
-    return true;
-}
-
 static bool keep(void *context, const ak_trial *trial)
 {
     ring *r = context;
@@ -66,7 +59,7 @@ static void print_none(const ring *r, const ak_selection *selection, const ak_ar
                seen, seen == 1 ? "s" : "ve");
     } else {
         ak_out("no trial matches%s\n", ak_selection_hint(selection));
-        (void)ak_archive_each(selection->archive, &of_kernel, count_one, &seen, NULL);
+        (void)ak_archive_count(&seen, NULL, selection->archive, &of_kernel, NULL);
     }
     ak_buf_puts(&command, seen > 0 ? "history" : "tune");
     if (kernel != NULL || seen == 0) {

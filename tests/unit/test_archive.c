@@ -187,7 +187,10 @@ static void test_filter(void **state)
         {{.ok_only = true, .limit = 100}, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t count;
         assert_int_equal(count_trials(f->archive, &cases[i].filter), cases[i].count);
+        assert_ok(ak_archive_count(&count, NULL, f->archive, &cases[i].filter, err));
+        assert_true(count == cases[i].count || cases[i].filter.limit == 3);
     }
     trial_list list = {0};
     ak_archive_filter best = {.best_first = true};
