@@ -141,9 +141,10 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Gives the JSON that an environment's hash stands for; *out is NULL if only the hash is known. The
-   caller frees it with ak_free. */
-ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err);
+/* Gives the object that an environment's hash stands for, which the caller frees; *out is NULL if
+   only the hash is known, or there is none. */
+ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
+                                 ak_error *err);
 
 /* Notes that an environment is known under another hash today, with these words, if the archive has
    it under the former one: what identifies it is hashed in another way since. Its trials and runs

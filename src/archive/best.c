@@ -93,7 +93,8 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-#define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
+#define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
+#define FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 
 /* Gives the first trial of a selection; returns AK_NOT_FOUND, without a message, if there is
    none. */
@@ -227,14 +228,13 @@ static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, const char *config,
                                  const char *run, ak_error *err)
 {
-    static const char fastest[] = " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1";
     ak_archive_filter same = *filter;
     same.config = config;
     same.run = filter->run == NULL ? run : filter->run;
-    ak_status status = first_trial(out, archive, &same, fastest, err);
+    ak_status status = first_trial(out, archive, &same, FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = first_trial(out, archive, &same, fastest, err);
+        status = first_trial(out, archive, &same, FASTEST, err);
     }
     return status;
 }
@@ -316,25 +316,19 @@ bool ak_trial_refutes(const ak_trial *trial)
 }
 
 /* Selects the fastest trial of a configuration that no trial refutes (ak_trial_refutes). */
+#define SAME_ENVIRONMENT                                                                           \
+    AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY("trials.environment")
 #define FASTEST_RIGHT                                                                              \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
-    "= trials.choices AND (w.environment IS trials.environment OR " AK_STORE_IDENTITY(             \
-        "w.environment") " = " AK_STORE_IDENTITY("trials.environment") ") AND (w.status IN "       \
-                                                                       "('wrong_result', "         \
-                                                                       "'crashed') OR (w.status "  \
-                                                                       "<> 'ok' AND w.strategy = " \
-                                                                       "'" AK_FINALISTS "' AND "   \
-                                                                       "coalesce(w.reason, '') "   \
-                                                                       "NOT LIKE '" AK_NOT_JUDGED  \
-                                                                       "%'))) "                    \
-                                                                       "ORDER BY ms IS NULL, "     \
-                                                                       "coalesce(cost, ms), id "   \
-                                                                       "LIMIT 1"
+    "= trials.choices AND (w.status IN ('wrong_result', 'crashed') OR (w.status <> 'ok' AND "      \
+    "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
+    "%')) AND " SAME_ENVIRONMENT ")" FASTEST
 
-/* Gives the best of the trials of one implementation in its latest environment. Returns
-   AK_NOT_FOUND, without a message, if each of them has a failed check. */
+/* Gives the best of the trials of one implementation in its latest environment. Each implementation
+   has one of its own, of which its source is a part. Returns AK_NOT_FOUND, without a message, if
+   each of the trials has a failed check. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {
@@ -362,33 +356,6 @@ static bool faster(const ak_trial *a, const ak_trial *b)
 {
     double x = ak_trial_cost(a), y = ak_trial_cost(b);
     return x > 0 && (y <= 0 || x < y);
-}
-
-/* The source of the implementation is part of its environment, so each implementation has a latest
-   environment of its own. */
-ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
-                                     const char *other, ak_error *err)
-{
-    json_t *documents[2] = {NULL};
-    const char *const hashes[2] = {one, other};
-    ak_status status = AK_OK;
-    *out = true;
-    if (one == NULL || other == NULL || strcmp(one, other) == 0) {
-        return AK_OK;
-    }
-    for (int i = 0; i < 2 && status == AK_OK; i++) {
-        char *text = NULL;
-        status = ak_archive_environment(&text, archive, hashes[i], err);
-        if (status == AK_OK && text != NULL) {
-            status = ak_json_parse(&documents[i], text, strlen(text), "an environment", err);
-            (void)json_object_del(documents[i], "source");
-        }
-        ak_free(text);
-    }
-    *out = documents[0] != NULL && documents[1] != NULL && json_equal(documents[0], documents[1]);
-    json_decref(documents[0]);
-    json_decref(documents[1]);
-    return status;
 }
 
 ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,

@@ -362,20 +362,22 @@ ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *te
     return status;
 }
 
-ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err)
+ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
+    static const char select[] =
+        "SELECT words FROM environments WHERE hash = " AK_STORE_IDENTITY("?1");
     sqlite3_stmt *statement;
     char *words = NULL;
-    ak_status status = ak_store_query(
-        &statement, archive, "SELECT words FROM environments WHERE hash = " AK_STORE_IDENTITY("?1"),
-        &hash, 1, err);
+    ak_status status = ak_store_query(&statement, archive, select, &hash, 1, err);
+    *out = NULL;
     if (ak_store_next(&status, archive, statement, err)) {
         status = ak_store_text(&words, statement, 0, err);
     }
-    (void)sqlite3_finalize(statement);
-    if (status == AK_OK) {
-        *out = words;
+    if (status == AK_OK && words != NULL) {
+        status = ak_json_parse(out, words, strlen(words), "environment", err);
     }
+    ak_free(words);
+    (void)sqlite3_finalize(statement);
     return status;
 }
 
@@ -406,4 +408,25 @@ ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char
     return ak_store_has(out, archive,
                         "SELECT 1 WHERE " AK_STORE_IDENTITY("?1") " = " AK_STORE_IDENTITY("?2"),
                         (const char *const[]){one, other}, 2, err);
+}
+
+ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
+                                     const char *other, ak_error *err)
+{
+    json_t *words[2] = {NULL};
+    ak_status status = AK_OK;
+    *out = true;
+    if (one == NULL || other == NULL || strcmp(one, other) == 0) {
+        return AK_OK;
+    }
+    AK_TRY(ak_archive_environment(&words[0], archive, one, err));
+    AK_TRY(ak_archive_environment(&words[1], archive, other, err));
+    for (int i = 0; i < 2; i++) {
+        (void)json_object_del(words[i], "source");
+    }
+    *out = words[0] != NULL && json_equal(words[0], words[1]);
+out:
+    json_decref(words[0]);
+    json_decref(words[1]);
+    return status;
 }

@@ -278,16 +278,10 @@ double ak_format_ms(int64_t ns)
 
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
-    char *words = NULL;
-    AK_DO(hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err));
-    ak_status status = AK_OK;
-    json_t *known = NULL;
-    if (words != NULL) {
-        status = ak_json_parse(&known, words, strlen(words), "environment", err);
-        ak_free(words);
-    }
-    if (status == AK_NO_MEMORY) {
-        return status;
+    json_t *known;
+    ak_status status = ak_archive_environment(&known, archive, hash, err);
+    if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
+        return status; /* words that are no JSON say nothing */
     }
     json_t *object = json_object();
     bool good = object != NULL && ak_json_set_text(object, "hash", hash);

@@ -202,17 +202,14 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 {
     static const char *const kept[] = {"backend", "name",   "compute_capability", "driver", "nvrtc",
                                        "version", "triton", "compilers"};
-    char *text = NULL;
     json_t *all = NULL, *object = json_object();
-    bool good = object != NULL && trial->environment != NULL &&
-                ak_archive_environment(&text, archive, trial->environment, NULL) == AK_OK &&
-                text != NULL &&
-                ak_json_parse(&all, text, strlen(text), "an environment", NULL) == AK_OK;
+    bool good = object != NULL &&
+                ak_archive_environment(&all, archive, trial->environment, NULL) == AK_OK &&
+                all != NULL;
     for (size_t i = 0; good && i < sizeof kept / sizeof kept[0]; i++) {
         json_t *value = json_object_get(all, kept[i]);
         good = value == NULL || json_object_set(object, kept[i], value) == 0;
     }
-    ak_free(text);
     json_decref(all);
     return ak_json_whole(object, good);
 }
