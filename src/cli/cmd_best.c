@@ -39,7 +39,7 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     }
     bool tellable = same == 1 || ak_or_empty(first->size)[0] != 0;
     if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
-        ak_next_on_archive(command.data, "write best_config.json", args);
+        ak_next_on_archive(command.data, NULL, "write best_config.json", args);
     }
     ak_buf_free(&command);
 }

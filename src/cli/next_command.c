@@ -56,10 +56,14 @@ static void suggest(ak_buf *command, const char *why)
     ak_buf_free(command);
 }
 
-void ak_next_on_archive(const char *words, const char *why, const ak_args *args)
+void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
     ak_buf_puts(&command, words);
+    if (name != NULL) {
+        ak_buf_putc(&command, ' ');
+        ak_quote(&command, name);
+    }
     add_archive(&command, args);
     suggest(&command, why);
 }
