@@ -244,30 +244,40 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
 static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
 {
     const char *why = ak_json_text_at(one, "undecided_because");
-    bool open = strcmp(ak_json_text_at(one, "verdict"), "undecided") == 0;
-    (void)snprintf(out, WORDS_BYTES, "%s%s%.40s%s",
-                   json_is_true(json_object_get(one, "tie")) ? " (tie"
-                   : open                                    ? " (not decided"
-                                                             : "",
-                   open && *why != 0 ? ": " : "", open ? why : "",
-                   open || json_is_true(json_object_get(one, "tie")) ? ")" : "");
+    if (json_is_true(json_object_get(one, "tie"))) {
+        return " (tie)";
+    }
+    if (strcmp(ak_json_text_at(one, "verdict"), "undecided") != 0) {
+        return "";
+    }
+    (void)snprintf(out, WORDS_BYTES, " (not decided%s%.40s)", *why == 0 ? "" : ": ", why);
     return out;
 }
 
-/* Explains the verdicts that are undecided. */
-static void note_doubts(ak_section_builder *b, const json_t *list)
+/* Says what the speeds are relative to, and explains the words of the table. */
+static void note_finish(ak_section_builder *b, const ak_report_model *model, const json_t *list,
+                        bool overlap)
 {
     static const ak_speed_doubt doubts[] = {AK_DOUBT_VARIES, AK_DOUBT_CONTROL, AK_DOUBT_BUSY};
     ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-    ak_buf_puts(&note, b->section->note);
+    ak_buf_puts(&note, model->baseline == NULL && model->best.speedup <= 0
+                           ? "Speeds are relative to the first finalist: neither a library nor the "
+                             "default was measured."
+                           : "Speeds are relative to the fastest library or, without one, to the "
+                             "default.");
+    if (overlap) {
+        ak_buf_puts(&note, " Overlap says where kernels may begin before the one ahead of them has "
+                           "ended (programmatic launches).");
+    }
     for (size_t d = 0; d < AK_COUNT(doubts); d++) {
+        const char *text = ak_speed_doubt_text(doubts[d]);
         bool any = false;
         for (size_t i = 0; i < json_array_size(list); i++) {
-            any = any || strcmp(ak_json_text_at(json_array_get(list, i), "undecided_because"),
-                                ak_speed_doubt_text(doubts[d])) == 0;
+            const json_t *one = json_array_get(list, i);
+            any = any || strcmp(ak_json_text_at(one, "undecided_because"), text) == 0;
         }
         if (any) {
-            ak_buf_print(&note, " \"Not decided: %s\": %s.", ak_speed_doubt_text(doubts[d]),
+            ak_buf_print(&note, " \"Not decided: %s\": %s.", text,
                          ak_speed_doubt_sentence(doubts[d]));
         }
     }
@@ -317,15 +327,7 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
     const bool overlap = any_overlap(list);
     ak_section_table(b, "Finish: measured interleaved", "measured", ">ms", ">interval", ">speed",
                      "_version or configuration", overlap ? "overlap" : NULL, NULL);
-    b->section->note =
-        overlap ? "Speeds are relative to the fastest library or, without one, to the "
-                  "default. Overlap says where kernels may begin before the one ahead "
-                  "of them has ended (programmatic launches)."
-        : model->baseline == NULL && model->best.speedup <= 0
-            ? "Speeds are relative to the first finalist: neither a library nor the default was "
-              "measured."
-            : "Speeds are relative to the fastest library or, without one, to the default.";
-    note_doubts(b, list);
+    note_finish(b, model, list, overlap);
     size_t order[FINISH_MAX], count = order_of(order, list);
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(list, order[i]);
