@@ -21,7 +21,7 @@
 static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter *filter,
                               ak_error *err)
 {
-    const char *size = filter->size == NULL ? "" : filter->size;
+    const char *size = ak_or_empty(filter->size);
     const char *kernel = filter->named != NULL    ? filter->named
                          : filter->kernel != NULL ? filter->kernel
                                                   : "KERNEL";

@@ -237,7 +237,7 @@ static const char same_trial_sql[] =
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
     sqlite3_stmt *s = m->same_trial;
-    bool bound = ak_store_bind_text(s, 1, trial->config == NULL ? "" : trial->config) &&
+    bool bound = ak_store_bind_text(s, 1, ak_or_empty(trial->config)) &&
                  sqlite3_bind_int64(s, 2, m->before) == SQLITE_OK &&
                  ak_store_bind_text(s, 3, trial->run) &&
                  ak_store_bind_text(s, 4, trial->timestamp) &&

@@ -56,7 +56,7 @@ static bool bind_field(sqlite3_stmt *statement, int position, const ak_trial *tr
     switch (field->kind) {
     case AK_FIELD_TEXT:
         text = *ak_field_text(trial, field);
-        return ak_store_bind_text(statement, position, text == NULL ? "" : text);
+        return ak_store_bind_text(statement, position, ak_or_empty(text));
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
         return ak_store_bind_text(statement, position, *ak_field_text(trial, field));

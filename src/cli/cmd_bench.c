@@ -8,8 +8,8 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/size_list.h"
-#include "cli/table.h"
 #include "cli/task_args.h"
+#include "cli/trial_table.h"
 
 /* Seconds of interleaved measuring for each candidate of the comparison. */
 #define SECONDS_EACH 0.7
@@ -54,11 +54,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
     ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
-    /* With many sizes a configuration is the same in each row, so only the first row shows it. */
-    const bool ok = trial->status == AK_TRIAL_OK, said = trial->reason != NULL;
-    const char *config = many || (said && !ok) || trial->config == NULL ? "" : trial->config;
-    ak_table_cell(table, "%s%s%s", config, config[0] != 0 && said ? "; " : "",
-                  said ? trial->reason : "");
+    ak_config_cell(table, trial, many); /* with many sizes it is the same in each row */
 }
 
 static void print_comparison(const measured *m, bool many)

@@ -168,7 +168,7 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
                      "#   autokernel import autokernel-jobs/*.db\n"
                      "#SBATCH --job-name=autokernel\n");
     ak_buf_print(out, "#SBATCH --array=0-%zu%s%s\n", list->count - 1, workers == NULL ? "" : "%",
-                 workers == NULL ? "" : workers);
+                 ak_or_empty(workers));
     ak_buf_puts(out, "#SBATCH --nodes=1\n"
                      "#SBATCH --ntasks=1\n"
                      "#SBATCH --requeue\n"

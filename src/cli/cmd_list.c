@@ -70,7 +70,7 @@ static void print_section(const char *title, const json_t *rows)
         join(names, sizeof names, json_object_get(row, "implementations"));
         const char *description = json_string_value(json_object_get(row, "description"));
         ak_table_cell(&table, "  %s", json_string_value(json_object_get(row, "name")));
-        ak_table_cell(&table, "%s", kernels ? names : description == NULL ? "" : description);
+        ak_table_cell(&table, "%s", kernels ? names : ak_or_empty(description));
         ak_table_cell(&table, "%s", kernels && description != NULL ? description : "");
     }
     ak_table_print(&table);

@@ -26,7 +26,7 @@ static void print_money(const json_t *result)
         ak_out("cost      unpriced; --llm-prices FILE gives the price\n");
     } else {
         ak_out("cost      $%.6f%s%s\n", json_number_value(cost),
-               date == NULL ? "" : ", list price of ", date == NULL ? "" : date);
+               date == NULL ? "" : ", list price of ", ak_or_empty(date));
     }
 }
 

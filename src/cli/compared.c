@@ -142,7 +142,7 @@ static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
     if (c->median_ms <= 0) {
-        ak_table_cell(table, "%s", c->reason == NULL ? "" : c->reason);
+        ak_table_cell(table, "%s", ak_or_empty(c->reason));
     } else if (c->config == NULL || is_default(c->name)) {
         ak_table_cell(table, "%s", "");
     } else if (base == NULL) {

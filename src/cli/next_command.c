@@ -107,7 +107,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), with_size || from_file},
                  {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
                  {AK_OPTION_SET, ak_task_choices(task), from_file},
-                 {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
+                 {AK_OPTION_FIX, ak_or_empty(fix), false},
                  {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};

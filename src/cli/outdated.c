@@ -26,8 +26,7 @@ typedef struct states {
 
 static bool is_later(const ak_trial *a, const ak_trial *b)
 {
-    const int order =
-        strcmp(a->timestamp == NULL ? "" : a->timestamp, b->timestamp == NULL ? "" : b->timestamp);
+    const int order = strcmp(ak_or_empty(a->timestamp), ak_or_empty(b->timestamp));
     return order != 0 ? order > 0 : a->id > b->id;
 }
 
@@ -138,7 +137,7 @@ static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
     names[5] = json_object_get(first, "name");
     for (size_t i = 0; i < sizeof names / sizeof names[0] && out[0] == 0; i++) {
         const char *name = json_string_value(names[i]);
-        (void)snprintf(out, KERNEL_BYTES, "%s", name == NULL ? "" : name);
+        (void)snprintf(out, KERNEL_BYTES, "%s", ak_or_empty(name));
     }
 }
 

@@ -113,7 +113,7 @@ ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_erro
 
 ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err)
 {
-    const char *device = filter->device == NULL ? "" : filter->device;
+    const char *device = ak_or_empty(filter->device);
     if (!ak_device_is_recorded(device) || !ak_fs_is_file(device + strlen(AK_DEVICE_RECORDED))) {
         return AK_OK;
     }

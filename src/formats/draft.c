@@ -33,7 +33,7 @@ void ak_draft_clear(ak_draft *draft)
 
 ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 {
-    char *copy = ak_strdup(text == NULL ? "" : text);
+    char *copy = ak_strdup(ak_or_empty(text));
     AK_DO(ak_made(copy, err));
     ak_free(*member);
     *member = copy;

@@ -335,7 +335,7 @@ static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_er
                            near == NULL ? "; the first line of a CSV of trials names columns, such "
                                           "as name,config,ms,status"
                                         : "; did you mean \"",
-                           near == NULL ? "" : near, near == NULL ? "" : "\"?");
+                           ak_or_empty(near), near == NULL ? "" : "\"?");
         }
         if (seen[column] || *count == COLUMNS_MAX) {
             return ak_fail(err, AK_INVALID, "%s:1: column \"%s\" occurs twice", csv->path, name);

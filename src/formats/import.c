@@ -74,11 +74,11 @@ static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial 
     sqlite3_stmt *s = import->same;
     const char *const texts[] = {trial->kernel, trial->implementation, trial->device,
                                  trial->size,   trial->dtype,          trial->choices};
-    const char *config = trial->config == NULL ? "" : trial->config;
+    const char *config = ak_or_empty(trial->config);
     bool bound =
         ak_store_bind_text(s, 1, config) && sqlite3_bind_int64(s, 2, import->before) == SQLITE_OK;
     for (int i = 0; i < 6 && bound; i++) {
-        bound = ak_store_bind_text(s, 3 + i, texts[i] == NULL ? "" : texts[i]);
+        bound = ak_store_bind_text(s, 3 + i, ak_or_empty(texts[i]));
     }
     bound = bound && ak_store_bind_text(s, 9, ak_trial_status_text(trial->status)) &&
             ak_store_bind_text(s, 10, trial->run) &&
@@ -137,7 +137,7 @@ out:
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
     json_t *config = NULL;
-    AK_DO(ak_config_text_to_json(&config, trial->config == NULL ? "" : trial->config, where, err));
+    AK_DO(ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err));
     json_decref(config);
     return AK_OK;
 }

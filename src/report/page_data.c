@@ -11,7 +11,7 @@
 
 static bool append_text(json_t *list, const char *text)
 {
-    return json_array_append_new(list, json_string(text == NULL ? "" : text)) == 0;
+    return json_array_append_new(list, json_string(ak_or_empty(text))) == 0;
 }
 
 /* "headers" is null for pairs of a label and a text. */

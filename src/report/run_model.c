@@ -116,7 +116,7 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
     AK_DO(AK_NEW(model->failures, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *reason = trial->reason == NULL ? "" : trial->reason;
+        const char *reason = ak_or_empty(trial->reason);
         size_t at;
         bool fresh;
         if (trial->status == AK_TRIAL_OK) {
@@ -140,8 +140,8 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
     AK_DO(AK_NEW(model->authors, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *strategy = trial->strategy == NULL ? "" : trial->strategy;
-        const char *name = trial->model == NULL ? "" : trial->model;
+        const char *strategy = ak_or_empty(trial->strategy);
+        const char *name = ak_or_empty(trial->model);
         size_t at;
         bool fresh;
         AK_DO(find_group(&at, &fresh, groups, strategy, name, err));
@@ -165,7 +165,7 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
     AK_DO(AK_NEW(model->devices, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *uuid = trial->device_uuid == NULL ? "" : trial->device_uuid;
+        const char *uuid = ak_or_empty(trial->device_uuid);
         size_t at;
         bool fresh;
         if (trial->measured_on == NULL) {

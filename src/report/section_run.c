@@ -172,7 +172,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     if (model->baseline != NULL) {
         const char *version = model->baseline_version;
         ak_section_pairf(b, "baseline", "%s%s%s: %s ms", model->baseline,
-                         version == NULL ? "" : " ", version == NULL ? "" : version,
+                         version == NULL ? "" : " ", ak_or_empty(version),
                          ak_number_figure(ms, model->baseline_ms, AK_DIGITS));
     } else {
         ak_section_pair(b, "baseline", "none was measured");
@@ -195,7 +195,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     const ak_trial *trial = best->trial;
     ak_section_pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu",
                      trial->strategy == NULL ? "(not recorded)" : trial->strategy,
-                     trial->model == NULL ? "" : " with ", trial->model == NULL ? "" : trial->model,
+                     trial->model == NULL ? "" : " with ", ak_or_empty(trial->model),
                      best->evaluation, model->count);
     if (trial->parent != 0) {
         ak_section_pairf(b, "derived from",
@@ -223,7 +223,7 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
     const char *name = json_string_value(json_object_get(one, "name"));
     double ms = json_number_value(json_object_get(one, "ms"));
     size_t rank = 1;
-    name = name == NULL ? "" : name;
+    name = ak_or_empty(name);
     if (!json_is_string(json_object_get(one, "config")) || !(ms > 0)) {
         ak_section_cell(b, name);
         return;
