@@ -460,6 +460,11 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
+/* Copies the first of the trials that match, which the caller clears; *found says whether there is
+   one. */
+AK_API ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
+                                  const ak_archive_filter *filter, ak_error *err);
+
 /* Counts the trials that match and, unless `environments` is NULL, the environments that they are
    of. The filter's order and limit do not count. */
 AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,

@@ -96,22 +96,6 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
 #define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
 #define FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 
-/* Gives the first trial of a selection; returns AK_NOT_FOUND, without a message, if there is
-   none. */
-static ak_status first_trial(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
-                             const char *tail, ak_error *err)
-{
-    sqlite3_stmt *rows;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
-    bool found = ak_store_next(&status, archive, rows, err);
-    AK_TRY(status);
-    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
-out:
-    (void)sqlite3_finalize(rows);
-    return status;
-}
-
 /* The winner of a run's finish. */
 typedef struct winner {
     const char *config; /* borrowed from the document */
@@ -231,10 +215,10 @@ static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
     ak_archive_filter same = *filter;
     same.config = config;
     same.run = filter->run == NULL ? run : filter->run;
-    ak_status status = first_trial(out, archive, &same, FASTEST, err);
+    ak_status status = ak_store_first(out, archive, &same, FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = first_trial(out, archive, &same, FASTEST, err);
+        status = ak_store_first(out, archive, &same, FASTEST, err);
     }
     return status;
 }
@@ -334,11 +318,11 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    AK_DO(first_trial(&newest, archive, &narrow, LATEST, err));
+    AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    ak_status status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
+    ak_status status = ak_store_first(&best, archive, &narrow, FASTEST_RIGHT, err);
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;
@@ -368,7 +352,7 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
     AK_TRY(check_one_task(archive, &narrow, err));
-    AK_TRY(first_trial(&newest, archive, &narrow, LATEST, err));
+    AK_TRY(ak_store_first(&newest, archive, &narrow, LATEST, err));
     AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
                            " ORDER BY implementation", err));
     while (ak_store_next(&status, archive, rows, err)) {

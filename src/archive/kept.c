@@ -58,11 +58,6 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
 
 /* ---- of a trial ------------------------------------------------------------------------------ */
 
-static ak_status take_trial(void *out, const ak_trial *trial, ak_error *err)
-{
-    return ak_trial_copy(out, trial, err);
-}
-
 ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                             void *context, ak_error *err)
 {
@@ -70,11 +65,12 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
     json_t *environment = NULL;
     ak_pack pack = {0};
     ak_status status = AK_OK;
-    const ak_archive_filter filter = {.id = trial, .simulated = true, .limit = 1};
-    AK_TRY(ak_archive_take(archive, &filter, take_trial, &found, err));
-    AK_TRY(found.id > 0 ? AK_OK
-                        : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
-                                  (long long)trial));
+    bool there;
+    const ak_archive_filter filter = {.id = trial, .simulated = true};
+    AK_TRY(ak_archive_first(&there, &found, archive, &filter, err));
+    AK_TRY(there ? AK_OK
+                 : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
+                           (long long)trial));
     AK_TRY(ak_archive_environment(&environment, archive, found.environment, err));
     const char *hash = json_string_value(json_object_get(environment, "source"));
     AK_TRY(hash != NULL

@@ -370,18 +370,18 @@ typedef struct id_list {
     size_t count, capacity;
 } id_list;
 
+#define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
+#define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
+
 /* Only ids are sorted: the rows, with their samples, would not fit in memory. */
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
     sqlite3_stmt *rows;
-    const bool best_first = filter != NULL && filter->best_first;
     const size_t limit = filter == NULL ? 0 : filter->limit;
-    ak_status status = ak_store_select(
-        &rows, archive, "id", filter,
-        best_first ? " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
-                   : " ORDER BY " AK_STORE_MADE ", id",
-        err);
+    ak_status status =
+        ak_store_select(&rows, archive, "id", filter,
+                        filter != NULL && filter->best_first ? BEST_FIRST : BY_TIME, err);
     while ((limit == 0 || out->count < limit) && ak_store_next(&status, archive, rows, err)) {
         status = AK_GROW(out->ids, &out->capacity, out->count + 1, err);
         if (status == AK_OK) {
@@ -417,6 +417,30 @@ out:
     (void)sqlite3_finalize(row);
     ak_free(list.ids);
     return status;
+}
+
+ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
+                         const char *tail, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
+    bool found = ak_store_next(&status, archive, rows, err);
+    AK_TRY(status);
+    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
+                           const ak_archive_filter *filter, ak_error *err)
+{
+    const bool best_first = filter != NULL && filter->best_first;
+    ak_status status = ak_store_first(out, archive, filter,
+                                      best_first ? BEST_FIRST " LIMIT 1" : BY_TIME " LIMIT 1", err);
+    *found = status == AK_OK;
+    return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
 ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,

@@ -125,6 +125,10 @@ void ak_store_rollback(ak_archive *archive);
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err);
 extern const char ak_store_columns[]; /* `what` for a whole trial */
+/* Gives the first trial of a selection, of which `tail` takes one; returns AK_NOT_FOUND, without a
+   message, if there is none. */
+ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
+                         const char *tail, ak_error *err);
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
 /* Adds the row of an environment, to which trials and runs refer, unless it exists. */
