@@ -172,29 +172,35 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     return AK_OK;
 }
 
+static ak_status add_entry(ak_import *import, const json_t *entry, const ak_entries *entries,
+                           const char *where, ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_status status = AK_OK;
+    const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
+    if (json_is_object(run)) { /* of a run that could not be written (archive/waiting.c) */
+        status = ak_store_import_run(import->archive, run, err);
+        return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", where);
+    }
+    AK_TRY(entries->read(&trial, entry, entries->context, where, err));
+    AK_TRY(ak_import_add(import, &trial, where, err));
+    if (entries->finish) {
+        AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
+    }
+out:
+    ak_trial_clear(&trial);
+    return status;
+}
+
 ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,
                          ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
-        const json_t *entry = json_array_get(list, i);
+    for (size_t i = 0; i < json_array_size(list); i++) {
         char where[512];
-        ak_trial trial = {0};
         (void)snprintf(where, sizeof where, "%.400s: %s %zu", entries->path, entries->what, i + 1);
-        const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
-        if (json_is_object(run)) { /* of a run that could not be written (archive/waiting.c) */
-            AK_TRY(ak_store_import_run(import->archive, run, err));
-            continue;
-        }
-        AK_TRY(entries->read(&trial, entry, entries->context, where, err));
-        AK_TRY(ak_import_add(import, &trial, where, err));
-        if (entries->finish) {
-            AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
-        }
-    out:
-        ak_trial_clear(&trial);
+        AK_DO(add_entry(import, json_array_get(list, i), entries, where, err));
     }
-    return status;
+    return AK_OK;
 }
 
 /* What every SQLite file, and so every archive, begins with, a 0 included. */

@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-/* Prints a comparison: its sections or, in json and html, its object; NULL: no memory. */
+/* Prints a comparison: its sections or, in json and html, its object. */
 static ak_status print_comparison(char **out_text, const ak_report_ops *ops, const char *title,
                                   const ak_sections *sections, size_t width, const json_t *object,
                                   ak_error *err)
