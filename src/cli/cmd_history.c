@@ -143,29 +143,21 @@ static void show_file(void *context, const char *name, const char *data, size_t 
 {
     sources *s = context;
     char path[AK_PATH_MAX];
+    if (s->status == AK_OK && s->folder != NULL) {
+        s->status = ak_fs_write_in(path, s->folder, name, data, length, s->err);
+    }
     if (s->status != AK_OK) {
         return;
-    }
-    if (s->folder != NULL) {
-        s->status = ak_fs_join(path, s->folder, name, s->err);
-        char *slash = s->status == AK_OK ? strrchr(path, '/') : NULL;
-        if (slash != NULL) {
-            *slash = 0;
-            s->status = ak_fs_mkdirs(path, s->err);
-            *slash = '/';
-        }
-        s->status = s->status == AK_OK ? ak_fs_write(path, data, length, s->err) : s->status;
     }
     if (s->list != NULL) {
         char *clean = ak_utf8_clean(data); /* compilers take other bytes, too */
         json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
         ak_free(clean);
-        s->status = one != NULL && json_array_append_new(s->list, one) == 0
-                        ? s->status
-                        : ak_fail_memory(s->err);
+        s->status = json_array_append_new(s->list, one) == 0 ? AK_OK : ak_fail_memory(s->err);
+    } else if (s->folder != NULL) {
+        ak_out("wrote %s\n", path);
     } else {
-        ak_out(s->folder == NULL ? "==== %s\n%s\n" : "wrote %s%s\n",
-               s->folder == NULL ? name : path, s->folder == NULL ? data : "");
+        ak_out("==== %s\n%s\n", name, data);
     }
 }
 
