@@ -230,7 +230,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
 {
     json_t *result = NULL;
     winner won;
-    ak_status status = ak_json_parse(&result, result_text, strlen(result_text), "result", err);
+    ak_status status = ak_json_parse_text(&result, result_text, "result", err);
     if (status != AK_OK) { /* such a result names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }

@@ -24,9 +24,8 @@ static ak_status place_then(char **out, ak_archive *archive, const ak_trial *tri
 {
     ak_run run = {0};
     json_t *options = NULL;
-    if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK &&
-        run.options_json != NULL) {
-        (void)ak_json_parse(&options, run.options_json, strlen(run.options_json), "", NULL);
+    if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK) {
+        (void)ak_json_parse_text(&options, run.options_json, "", NULL);
     }
     const char *place = json_string_value(json_object_get(options, "kernel"));
     ak_status status = place == NULL ? AK_OK : ak_copy_text(out, place, err);

@@ -304,7 +304,7 @@ static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUN
     "?") " SELECT id FROM trials WHERE run IN of "
          "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "
          "json_valid(result))";
-#define CONDITION_COUNT (sizeof conditions / sizeof conditions[0])
+#define CONDITION_COUNT (AK_COUNT(conditions))
 
 /* Returns the condition that includes or excludes trials on recordings. */
 static const char *simulated_condition(const ak_archive_filter *filter)

@@ -67,7 +67,7 @@ static ak_status check_document(const char *text, const char *name, ak_error *er
         return ak_fail(err, AK_LIMIT, "run: %s is larger than %u bytes", name, DOCUMENT_BYTES_MAX);
     }
     json_t *value;
-    AK_DO(ak_json_parse(&value, text, strlen(text), name, err));
+    AK_DO(ak_json_parse_text(&value, text, name, err));
     json_decref(value);
     return AK_OK;
 }
@@ -373,9 +373,7 @@ ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *
     if (ak_store_next(&status, archive, statement, err)) {
         status = ak_store_text(&words, statement, 0, err);
     }
-    if (status == AK_OK && words != NULL) {
-        status = ak_json_parse(out, words, strlen(words), "environment", err);
-    }
+    status = status == AK_OK ? ak_json_parse_text(out, words, "environment", err) : status;
     ak_free(words);
     (void)sqlite3_finalize(statement);
     return status;

@@ -357,7 +357,7 @@ static ak_status write_beside(char path[AK_PATH_MAX], const ak_archive *archive,
     (void)snprintf(path, AK_PATH_MAX, "%.*s/autokernel-waiting-%s.json", folder == 0 ? 1 : folder,
                    folder == 0 ? "." : archive->path, w->run[0] == 0 ? "trials" : w->run);
     ak_status status = ak_fs_write(path, text->data, text->length, err);
-    for (size_t i = 0; status != AK_OK && i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; status != AK_OK && i < AK_COUNT(folders); i++) {
         (void)snprintf(path, AK_PATH_MAX, "%.3000s/autokernel-waiting-%s.json", folders[i],
                        w->run[0] == 0 ? "trials" : w->run);
         status = ak_fs_write(path, text->data, text->length, err);

@@ -57,7 +57,7 @@ ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *arc
         AK_TRY(ak_store_text(process, row, 0, err));
         AK_TRY(ak_store_text(&text, row, 1, err));
         /* What another program wrote there counts as nothing. */
-        (void)(text != NULL && ak_json_parse(paths, text, strlen(text), "whereabouts", NULL));
+        (void)ak_json_parse_text(paths, text, "whereabouts", NULL);
     }
 out:
     (void)sqlite3_finalize(row);

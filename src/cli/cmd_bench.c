@@ -141,7 +141,7 @@ static bool set_comparison(json_t *to, const measured *m)
     json_t *object = NULL;
     ak_status status = ak_comparison_json(&text, &m->comparison, m->task, NULL);
     bool good = ak_out_parse(&object, status, &text, "comparison", NULL) == AK_OK;
-    for (size_t i = 0; good && i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; good && i < AK_COUNT(keys); i++) {
         good = ak_json_set(to, keys[i], json_incref(json_object_get(object, keys[i])));
     }
     json_decref(object);

@@ -227,7 +227,7 @@ static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error
     *out = NULL;
     ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
     if (status == AK_OK && strcmp(text, "null") != 0) {
-        status = ak_json_parse(out, text, strlen(text), "worth", err);
+        status = ak_json_parse_text(out, text, "worth", err);
     }
     ak_text_free(text);
     return status;

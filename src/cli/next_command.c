@@ -111,7 +111,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                  {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);
         if (wanted && parts[i].value[0] != 0 && (takes & AK_O_AT(parts[i].id)) != 0) {
             add_option(&command, parts[i].id, parts[i].value);

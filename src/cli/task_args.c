@@ -151,7 +151,7 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
                    {"implementation", &spec->implementation},
                    {"device", &spec->device},
                    {"dtype", &spec->dtype}};
-    for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
+    for (size_t m = 0; m < AK_COUNT(members); m++) {
         AK_TRY(ak_json_string_or(members[m].to, file->document, members[m].key, NULL, file->path,
                                  err));
     }
@@ -176,7 +176,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
                  {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
                  {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol},
                  {AK_OPTION_LAUNCHER, &spec->launcher},   {AK_OPTION_WORKERS, &spec->workers}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(texts); i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
         }

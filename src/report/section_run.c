@@ -454,7 +454,7 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
         {"overhead", (double)model->overhead_ns}, {"rest", ak_report_rest(model) * 1e9},
     };
     double total_ns = 0;
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(stages); i++) {
         total_ns += stages[i].ns;
     }
     ak_section_table(b, "Time", "stage", ">seconds", ">share", ">ms a trial", NULL);
@@ -463,7 +463,7 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
                        : model->seconds > 0 ? "Stages overlap, so their sum exceeds the wall time."
                                             : NULL;
     double trials = model->count > 0 ? (double)model->count : 1.0;
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(stages); i++) {
         double ns = stages[i].ns;
         ak_section_cell(b, stages[i].name);
         ak_section_seconds(b, ns / 1e9);
