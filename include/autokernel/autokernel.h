@@ -460,10 +460,15 @@ AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_e
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
-/* Finds out whether two hashes that trials have as their environment are of one and the same: of an
-   archive from before schema 9 an environment has two, if its kernel has not changed since. */
-AK_API ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
-                                             const char *other, ak_error *err);
+/* Copies the first of the trials that match, which the caller clears; *found says whether there is
+   one. */
+AK_API ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
+                                  const ak_archive_filter *filter, ak_error *err);
+
+/* Counts the trials that match and, unless `environments` is NULL, the environments that they are
+   of. The filter's order and limit do not count. */
+AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
+                                  const ak_archive_filter *filter, ak_error *err);
 
 /* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes
    `path` ("-": standard output) completely or not at all. Import adds all trials of the file or

@@ -46,6 +46,10 @@ ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *en
    trials, on a device or on a recording, or, if there is none, the latest imported run. The clock
    of a recording begins in 1970, so a run on one counts as made when it was added. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
+/* Finds out whether two hashes that trials have as their environment are of one and the same: of an
+   archive from before schema 9 an environment has two, if its kernel has not changed since. */
+ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
+                                      const char *other, ak_error *err);
 /* Finds out whether two environments, named by their hashes, differ only in the source that was
    measured. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
@@ -137,9 +141,10 @@ ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const a
 ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Gives the JSON that an environment's hash stands for; *out is NULL if only the hash is known. The
-   caller frees it with ak_free. */
-ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err);
+/* Gives the object that an environment's hash stands for, which the caller frees; *out is NULL if
+   only the hash is known, or there is none. */
+ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
+                                 ak_error *err);
 
 /* Notes that an environment is known under another hash today, with these words, if the archive has
    it under the former one: what identifies it is hashed in another way since. Its trials and runs

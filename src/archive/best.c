@@ -21,7 +21,7 @@
 static ak_status suggest_tune(const ak_archive *archive, const ak_archive_filter *filter,
                               ak_error *err)
 {
-    const char *size = filter->size == NULL ? "" : filter->size;
+    const char *size = ak_or_empty(filter->size);
     const char *kernel = filter->named != NULL    ? filter->named
                          : filter->kernel != NULL ? filter->kernel
                                                   : "KERNEL";
@@ -93,23 +93,8 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-#define LATEST " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
-
-/* Gives the first trial of a selection; returns AK_NOT_FOUND, without a message, if there is
-   none. */
-static ak_status first_trial(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
-                             const char *tail, ak_error *err)
-{
-    sqlite3_stmt *rows;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
-    bool found = ak_store_next(&status, archive, rows, err);
-    AK_TRY(status);
-    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
-out:
-    (void)sqlite3_finalize(rows);
-    return status;
-}
+#define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
+#define FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 
 /* The winner of a run's finish. */
 typedef struct winner {
@@ -227,14 +212,13 @@ static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, const char *config,
                                  const char *run, ak_error *err)
 {
-    static const char fastest[] = " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1";
     ak_archive_filter same = *filter;
     same.config = config;
     same.run = filter->run == NULL ? run : filter->run;
-    ak_status status = first_trial(out, archive, &same, fastest, err);
+    ak_status status = ak_store_first(out, archive, &same, FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = first_trial(out, archive, &same, fastest, err);
+        status = ak_store_first(out, archive, &same, FASTEST, err);
     }
     return status;
 }
@@ -246,7 +230,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
 {
     json_t *result = NULL;
     winner won;
-    ak_status status = ak_json_parse(&result, result_text, strlen(result_text), "result", err);
+    ak_status status = ak_json_parse_text(&result, result_text, "result", err);
     if (status != AK_OK) { /* such a result names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
@@ -316,35 +300,29 @@ bool ak_trial_refutes(const ak_trial *trial)
 }
 
 /* Selects the fastest trial of a configuration that no trial refutes (ak_trial_refutes). */
+#define SAME_ENVIRONMENT                                                                           \
+    AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY("trials.environment")
 #define FASTEST_RIGHT                                                                              \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
-    "= trials.choices AND (w.environment IS trials.environment OR " AK_STORE_IDENTITY(             \
-        "w.environment") " = " AK_STORE_IDENTITY("trials.environment") ") AND (w.status IN "       \
-                                                                       "('wrong_result', "         \
-                                                                       "'crashed') OR (w.status "  \
-                                                                       "<> 'ok' AND w.strategy = " \
-                                                                       "'" AK_FINALISTS "' AND "   \
-                                                                       "coalesce(w.reason, '') "   \
-                                                                       "NOT LIKE '" AK_NOT_JUDGED  \
-                                                                       "%'))) "                    \
-                                                                       "ORDER BY ms IS NULL, "     \
-                                                                       "coalesce(cost, ms), id "   \
-                                                                       "LIMIT 1"
+    "= trials.choices AND (w.status IN ('wrong_result', 'crashed') OR (w.status <> 'ok' AND "      \
+    "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
+    "%')) AND " SAME_ENVIRONMENT ")" FASTEST
 
-/* Gives the best of the trials of one implementation in its latest environment. Returns
-   AK_NOT_FOUND, without a message, if each of them has a failed check. */
+/* Gives the best of the trials of one implementation in its latest environment. Each implementation
+   has one of its own, of which its source is a part. Returns AK_NOT_FOUND, without a message, if
+   each of the trials has a failed check. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    AK_DO(first_trial(&newest, archive, &narrow, LATEST, err));
+    AK_DO(ak_store_first(&newest, archive, &narrow, LATEST, err));
     if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    ak_status status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
+    ak_status status = ak_store_first(&best, archive, &narrow, FASTEST_RIGHT, err);
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;
@@ -364,33 +342,6 @@ static bool faster(const ak_trial *a, const ak_trial *b)
     return x > 0 && (y <= 0 || x < y);
 }
 
-/* The source of the implementation is part of its environment, so each implementation has a latest
-   environment of its own. */
-ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
-                                     const char *other, ak_error *err)
-{
-    json_t *documents[2] = {NULL};
-    const char *const hashes[2] = {one, other};
-    ak_status status = AK_OK;
-    *out = true;
-    if (one == NULL || other == NULL || strcmp(one, other) == 0) {
-        return AK_OK;
-    }
-    for (int i = 0; i < 2 && status == AK_OK; i++) {
-        char *text = NULL;
-        status = ak_archive_environment(&text, archive, hashes[i], err);
-        if (status == AK_OK && text != NULL) {
-            status = ak_json_parse(&documents[i], text, strlen(text), "an environment", err);
-            (void)json_object_del(documents[i], "source");
-        }
-        ak_free(text);
-    }
-    *out = documents[0] != NULL && documents[1] != NULL && json_equal(documents[0], documents[1]);
-    json_decref(documents[0]);
-    json_decref(documents[1]);
-    return status;
-}
-
 ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
@@ -401,7 +352,7 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
     sqlite3_stmt *rows = NULL;
     ak_status status = AK_OK;
     AK_TRY(check_one_task(archive, &narrow, err));
-    AK_TRY(first_trial(&newest, archive, &narrow, LATEST, err));
+    AK_TRY(ak_store_first(&newest, archive, &narrow, LATEST, err));
     AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
                            " ORDER BY implementation", err));
     while (ak_store_next(&status, archive, rows, err)) {

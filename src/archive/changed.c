@@ -10,17 +10,11 @@
 /* Gives the hash of the sources that a trial measured; NULL if the archive does not know it. */
 static ak_status hash_then(char **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
-    char *words = NULL;
-    json_t *known = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_archive_environment(&words, archive, trial->environment, err));
-    AK_TRY(words == NULL ? AK_OK : ak_json_parse(&known, words, strlen(words), "words", err));
-    const char *hash = json_string_value(json_object_get(known, "source"));
-    *out = ak_strdup(hash);
-    AK_TRY(hash == NULL || *out != NULL ? AK_OK : ak_fail_memory(err));
-out:
-    json_decref(known);
-    ak_free(words);
+    json_t *environment;
+    AK_DO(ak_archive_environment(&environment, archive, trial->environment, err));
+    const char *hash = json_string_value(json_object_get(environment, "source"));
+    ak_status status = hash == NULL ? AK_OK : ak_copy_text(out, hash, err);
+    json_decref(environment);
     return status;
 }
 
@@ -30,13 +24,11 @@ static ak_status place_then(char **out, ak_archive *archive, const ak_trial *tri
 {
     ak_run run = {0};
     json_t *options = NULL;
-    if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK &&
-        run.options_json != NULL) {
-        (void)ak_json_parse(&options, run.options_json, strlen(run.options_json), "", NULL);
+    if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK) {
+        (void)ak_json_parse_text(&options, run.options_json, "", NULL);
     }
     const char *place = json_string_value(json_object_get(options, "kernel"));
-    *out = ak_strdup(place);
-    ak_status status = place != NULL && *out == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = place == NULL ? AK_OK : ak_copy_text(out, place, err);
     json_decref(options);
     ak_run_clear(&run);
     return status;
@@ -68,18 +60,16 @@ ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const
     bool changed = false;
     ak_status status = AK_OK;
     *out_place = NULL;
-    bool simulated = ak_device_is_recorded(trial->device);
-    if (simulated || trial->environment == NULL || trial->kernel == NULL ||
-        trial->implementation == NULL) {
+    if (ak_device_is_recorded(trial->device) || trial->environment == NULL ||
+        trial->kernel == NULL || trial->implementation == NULL) {
         return AK_OK;
     }
     AK_TRY(hash_then(&then, archive, trial, err));
     AK_TRY(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
     const char *const places[] = {place, recorded, trial->kernel};
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && then != NULL; i++) {
+    for (size_t i = 0; i < AK_COUNT(places) && then != NULL; i++) {
         if (compare_now(&changed, then, places[i], trial)) {
-            *out_place = changed ? ak_strdup(places[i]) : NULL;
-            status = changed && *out_place == NULL ? ak_fail_memory(err) : AK_OK;
+            status = changed ? ak_copy_text(out_place, places[i], err) : AK_OK;
             break;
         }
     }

@@ -108,7 +108,7 @@ ak_status ak_config_of_trial(json_t **out, const ak_trial *trial, ak_error *err)
 {
     char where[32];
     (void)snprintf(where, sizeof where, "trial #%lld", (long long)trial->id);
-    return ak_config_text_to_json(out, trial->config == NULL ? "" : trial->config, where, err);
+    return ak_config_text_to_json(out, ak_or_empty(trial->config), where, err);
 }
 
 static ak_status print_value(ak_buf *out, const json_t *value, const char *name, const char *where,

@@ -48,12 +48,10 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
 {
     sqlite3_stmt *rows;
     char *texts[5] = {NULL};
-    int64_t there = 0;
     ak_status status = AK_OK;
-    bool more = true;
-    AK_DO(ak_store_ask(&there, archive, "SELECT count(*) FROM sqlite_master WHERE name = 'fleets'",
-                       err));
-    if (there == 0) {
+    bool more = true, there;
+    AK_DO(ak_store_has_table(&there, archive, "fleets", err));
+    if (!there) {
         return AK_OK;
     }
     AK_DO(ak_store_prepare(&rows, archive,

@@ -58,29 +58,21 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
 
 /* ---- of a trial ------------------------------------------------------------------------------ */
 
-static ak_status take_trial(void *out, const ak_trial *trial, ak_error *err)
-{
-    return ak_trial_copy(out, trial, err);
-}
-
 ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                             void *context, ak_error *err)
 {
     ak_trial found = {0};
-    char *words = NULL;
-    json_t *known = NULL;
+    json_t *environment = NULL;
     ak_pack pack = {0};
     ak_status status = AK_OK;
-    const ak_archive_filter filter = {.id = trial, .simulated = true, .limit = 1};
-    AK_TRY(ak_archive_take(archive, &filter, take_trial, &found, err));
-    AK_TRY(found.id > 0 ? AK_OK
-                        : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
-                                  (long long)trial));
-    AK_TRY(found.environment == NULL
-               ? AK_OK
-               : ak_archive_environment(&words, archive, found.environment, err));
-    AK_TRY(words == NULL ? AK_OK : ak_json_parse(&known, words, strlen(words), "words", err));
-    const char *hash = json_string_value(json_object_get(known, "source"));
+    bool there;
+    const ak_archive_filter filter = {.id = trial, .simulated = true};
+    AK_TRY(ak_archive_first(&there, &found, archive, &filter, err));
+    AK_TRY(there ? AK_OK
+                 : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
+                           (long long)trial));
+    AK_TRY(ak_archive_environment(&environment, archive, found.environment, err));
+    const char *hash = json_string_value(json_object_get(environment, "source"));
     AK_TRY(hash != NULL
                ? AK_OK
                : ak_fail(err, AK_NOT_FOUND, "%.200s: nobody knows the source of trial #%lld",
@@ -91,8 +83,7 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
     }
 out:
     ak_pack_clear(&pack);
-    json_decref(known);
-    ak_free(words);
+    json_decref(environment);
     ak_trial_clear(&found);
     return status;
 }

@@ -123,7 +123,7 @@ static void make_id(char out[64], const ak_run *run)
     const char *const parts[] = {run->id,         run->started, run->kernel, run->implementation,
                                  run->device,     run->size,    run->dtype,  run->choices,
                                  run->environment};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         ak_hasher_add_text(hasher, parts[i]);
     }
     ak_hasher_end(hash, hasher);
@@ -237,7 +237,7 @@ static const char same_trial_sql[] =
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
     sqlite3_stmt *s = m->same_trial;
-    bool bound = ak_store_bind_text(s, 1, trial->config == NULL ? "" : trial->config) &&
+    bool bound = ak_store_bind_text(s, 1, ak_or_empty(trial->config)) &&
                  sqlite3_bind_int64(s, 2, m->before) == SQLITE_OK &&
                  ak_store_bind_text(s, 3, trial->run) &&
                  ak_store_bind_text(s, 4, trial->timestamp) &&
@@ -332,8 +332,7 @@ static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
         goto out;
     }
     if (run.result_json != NULL) {
-        AK_TRY(
-            ak_json_parse(&result, run.result_json, strlen(run.result_json), m->other->path, err));
+        AK_TRY(ak_json_parse_text(&result, run.result_json, m->other->path, err));
         AK_TRY(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
     }
     AK_TRY(ak_store_change(m->archive,

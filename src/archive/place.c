@@ -24,7 +24,7 @@ ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, d
                                  task->dtype,  task->choices,        task->environment};
     bool bound = sqlite3_bind_double(statement, 1, peak_tflops) == SQLITE_OK &&
                  sqlite3_bind_double(statement, 2, bandwidth_gbs) == SQLITE_OK;
-    for (int i = 0; bound && i < (int)(sizeof texts / sizeof texts[0]); i++) {
+    for (int i = 0; bound && i < (int)(AK_COUNT(texts)); i++) {
         bound = ak_store_bind_text(statement, i + 3, texts[i]);
     }
     return ak_store_finish(archive, statement, bound, err);

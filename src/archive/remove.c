@@ -49,29 +49,20 @@ out:
 
 static const char tables[] = "DROP TABLE IF EXISTS temp.gone_runs;"
                              "DROP TABLE IF EXISTS temp.gone_trials;"
-                             "DROP TABLE IF EXISTS temp.gone_environments;"
                              "CREATE TEMP TABLE gone_runs (id TEXT PRIMARY KEY);"
-                             "CREATE TEMP TABLE gone_trials (id INTEGER PRIMARY KEY);"
-                             "CREATE TEMP TABLE gone_environments (hash TEXT PRIMARY KEY);";
+                             "CREATE TEMP TABLE gone_trials (id INTEGER PRIMARY KEY);";
 
 /* The runs that other runs over many sizes name stay. */
 static const char take_runs[] =
     "INSERT INTO gone_runs SELECT DISTINCT id FROM runs WHERE id IN " AK_STORE_RUNS(
-        "?1") " AND "
-              "(id = ?1 OR id NOT IN (SELECT json_extract(one.value, '$.run') FROM runs AS r, "
-              "json_each(CASE WHEN json_valid(r.result) THEN r.result ELSE '{}' END, '$.sizes') AS "
-              "one "
-              "WHERE r.id <> ?1 AND json_extract(one.value, '$.run') IS NOT NULL))";
-
-static const char take_environments[] =
-    "INSERT INTO gone_environments SELECT environment FROM trials WHERE id IN gone_trials AND "
-    "environment IS NOT NULL UNION SELECT environment FROM runs WHERE id IN gone_runs AND "
-    "environment IS NOT NULL";
+        "?1") " AND (id = ?1 OR id NOT IN (SELECT json_extract(one.value, '$.run') FROM "
+              "runs, " AK_STORE_SIZES " AS one WHERE runs.id <> ?1 AND "
+              "json_extract(one.value, '$.run') IS NOT NULL))";
 
 static ak_status take(ak_archive *archive, const char *what, ak_error *err)
 {
     char *run = NULL;
-    int64_t trial = 0, found = 0;
+    int64_t trial = 0;
     ak_status status = AK_OK;
     AK_TRY(ak_store_execute(archive, tables, err));
     if (what[0] == '#') {
@@ -83,20 +74,19 @@ static ak_status take(ak_archive *archive, const char *what, ak_error *err)
                                "INSERT INTO gone_trials SELECT id FROM trials WHERE id = "
                                "CAST(?1 AS INTEGER)",
                                (const char *const[]){what + 1}, 1, err));
-        AK_TRY(ak_store_ask(&found, archive, "SELECT count(*) FROM gone_trials", err));
-        AK_TRY(found == 1 ? AK_OK
-                          : ak_fail(err, AK_NOT_FOUND,
-                                    "%.200s has no trial %.40s; 'autokernel history' shows them",
-                                    archive->path, what));
+        AK_TRY(sqlite3_changes(archive->db) == 1
+                   ? AK_OK
+                   : ak_fail(err, AK_NOT_FOUND,
+                             "%.200s has no trial %.40s; 'autokernel history' shows them",
+                             archive->path, what));
     } else {
         AK_TRY(ak_archive_find_run(&run, archive, what, err));
         AK_TRY(ak_store_change(archive, take_runs, (const char *const[]){run}, 1, err));
         AK_TRY(ak_store_execute(
             archive, "INSERT INTO gone_trials SELECT id FROM trials WHERE run IN gone_runs", err));
     }
-    AK_TRY(ak_store_execute(archive, take_environments, err));
 out:
-    ak_text_free(run);
+    ak_free(run);
     return status;
 }
 
@@ -136,10 +126,16 @@ static ak_status drop(size_t *count, ak_archive *archive, const char *sql, ak_er
     return AK_OK;
 }
 
+/* An environment that is known under another hash today has its words there. */
+static const char drop_environments[] =
+    "DELETE FROM environments WHERE hash NOT IN (WITH used (hash) AS (SELECT environment FROM "
+    "trials WHERE environment IS NOT NULL UNION SELECT environment FROM runs WHERE environment IS "
+    "NOT NULL) SELECT hash FROM used UNION SELECT same_as FROM used JOIN environments USING (hash) "
+    "WHERE same_as IS NOT NULL)";
+
 static ak_status drop_all(ak_removal *out, ak_archive *archive, ak_error *err)
 {
-    size_t environments = 0;
-    int64_t notes = 0;
+    bool notes = false;
     AK_DO(orphan(archive, err));
     AK_DO(ak_store_execute(archive,
                            "UPDATE runs SET result = json_set(result, '$.best.trial', NULL) WHERE "
@@ -149,21 +145,15 @@ static ak_status drop_all(ak_removal *out, ak_archive *archive, ak_error *err)
     AK_DO(drop(&out->calls, archive, "DELETE FROM calls WHERE run IN gone_runs", err));
     AK_DO(drop(&out->trials, archive, "DELETE FROM trials WHERE id IN gone_trials", err));
     AK_DO(drop(&out->runs, archive, "DELETE FROM runs WHERE id IN gone_runs", err));
-    AK_DO(drop(&environments, archive,
-               "DELETE FROM environments WHERE hash IN gone_environments AND hash NOT IN (SELECT "
-               "environment FROM trials WHERE environment IS NOT NULL UNION SELECT environment "
-               "FROM runs WHERE environment IS NOT NULL)",
-               err));
+    AK_DO(ak_store_execute(archive, drop_environments, err));
     AK_DO(drop(&out->sources, archive,
                "DELETE FROM sources WHERE hash NOT IN (SELECT json_extract(words, '$.source') FROM "
                "environments WHERE json_valid(words) AND json_extract(words, '$.source') IS NOT "
                "NULL)",
                err));
-    AK_DO(ak_store_ask(&notes, archive,
-                       "SELECT count(*) FROM sqlite_master WHERE name = 'whereabouts'", err));
-    return notes == 0
-               ? AK_OK
-               : ak_store_execute(archive, "DELETE FROM whereabouts WHERE run IN gone_runs", err);
+    AK_DO(ak_store_has_table(&notes, archive, "whereabouts", err));
+    return notes ? ak_store_execute(archive, "DELETE FROM whereabouts WHERE run IN gone_runs", err)
+                 : AK_OK;
 }
 
 ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what, bool really,
@@ -179,13 +169,8 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
     AK_TRY(check_idle(archive, err));
     AK_TRY(drop_all(&gone, archive, err));
 out:
-    ak_free(archive->environment); /* it may be gone */
-    archive->environment = NULL;
-    if (status != AK_OK || !really) {
-        ak_store_rollback(archive);
-    } else {
-        status = ak_store_commit(archive, err);
-    }
+    status = status == AK_OK && really ? ak_store_commit(archive, err) : status;
+    ak_store_rollback(archive); /* what is not committed; also forgets the environment found last */
     *out = gone;
     return status;
 }

@@ -56,7 +56,7 @@ static bool bind_field(sqlite3_stmt *statement, int position, const ak_trial *tr
     switch (field->kind) {
     case AK_FIELD_TEXT:
         text = *ak_field_text(trial, field);
-        return ak_store_bind_text(statement, position, text == NULL ? "" : text);
+        return ak_store_bind_text(statement, position, ak_or_empty(text));
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
         return ak_store_bind_text(statement, position, *ak_field_text(trial, field));
@@ -162,28 +162,14 @@ ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err
     return insert_trial(archive, trial, err);
 }
 
-static ak_status has_run(bool *out, ak_archive *archive, const char *id, ak_error *err)
-{
-    sqlite3_stmt *statement;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_query(&statement, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err));
-    *out = ak_store_next(&status, archive, statement, err);
-out:
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_validate(trial, "trial", err));
-    AK_TRY(ak_store_need_environment(archive, trial->environment, NULL, err));
     bool known = true;
-    if (trial->run != NULL) {
-        AK_TRY(has_run(&known, archive, trial->run, err));
-    }
+    AK_DO(ak_trial_validate(trial, "trial", err));
+    AK_DO(ak_store_need_environment(archive, trial->environment, NULL, err));
+    AK_DO(trial->run == NULL ? AK_OK : ak_store_has_run(&known, archive, trial->run, err));
     if (!known) {
-        ak_run run = {
+        const ak_run run = {
             .id = trial->run,
             .started = trial->timestamp,
             .kernel = trial->kernel,
@@ -195,10 +181,9 @@ ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *
             .strategy = trial->strategy,
             .environment = trial->environment,
         };
-        AK_TRY(ak_store_insert_run(archive, &run, true, err));
+        AK_DO(ak_store_insert_run(archive, &run, true, err));
     }
-out:
-    return status == AK_OK ? insert_trial(archive, trial, err) : status;
+    return insert_trial(archive, trial, err);
 }
 
 /* ---- trials out ------------------------------------------------------------------------------ */
@@ -319,7 +304,7 @@ static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUN
     "?") " SELECT id FROM trials WHERE run IN of "
          "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "
          "json_valid(result))";
-#define CONDITION_COUNT (sizeof conditions / sizeof conditions[0])
+#define CONDITION_COUNT (AK_COUNT(conditions))
 
 /* Returns the condition that includes or excludes trials on recordings. */
 static const char *simulated_condition(const ak_archive_filter *filter)
@@ -385,22 +370,20 @@ typedef struct id_list {
     size_t count, capacity;
 } id_list;
 
+#define BY_TIME    " ORDER BY " AK_STORE_MADE ", id"
+#define BEST_FIRST " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
+
 /* Only ids are sorted: the rows, with their samples, would not fit in memory. */
 static ak_status list_ids(id_list *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
     sqlite3_stmt *rows;
-    const bool best_first = filter != NULL && filter->best_first;
     const size_t limit = filter == NULL ? 0 : filter->limit;
-    ak_status status = ak_store_select(
-        &rows, archive, "id", filter,
-        best_first ? " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
-                   : " ORDER BY " AK_STORE_MADE ", id",
-        err);
+    ak_status status =
+        ak_store_select(&rows, archive, "id", filter,
+                        filter != NULL && filter->best_first ? BEST_FIRST : BY_TIME, err);
     while ((limit == 0 || out->count < limit) && ak_store_next(&status, archive, rows, err)) {
-        void *ids = out->ids;
-        status = ak_grow(&ids, &out->capacity, out->count + 1, sizeof *out->ids, err);
-        out->ids = ids;
+        status = AK_GROW(out->ids, &out->capacity, out->count + 1, err);
         if (status == AK_OK) {
             out->ids[out->count++] = sqlite3_column_int64(rows, 0);
         }
@@ -433,6 +416,49 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
 out:
     (void)sqlite3_finalize(row);
     ak_free(list.ids);
+    return status;
+}
+
+ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
+                         const char *tail, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
+    bool found = ak_store_next(&status, archive, rows, err);
+    AK_TRY(status);
+    AK_TRY(found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND);
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
+                           const ak_archive_filter *filter, ak_error *err)
+{
+    const bool best_first = filter != NULL && filter->best_first;
+    ak_status status = ak_store_first(out, archive, filter,
+                                      best_first ? BEST_FIRST " LIMIT 1" : BY_TIME " LIMIT 1", err);
+    *found = status == AK_OK;
+    return status == AK_NOT_FOUND ? AK_OK : status;
+}
+
+ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
+                           const ak_archive_filter *filter, ak_error *err)
+{
+    sqlite3_stmt *row;
+    ak_status status = ak_store_select(
+        &row, archive,
+        environments == NULL ? "count(*)"
+                             : "count(*), count(DISTINCT " AK_STORE_IDENTITY("environment") ")",
+        filter, "", err);
+    if (ak_store_next(&status, archive, row, err)) {
+        *trials = (size_t)sqlite3_column_int64(row, 0);
+        if (environments != NULL) {
+            *environments = (size_t)sqlite3_column_int64(row, 1);
+        }
+    }
+    (void)sqlite3_finalize(row);
     return status;
 }
 

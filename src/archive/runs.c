@@ -67,7 +67,7 @@ static ak_status check_document(const char *text, const char *name, ak_error *er
         return ak_fail(err, AK_LIMIT, "run: %s is larger than %u bytes", name, DOCUMENT_BYTES_MAX);
     }
     json_t *value;
-    AK_DO(ak_json_parse(&value, text, strlen(text), name, err));
+    AK_DO(ak_json_parse_text(&value, text, name, err));
     json_decref(value);
     return AK_OK;
 }
@@ -175,6 +175,11 @@ ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err)
     return ak_json_give(out, object, good, err);
 }
 
+ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_error *err)
+{
+    return ak_store_has(out, archive, "SELECT 1 FROM runs WHERE id = ?1", &id, 1, err);
+}
+
 ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err)
 {
     ak_run run = {0};
@@ -194,11 +199,10 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
                                "NULL AND imported = 0",
                                texts, 3, err);
     }
-    ak_run here = {0};
-    ak_status status = ak_archive_get_run(&here, archive, run.id, NULL);
-    ak_run_clear(&here);
-    if (status != AK_NOT_FOUND) {
-        return status;
+    bool here;
+    AK_DO(ak_store_has_run(&here, archive, run.id, err));
+    if (here) {
+        return AK_OK;
     }
     AK_DO(check_run(&run, err));
     AK_DO(ak_store_need_environment(archive, run.environment, run.environment_json, err));
@@ -358,20 +362,20 @@ ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *te
     return status;
 }
 
-ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err)
+ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
+    static const char select[] =
+        "SELECT words FROM environments WHERE hash = " AK_STORE_IDENTITY("?1");
     sqlite3_stmt *statement;
     char *words = NULL;
-    ak_status status = ak_store_query(
-        &statement, archive, "SELECT words FROM environments WHERE hash = " AK_STORE_IDENTITY("?1"),
-        &hash, 1, err);
+    ak_status status = ak_store_query(&statement, archive, select, &hash, 1, err);
+    *out = NULL;
     if (ak_store_next(&status, archive, statement, err)) {
         status = ak_store_text(&words, statement, 0, err);
     }
+    status = status == AK_OK ? ak_json_parse_text(out, words, "environment", err) : status;
+    ak_free(words);
     (void)sqlite3_finalize(statement);
-    if (status == AK_OK) {
-        *out = words;
-    }
     return status;
 }
 
@@ -379,12 +383,10 @@ ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const ch
                                         const char *hash, const char *words, ak_error *err)
 {
     static const char ask[] = "SELECT 1 FROM environments WHERE hash = ?1 AND same_as IS NULL";
-    sqlite3_stmt *statement;
-    ak_status status = ak_store_query(&statement, archive, ask, &former, 1, err);
-    *out = ak_store_next(&status, archive, statement, err);
-    (void)sqlite3_finalize(statement);
-    if (status != AK_OK || !*out || strcmp(former, hash) == 0) {
-        return status;
+    ak_status status = AK_OK;
+    AK_DO(ak_store_has(out, archive, ask, &former, 1, err));
+    if (!*out || strcmp(former, hash) == 0) {
+        return AK_OK;
     }
     AK_DO(ak_store_begin(archive, err));
     AK_TRY(ak_store_need_environment(archive, hash, words, err));
@@ -401,12 +403,28 @@ out:
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
                                       const char *other, ak_error *err)
 {
-    sqlite3_stmt *statement;
-    ak_status status =
-        ak_store_query(&statement, archive,
-                       "SELECT 1 WHERE " AK_STORE_IDENTITY("?1") " = " AK_STORE_IDENTITY("?2"),
-                       (const char *const[]){one, other}, 2, err);
-    *out = ak_store_next(&status, archive, statement, err);
-    (void)sqlite3_finalize(statement);
+    return ak_store_has(out, archive,
+                        "SELECT 1 WHERE " AK_STORE_IDENTITY("?1") " = " AK_STORE_IDENTITY("?2"),
+                        (const char *const[]){one, other}, 2, err);
+}
+
+ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
+                                     const char *other, ak_error *err)
+{
+    json_t *words[2] = {NULL};
+    ak_status status = AK_OK;
+    *out = true;
+    if (one == NULL || other == NULL || strcmp(one, other) == 0) {
+        return AK_OK;
+    }
+    AK_TRY(ak_archive_environment(&words[0], archive, one, err));
+    AK_TRY(ak_archive_environment(&words[1], archive, other, err));
+    for (int i = 0; i < 2; i++) {
+        (void)json_object_del(words[i], "source");
+    }
+    *out = words[0] != NULL && json_equal(words[0], words[1]);
+out:
+    json_decref(words[0]);
+    json_decref(words[1]);
     return status;
 }

@@ -129,6 +129,21 @@ bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *r
     return code == SQLITE_ROW;
 }
 
+ak_status ak_store_has(bool *out, ak_archive *archive, const char *sql, const char *const *texts,
+                       int count, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    ak_status status = ak_store_query(&rows, archive, sql, texts, count, err);
+    *out = ak_store_next(&status, archive, rows, err);
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, ak_error *err)
+{
+    return ak_store_has(out, archive, "SELECT 1 FROM sqlite_master WHERE name = ?1", &name, 1, err);
+}
+
 ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,
                              bool bound, ak_error *err)
 {

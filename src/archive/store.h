@@ -56,6 +56,10 @@ ak_status ak_store_query(sqlite3_stmt **out, ak_archive *archive, const char *sq
 /* Runs such a statement, which returns no row. */
 ak_status ak_store_change(ak_archive *archive, const char *sql, const char *const *texts, int count,
                           ak_error *err);
+/* Finds out whether such a statement, which reads, gives a row. */
+ak_status ak_store_has(bool *out, ak_archive *archive, const char *sql, const char *const *texts,
+                       int count, ak_error *err);
+ak_status ak_store_has_table(bool *out, ak_archive *archive, const char *name, ak_error *err);
 /* Takes the next row of a statement. Returns false after the last one, if *status is an error
    already, and if the row cannot be read, which *status then says. */
 bool ak_store_next(ak_status *status, const ak_archive *archive, sqlite3_stmt *rows, ak_error *err);
@@ -85,9 +89,11 @@ void ak_store_rollback(ak_archive *archive);
    The only SQL parameter is "?". */
 #define AK_STORE_RUNS(parameter)                                                                   \
     "(WITH asked (id) AS (SELECT " parameter                                                       \
-    ") SELECT id FROM asked UNION ALL SELECT json_extract (one.value, '$.run') FROM asked JOIN "   \
-    "runs USING (id), "                                                                            \
-    "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes') AS one)"
+    ") SELECT id FROM asked UNION ALL SELECT json_extract(one.value, '$.run') FROM asked JOIN "    \
+    "runs USING (id), " AK_STORE_SIZES " AS one)"
+/* The sizes that a run's result lists. */
+#define AK_STORE_SIZES                                                                             \
+    "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes')"
 
 /* Gives the hash under which an environment is known today (ak_archive_rename_environment), and
    selects all hashes of one environment. In the second the only SQL parameter may be "?". */
@@ -119,11 +125,16 @@ void ak_store_rollback(ak_archive *archive);
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err);
 extern const char ak_store_columns[]; /* `what` for a whole trial */
+/* Gives the first trial of a selection, of which `tail` takes one; returns AK_NOT_FOUND, without a
+   message, if there is none. */
+ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
+                         const char *tail, ak_error *err);
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
 /* Adds the row of an environment, to which trials and runs refer, unless it exists. */
 ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
                                     ak_error *err);
+ak_status ak_store_has_run(bool *out, ak_archive *archive, const char *id, ak_error *err);
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
 
 /* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not

@@ -21,7 +21,7 @@ ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char
     if (!is_kind(kind)) {
         return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
     }
-    AK_TRY(ak_json_parse(&object, json, strlen(json), kind, err));
+    AK_TRY(ak_json_parse_text(&object, json, kind, err));
     if (!json_is_array(
             json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
         AK_TRY(ak_fail(err, AK_INVALID, "%s: this is no result of %s", kind, kind));

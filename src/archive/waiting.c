@@ -20,6 +20,7 @@
 #define SETTLE_STEP_NS (200 * AK_MS_NS)
 #define FILE_BYTES_MAX (256u << 20)
 #define LINE_BYTES     1000
+#define WHAT_BYTES     48
 
 typedef enum item_kind { ITEM_BEGIN, ITEM_TRIAL, ITEM_CALL, ITEM_END } item_kind;
 
@@ -323,21 +324,19 @@ static ak_status item_json(json_t **out, const item *one, ak_error *err)
 
 /* Prints what waits as `export --format json` prints trials, with the beginnings and ends of runs
    between them. Ids are those of the file; a parent that is in the archive already is left out.
-   *count is the number of trials, *all that of all entries. */
-static ak_status print_items(ak_buf *out, size_t *count, size_t *all, const waiting *w,
-                             ak_error *err)
+   *count is the number of all entries. */
+static ak_status print_items(ak_buf *out, size_t *count, const waiting *w, ak_error *err)
 {
     ak_status status = AK_OK;
-    *count = *all = 0;
+    *count = 0;
     ak_buf_putc(out, '[');
     for (size_t i = w->first; i < w->count; i++) {
         json_t *object;
         AK_TRY(item_json(&object, &w->items[i], err));
         if (object != NULL) {
-            ak_buf_puts(out, (*all)++ == 0 ? "\n" : ",\n");
+            ak_buf_puts(out, (*count)++ == 0 ? "\n" : ",\n");
             ak_json_print(out, object, false);
             json_decref(object);
-            *count += w->items[i].kind == ITEM_TRIAL;
         }
     }
 out:
@@ -358,7 +357,7 @@ static ak_status write_beside(char path[AK_PATH_MAX], const ak_archive *archive,
     (void)snprintf(path, AK_PATH_MAX, "%.*s/autokernel-waiting-%s.json", folder == 0 ? 1 : folder,
                    folder == 0 ? "." : archive->path, w->run[0] == 0 ? "trials" : w->run);
     ak_status status = ak_fs_write(path, text->data, text->length, err);
-    for (size_t i = 0; status != AK_OK && i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; status != AK_OK && i < AK_COUNT(folders); i++) {
         (void)snprintf(path, AK_PATH_MAX, "%.3000s/autokernel-waiting-%s.json", folders[i],
                        w->run[0] == 0 ? "trials" : w->run);
         status = ak_fs_write(path, text->data, text->length, err);
@@ -374,29 +373,40 @@ static void forget(waiting *w)
     w->first = w->count = 0;
 }
 
+/* Names what waits, with the verb of a sentence. */
+static void name_items(char out[WHAT_BYTES], const waiting *w)
+{
+    size_t trials = 0;
+    for (size_t i = w->first; i < w->count; i++) {
+        trials += w->items[i].kind == ITEM_TRIAL;
+    }
+    if (trials == 0) {
+        (void)snprintf(out, WHAT_BYTES, "the end of the run is");
+    } else {
+        (void)snprintf(out, WHAT_BYTES, "%zu trial%s of the run %s", trials, trials == 1 ? "" : "s",
+                       trials == 1 ? "is" : "are");
+    }
+}
+
 static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err)
 {
     waiting *w = archive->waiting;
     char path[AK_PATH_MAX], line[LINE_BYTES], reason[LINE_BYTES];
-    char what[48] = "the end of the run is";
-    size_t count = 0, all = 0;
+    char what[WHAT_BYTES];
+    size_t count = 0;
     ak_error fault = AK_ERROR_INIT;
     ak_buf text = AK_BUF(FILE_BYTES_MAX);
-    ak_status status = print_items(&text, &count, &all, w, &fault);
-    if (status == AK_OK && all > 0) {
+    ak_status status = print_items(&text, &count, w, &fault);
+    if (status == AK_OK && count > 0) {
         status = write_beside(path, archive, &text, &fault);
     }
     ak_buf_free(&text);
     say_why(reason, archive, why);
+    name_items(what, w);
     if (status != AK_OK) {
-        return ak_fail(err, status, "%zu trials are lost: %.200s; and %.200s", count, reason,
-                       fault.text);
+        return ak_fail(err, status, "%s lost: %.200s; and %.200s", what, reason, fault.text);
     }
     if (count > 0) {
-        (void)snprintf(what, sizeof what, "%zu trial%s of the run %s", count, count == 1 ? "" : "s",
-                       count == 1 ? "is" : "are");
-    }
-    if (all > 0) {
         (void)snprintf(line, sizeof line,
                        "%.250s; %s in a file; add with `autokernel import --format json %.300s "
                        "--archive %.200s`",

@@ -42,23 +42,22 @@ ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *arc
                                  const char *run, ak_error *err)
 {
     sqlite3_stmt *row = NULL;
-    int64_t there = 0;
+    bool there;
     char *text = NULL;
     ak_status status = AK_OK;
     *process = NULL;
     *paths = NULL;
-    AK_TRY(ak_store_ask(&there, archive,
-                        "SELECT count(*) FROM sqlite_master WHERE name = 'whereabouts'", err));
-    if (there == 0) {
+    AK_DO(ak_store_has_table(&there, archive, "whereabouts", err));
+    if (!there) {
         return AK_OK;
     }
     AK_TRY(ak_store_query(&row, archive, "SELECT process, paths FROM whereabouts WHERE run = ?1",
                           &run, 1, err));
-    if (sqlite3_step(row) == SQLITE_ROW) {
+    if (ak_store_next(&status, archive, row, err)) {
         AK_TRY(ak_store_text(process, row, 0, err));
         AK_TRY(ak_store_text(&text, row, 1, err));
         /* What another program wrote there counts as nothing. */
-        (void)(text != NULL && ak_json_parse(paths, text, strlen(text), "whereabouts", NULL));
+        (void)ak_json_parse_text(paths, text, "whereabouts", NULL);
     }
 out:
     (void)sqlite3_finalize(row);

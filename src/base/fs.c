@@ -460,6 +460,17 @@ ak_status ak_fs_cache_folder(char out[AK_PATH_MAX], ak_error *err)
     return xdg_folder(out, "XDG_CACHE_HOME", ".cache", err);
 }
 
+ak_status ak_fs_write_in(char path[AK_PATH_MAX], const char *folder, const char *name,
+                         const void *data, size_t length, ak_error *err)
+{
+    AK_DO(ak_fs_join(path, folder, name, err));
+    char *slash = strrchr(path, '/');
+    *slash = 0;
+    AK_DO(ak_fs_mkdirs(path, err));
+    *slash = '/';
+    return ak_fs_write(path, data, length, err);
+}
+
 const char *ak_fs_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

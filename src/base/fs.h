@@ -37,6 +37,10 @@ bool ak_fs_is_folder(const char *path);
 ak_status ak_fs_reachable(const char *path, ak_error *err);
 /* Writes "folder/name" to `out`. Returns AK_LIMIT if it is too long. */
 ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err);
+/* Writes a file as ak_fs_write does, to "folder/name", and creates the folders above it. `path` is
+   where it is then. */
+ak_status ak_fs_write_in(char path[AK_PATH_MAX], const char *folder, const char *name,
+                         const void *data, size_t length, ak_error *err);
 /* Returns the last part of a path, which is in `path` itself. */
 const char *ak_fs_base(const char *path);
 /* Returns whether a path ends with `suffix` and is longer than that. */

@@ -100,6 +100,12 @@ ak_status ak_json_parse(json_t **out, const char *text, size_t length, const cha
     return AK_OK;
 }
 
+ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin, ak_error *err)
+{
+    *out = NULL;
+    return text == NULL ? AK_OK : ak_json_parse(out, text, strlen(text), origin, err);
+}
+
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err)
 {
     char *text;

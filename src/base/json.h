@@ -21,6 +21,8 @@
  *out with json_decref. */
 ak_status ak_json_parse(json_t **out, const char *text, size_t length, const char *origin,
                         ak_error *err);
+/* Parses a text in the same way up to its end; *out is NULL if `text` is. */
+ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin, ak_error *err);
 /* Reads and parses a file. */
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
 

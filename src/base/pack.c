@@ -187,21 +187,13 @@ ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const ch
 
 ak_status ak_pack_write(const ak_pack *pack, const char *folder, ak_error *err)
 {
-    ak_status status = ak_fs_mkdirs(folder, err);
-    for (size_t i = 0; i < pack->count && status == AK_OK; i++) {
+    AK_DO(ak_fs_mkdirs(folder, err));
+    for (size_t i = 0; i < pack->count; i++) {
         char path[AK_PATH_MAX];
-        status = ak_fs_join(path, folder, pack->files[i].name, err);
-        char *slash = status == AK_OK ? strrchr(path, '/') : NULL;
-        if (slash != NULL) {
-            *slash = 0;
-            status = ak_fs_mkdirs(path, err);
-            *slash = '/';
-        }
-        status = status == AK_OK
-                     ? ak_fs_write(path, pack->files[i].data, pack->files[i].length, err)
-                     : status;
+        const ak_pack_file *file = &pack->files[i];
+        AK_DO(ak_fs_write_in(path, folder, file->name, file->data, file->length, err));
     }
-    return status;
+    return AK_OK;
 }
 
 /* ---- compressed -------------------------------------------------------------------------------

@@ -8,8 +8,8 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/size_list.h"
-#include "cli/table.h"
 #include "cli/task_args.h"
+#include "cli/trial_table.h"
 
 /* Seconds of interleaved measuring for each candidate of the comparison. */
 #define SECONDS_EACH 0.7
@@ -54,11 +54,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
     ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
-    /* With many sizes a configuration is the same in each row, so only the first row shows it. */
-    const bool ok = trial->status == AK_TRIAL_OK, said = trial->reason != NULL;
-    const char *config = many || (said && !ok) || trial->config == NULL ? "" : trial->config;
-    ak_table_cell(table, "%s%s%s", config, config[0] != 0 && said ? "; " : "",
-                  said ? trial->reason : "");
+    ak_config_cell(table, trial, many); /* with many sizes it is the same in each row */
 }
 
 static void print_comparison(const measured *m, bool many)
@@ -145,7 +141,7 @@ static bool set_comparison(json_t *to, const measured *m)
     json_t *object = NULL;
     ak_status status = ak_comparison_json(&text, &m->comparison, m->task, NULL);
     bool good = ak_out_parse(&object, status, &text, "comparison", NULL) == AK_OK;
-    for (size_t i = 0; good && i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; good && i < AK_COUNT(keys); i++) {
         good = ak_json_set(to, keys[i], json_incref(json_object_get(object, keys[i])));
     }
     json_decref(object);

@@ -31,7 +31,7 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
     ak_quote(&command, args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         if (parts[i].wanted && parts[i].value[0] != 0) {
             ak_buf_print(&command, " --%s ", parts[i].option);
             ak_quote(&command, parts[i].value);
@@ -39,7 +39,7 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     }
     bool tellable = same == 1 || ak_or_empty(first->size)[0] != 0;
     if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
-        ak_next_on_archive(command.data, "write best_config.json", args);
+        ak_next_on_archive(command.data, NULL, "write best_config.json", args);
     }
     ak_buf_free(&command);
 }

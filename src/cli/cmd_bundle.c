@@ -281,7 +281,7 @@ out:
 static int run(const ak_args *args)
 {
     static const ak_verb verbs[] = {{"show", run_show}, {"verify", run_verify}};
-    return ak_verb_run(verbs, sizeof verbs / sizeof verbs[0], args, "bundle cannot",
+    return ak_verb_run(verbs, AK_COUNT(verbs), args, "bundle cannot",
                        "see 'autokernel bundle --help'");
 }
 

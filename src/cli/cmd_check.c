@@ -126,11 +126,10 @@ static void suggest_sanitizers(const checking *c)
 
 static void show_text(const checking *c)
 {
-    char also[96] = "";
-    char tried[128] = "";
+    char also[96] = "", tried[128] = "", most[32] = "";
     const size_t count = c->done, right = count - c->wrong - c->rejected;
     const size_t all = ak_task_edge_cases(c->task);
-    const bool edges = all > 0 && c->most > 0;
+    const bool none = all == 0 || (right > 0 && c->most == 0); /* no edge-case size was tried */
     if (c->rejected > 0) {
         char failed[32] = "";
         (void)snprintf(failed, sizeof failed, "%zu failed and ", c->wrong);
@@ -139,21 +138,20 @@ static void show_text(const checking *c)
     }
     if (all == 0) {
         (void)snprintf(tried, sizeof tried, "; the kernel names no edge-case sizes (\"awkward\")");
-    } else if (c->most == 0 && right > 0) {
+    } else if (none) {
         (void)snprintf(
             tried, sizeof tried,
-            "; none of the %zu edge-case sizes was tried: conditions of the space exclude "
-            "them",
+            "; none of the %zu edge-case sizes was tried: conditions of the space exclude them",
             all);
-    } else if (c->least < all && right > 0) {
-        (void)snprintf(tried, sizeof tried,
-                       c->least == c->most ? "; %zu of %zu edge-case sizes were tried"
-                                           : "; %zu to %zu of %zu edge-case sizes were tried",
-                       c->least, c->least == c->most ? all : c->most, all);
+    } else if (right > 0 && c->least < all) {
+        if (c->least < c->most) {
+            (void)snprintf(most, sizeof most, " to %zu", c->most);
+        }
+        (void)snprintf(tried, sizeof tried, "; %zu%s of %zu edge-case sizes were tried", c->least,
+                       most, all);
     }
     ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", right, count, ak_plural(count),
-           count == 1 ? "is" : "are",
-           edges || (all > 0 && right == 0) ? "over edge-case sizes and" : "at",
+           count == 1 ? "is" : "are", none ? "at" : "over edge-case sizes and",
            ak_task_size(c->task), tried, also);
     if (c->sanitizers[0] != 0) {
         ak_out("%s\n", c->sanitizers);

@@ -114,7 +114,7 @@ static const char *const own[] = {"--sizes", "--launcher", "--workers", "--archi
 /* Returns how many words an own option takes here: 0 if this is none, 1 for --sizes=X. */
 static int own_words(const char *word)
 {
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(own); i++) {
         size_t length = strlen(own[i]);
         if (strncmp(word, own[i], length) == 0 && (word[length] == 0 || word[length] == '=')) {
             return word[length] == 0 ? 2 : 1;
@@ -168,7 +168,7 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
                      "#   autokernel import autokernel-jobs/*.db\n"
                      "#SBATCH --job-name=autokernel\n");
     ak_buf_print(out, "#SBATCH --array=0-%zu%s%s\n", list->count - 1, workers == NULL ? "" : "%",
-                 workers == NULL ? "" : workers);
+                 ak_or_empty(workers));
     ak_buf_puts(out, "#SBATCH --nodes=1\n"
                      "#SBATCH --ntasks=1\n"
                      "#SBATCH --requeue\n"
@@ -246,7 +246,7 @@ out:
 static int run(const ak_args *args)
 {
     static const ak_verb verbs[] = {{"status", run_status}, {"batch", run_batch}};
-    return ak_verb_run(verbs, sizeof verbs / sizeof verbs[0], args, "fleet has no subcommand",
+    return ak_verb_run(verbs, AK_COUNT(verbs), args, "fleet has no subcommand",
                        "see 'autokernel fleet --help'");
 }
 

@@ -24,13 +24,6 @@ typedef struct ring {
     ak_error *err;
 } ring;
 
-static bool count_one(void *context, const ak_trial *trial)
-{
-    (void)trial;
-    *(size_t *)context += 1;
-    return true;
-}
-
 static bool keep(void *context, const ak_trial *trial)
 {
     ring *r = context;
@@ -59,22 +52,19 @@ static void print_none(const ring *r, const ak_selection *selection, const ak_ar
 {
     const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;
     ak_archive_filter of_kernel = {.kernel = selection->filter.kernel};
-    ak_buf command = AK_BUF(2 * AK_PATH_MAX);
     size_t seen = r->seen;
     if (r->by_status && seen > 0) {
         ak_out("no trial has the status %s; %zu ha%s another\n", ak_trial_status_text(r->wanted),
                seen, seen == 1 ? "s" : "ve");
     } else {
         ak_out("no trial matches%s\n", ak_selection_hint(selection));
-        (void)ak_archive_each(selection->archive, &of_kernel, count_one, &seen, NULL);
+        (void)ak_archive_count(&seen, NULL, selection->archive, &of_kernel, NULL);
     }
-    ak_buf_puts(&command, seen > 0 ? "history" : "tune");
-    if (kernel != NULL || seen == 0) {
-        ak_buf_putc(&command, ' ');
-        ak_quote(&command, kernel == NULL ? "matmul" : kernel);
+    if (seen > 0) {
+        ak_next_on_archive("history", kernel, "what there is", args);
+    } else {
+        ak_next_on_archive("tune", kernel == NULL ? "matmul" : kernel, "make some", args);
     }
-    ak_next_on_archive(command.data, seen > 0 ? "what there is" : "make some", args);
-    ak_buf_free(&command);
 }
 
 static ak_status print_table(const ring *r, const ak_selection *selection, const ak_args *args,
@@ -95,11 +85,9 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     }
     ak_selection_say_hidden(selection);
     ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
-    char best[64] = "best";
-    if (args->text[AK_OPTION_RUN] != NULL) {
-        (void)snprintf(best, sizeof best, "best --run %.40s", args->text[AK_OPTION_RUN]);
-    }
-    ak_next_on_archive(best, "the fastest of each kernel and size", args);
+    const char *run = args->text[AK_OPTION_RUN];
+    ak_next_on_archive(run == NULL ? "best" : "best --run", run,
+                       "the fastest of each kernel and size", args);
     return status;
 }
 
@@ -155,29 +143,21 @@ static void show_file(void *context, const char *name, const char *data, size_t 
 {
     sources *s = context;
     char path[AK_PATH_MAX];
+    if (s->status == AK_OK && s->folder != NULL) {
+        s->status = ak_fs_write_in(path, s->folder, name, data, length, s->err);
+    }
     if (s->status != AK_OK) {
         return;
-    }
-    if (s->folder != NULL) {
-        s->status = ak_fs_join(path, s->folder, name, s->err);
-        char *slash = s->status == AK_OK ? strrchr(path, '/') : NULL;
-        if (slash != NULL) {
-            *slash = 0;
-            s->status = ak_fs_mkdirs(path, s->err);
-            *slash = '/';
-        }
-        s->status = s->status == AK_OK ? ak_fs_write(path, data, length, s->err) : s->status;
     }
     if (s->list != NULL) {
         char *clean = ak_utf8_clean(data); /* compilers take other bytes, too */
         json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
         ak_free(clean);
-        s->status = one != NULL && json_array_append_new(s->list, one) == 0
-                        ? s->status
-                        : ak_fail_memory(s->err);
+        s->status = json_array_append_new(s->list, one) == 0 ? AK_OK : ak_fail_memory(s->err);
+    } else if (s->folder != NULL) {
+        ak_out("wrote %s\n", path);
     } else {
-        ak_out(s->folder == NULL ? "==== %s\n%s\n" : "wrote %s%s\n",
-               s->folder == NULL ? name : path, s->folder == NULL ? data : "");
+        ak_out("==== %s\n%s\n", name, data);
     }
 }
 
@@ -252,17 +232,15 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
     ak_table_print(&table);
     if (matched == 0) {
         ak_out("no run matches\n");
-        ak_next_on_archive(selection->kernel == NULL ? "tune matmul" : "history --runs",
+        ak_next_on_archive(selection->kernel == NULL ? "tune matmul" : "history --runs", NULL,
                            selection->kernel == NULL ? "make one" : "all runs", args);
         return;
     }
     if (matched > i) {
         ak_out("the latest %zu of %zu; --limit shows more\n", i, matched);
     }
-    char command[64];
-    (void)snprintf(command, sizeof command, "report %.16s",
-                   ak_json_text_at(json_array_get(runs, 0), "id"));
-    ak_next_on_archive(command, "what happened in it", args);
+    ak_next_on_archive("report", ak_json_text_at(json_array_get(runs, 0), "id"),
+                       "what happened in it", args);
 }
 
 static int show_runs(const ak_args *args)
@@ -307,7 +285,7 @@ static void tell_removal(const char *what, const ak_removal *gone, bool really, 
     ak_quote(&command, what);
     ak_buf_puts(&command, " --yes");
     if (!really && ak_buf_status(&command, NULL) == AK_OK) {
-        ak_next_on_archive(command.data, "remove it for good", args);
+        ak_next_on_archive(command.data, NULL, "remove it for good", args);
     }
     ak_buf_free(&command);
 }
@@ -335,7 +313,7 @@ static int remove_one(const ak_args *args)
             json_pack("{s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
                       (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
                       (json_int_t)gone.sources, "removed", really);
-        AK_TRY(ak_out_json(object) ? AK_OK : ak_fail_memory(&err));
+        status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
         json_decref(object);
     } else {
         tell_removal(what, &gone, really, args);

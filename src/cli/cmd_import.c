@@ -61,7 +61,7 @@ static int run(const ak_args *args)
             ak_out("; %zu w%s there already", t.known, t.known == 1 ? "as" : "ere");
         }
         ak_out("\n");
-        ak_next_on_archive("stats", "what is there now", args);
+        ak_next_on_archive("stats", NULL, "what is there now", args);
     }
     ak_archive_close(archive);
     return t.code;

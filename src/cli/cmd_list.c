@@ -70,7 +70,7 @@ static void print_section(const char *title, const json_t *rows)
         join(names, sizeof names, json_object_get(row, "implementations"));
         const char *description = json_string_value(json_object_get(row, "description"));
         ak_table_cell(&table, "  %s", json_string_value(json_object_get(row, "name")));
-        ak_table_cell(&table, "%s", kernels ? names : description == NULL ? "" : description);
+        ak_table_cell(&table, "%s", kernels ? names : ak_or_empty(description));
         ak_table_cell(&table, "%s", kernels && description != NULL ? description : "");
     }
     ak_table_print(&table);
@@ -90,7 +90,7 @@ static int list_build(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     json_t *all = json_object();
     bool good = all != NULL;
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0] && good; i++) {
+    for (size_t i = 0; i < AK_COUNT(sections) && good; i++) {
         listing list = {.rows = json_array(), .kernels = sections[i].kind == AK_LIST_KERNELS};
         if (ak_list(sections[i].kind, add_row, &list, &err) != AK_OK) {
             json_decref(list.rows);
@@ -102,7 +102,7 @@ static int list_build(const ak_args *args)
     if (good && ak_args_has(args, AK_OPTION_JSON)) {
         good = ak_out_json(all);
     } else if (good) {
-        for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(sections); i++) {
             print_section(sections[i].title, json_object_get(all, sections[i].title));
         }
         ak_out_next("list matmul", "what can be tuned in a kernel");

@@ -26,7 +26,7 @@ static void print_money(const json_t *result)
         ak_out("cost      unpriced; --llm-prices FILE gives the price\n");
     } else {
         ak_out("cost      $%.6f%s%s\n", json_number_value(cost),
-               date == NULL ? "" : ", list price of ", date == NULL ? "" : date);
+               date == NULL ? "" : ", list price of ", ak_or_empty(date));
     }
 }
 
@@ -86,7 +86,7 @@ out:
 static int run(const ak_args *args)
 {
     static const ak_verb verbs[] = {{"check", run_check}, {"show", ak_llm_show_run}};
-    return ak_verb_run(verbs, sizeof verbs / sizeof verbs[0], args, "llm has no subcommand",
+    return ak_verb_run(verbs, AK_COUNT(verbs), args, "llm has no subcommand",
                        "see 'autokernel llm --help'");
 }
 

@@ -65,7 +65,7 @@ static int run(const ak_args *args)
         ak_out("wrote the kernel folder %s: edit problem.json, the space and the source in it\n",
                path);
     }
-    ak_out("%s", note == NULL ? "" : note);
+    ak_out("%s", ak_or_empty(note));
     ak_text_free(note);
     say_next("check", place, "is it right?");
     say_next("tune", place, "make it fast");

@@ -174,17 +174,14 @@ static void print_importance(const json_t *importance)
 static void print_text(const findings *f, const ak_selection *selection, const ak_args *args)
 {
     const tally *t = &f->tally;
+    const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;
     ak_table table;
     char a[AK_NUMBER_BYTES];
     double total = 0;
     ak_out("%s: %zu trial%s, %s of them ok\n", f->path, t->trials, ak_plural(t->trials),
            t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)));
     if (t->trials == 0) {
-        ak_buf command = AK_BUF(2 * AK_PATH_MAX);
-        ak_buf_puts(&command, "tune ");
-        ak_quote(&command, args->operand_count > 0 ? args->operand[0] : "matmul");
-        ak_next_on_archive(command.data, "make some", args);
-        ak_buf_free(&command);
+        ak_next_on_archive("tune", kernel == NULL ? "matmul" : kernel, "make some", args);
         return;
     }
     ak_table_begin(&table, "status", ">trials", NULL);
@@ -220,16 +217,7 @@ static void print_text(const findings *f, const ak_selection *selection, const a
         ak_llm_worth_print(f->worth);
     }
     ak_selection_say_hidden(selection);
-    ak_buf next = AK_BUF(AK_PATH_MAX);
-    ak_buf_puts(&next, "history");
-    if (args->operand_count > 0) {
-        ak_buf_putc(&next, ' ');
-        ak_quote(&next, args->operand[0]);
-    }
-    if (ak_buf_status(&next, NULL) == AK_OK) {
-        ak_next_on_archive(next.data, "the trials themselves", args);
-    }
-    ak_buf_free(&next);
+    ak_next_on_archive("history", kernel, "the trials themselves", args);
 }
 
 /* Reads what language models contributed; *out is NULL if none took part. */
@@ -239,7 +227,7 @@ static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error
     *out = NULL;
     ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
     if (status == AK_OK && strcmp(text, "null") != 0) {
-        status = ak_json_parse(out, text, strlen(text), "worth", err);
+        status = ak_json_parse_text(out, text, "worth", err);
     }
     ak_text_free(text);
     return status;

@@ -30,7 +30,7 @@ static void on_event(void *context, const char *event, const char *json)
 }
 
 static const char *const axes[] = {"evaluations", "seconds", "usd"};
-#define AXES (sizeof axes / sizeof axes[0])
+#define AXES (AK_COUNT(axes))
 
 /* ---- printing -------------------------------------------------------------------------------- */
 

@@ -124,14 +124,12 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
 
 static void print_next(const ak_task *task, const ak_tune_result *result, const ak_args *args)
 {
-    char command[80];
     ak_out("\n");
     if (strcmp(result->stopped_by, "cancelled") == 0) {
         ak_next_resume("tune", args);
     }
     ak_next_on_task("export", "write best_config.json", args, task, true);
-    (void)snprintf(command, sizeof command, "report %s", result->run);
-    ak_next_on_archive(command, "what happened in this run", args);
+    ak_next_on_archive("report", result->run, "what happened in this run", args);
 }
 
 /* Returns why a configuration that worked in the search did not in the finish; NULL if none did. */

@@ -51,7 +51,7 @@ static void print_overlap(const ak_compared *list, size_t count)
         {"within runs", "kernels of one run that may begin before the one before has ended "
                         "(programmatic launches)"},
     };
-    for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
+    for (size_t k = 0; k < AK_COUNT(lines); k++) {
         bool any = false;
         for (size_t i = 0; i < count; i++) {
             if (list[i].overlap != NULL && strcmp(list[i].overlap, lines[k].word) == 0) {
@@ -142,7 +142,7 @@ static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
     if (c->median_ms <= 0) {
-        ak_table_cell(table, "%s", c->reason == NULL ? "" : c->reason);
+        ak_table_cell(table, "%s", ak_or_empty(c->reason));
     } else if (c->config == NULL || is_default(c->name)) {
         ak_table_cell(table, "%s", "");
     } else if (base == NULL) {

@@ -24,7 +24,7 @@ const ak_command *const ak_commands[] = {
 #undef X
     NULL};
 
-#define COMMANDS_MAX (sizeof ak_commands / sizeof ak_commands[0])
+#define COMMANDS_MAX (AK_COUNT(ak_commands))
 
 const ak_command *ak_command_find(const char *name)
 {

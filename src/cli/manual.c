@@ -182,4 +182,4 @@ static void write_fish(ak_buf *out)
 
 const ak_manual ak_manuals[] = {
     {"man", write_man}, {"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
-const size_t ak_manual_count = sizeof ak_manuals / sizeof ak_manuals[0];
+const size_t ak_manual_count = AK_COUNT(ak_manuals);

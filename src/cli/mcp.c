@@ -14,7 +14,7 @@
 #define STRUCTURED "2025-06-18" /* since then there is structured content */
 #define BATCHES    "2025-03-26" /* only then are there batches of messages */
 static const char *const revisions[] = {NEWEST, TOOL_FAULT, STRUCTURED, BATCHES, "2024-11-05"};
-#define REVISIONS (sizeof revisions / sizeof revisions[0])
+#define REVISIONS (AK_COUNT(revisions))
 /* Members of "_meta" in requests and results of the newest revision. */
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -272,7 +272,7 @@ static ak_rpc_code complete(json_t *result, bool kept, ak_error *err)
 static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                               ak_error *err)
 {
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(methods); i++) {
         if (strcmp(methods[i].name, message->method) != 0 ||
             (methods[i].newest && !since(mcp, NEWEST))) {
             continue;

@@ -111,7 +111,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     bool good = object != NULL && ak_task_json(about, task) &&
                 json_object_set(call->result, "task", about) == 0 &&
                 json_object_set(call->result, "facts", facts) == 0;
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && good; i++) {
+    for (size_t i = 0; i < AK_COUNT(kept) && good; i++) {
         good = json_object_set(call->result, kept[i], json_object_get(object, kept[i])) == 0;
     }
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
@@ -161,7 +161,7 @@ ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)
                                &why) == AK_OK;
     if (valid) {
         AK_TRY(ak_task_facts(&text, task, &config, err));
-        AK_TRY(ak_json_parse(&facts, text, strlen(text), "facts", err));
+        AK_TRY(ak_json_parse_text(&facts, text, "facts", err));
         ak_buf_print(&call->text, "valid: %s\n", text);
     } else {
         ak_buf_print(&call->text, "not valid: %s\n", why.text);

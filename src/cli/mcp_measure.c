@@ -207,13 +207,12 @@ static void describe_comparison(ak_buf *out, const ak_comparison *comparison)
             ak_buf_print(out, "%s failed: %s\n", c->name, c->reason);
         } else if (i == comparison->reference) {
             ak_buf_print(out, "%s %s ms, the reference; %s\n", c->name,
-                         ak_show_real(ms, c->median_ms), c->config == NULL ? "" : c->config);
+                         ak_show_real(ms, c->median_ms), ak_or_empty(c->config));
         } else {
-            ak_buf_print(out, "%s %s ms, %s, speed %s (%s); %s\n", c->name,
-                         ak_show_real(ms, c->median_ms), ak_speed_verdict_text(c->verdict),
-                         ak_show_ratio(ratio, c->ratio),
-                         ak_show_interval(interval, c->ratio_low, c->ratio_high),
-                         c->config == NULL ? "" : c->config);
+            ak_buf_print(
+                out, "%s %s ms, %s, speed %s (%s); %s\n", c->name, ak_show_real(ms, c->median_ms),
+                ak_speed_verdict_text(c->verdict), ak_show_ratio(ratio, c->ratio),
+                ak_show_interval(interval, c->ratio_low, c->ratio_high), ak_or_empty(c->config));
         }
     }
 }

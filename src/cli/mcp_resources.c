@@ -30,7 +30,7 @@ static const char *type_of(const char *name)
                  {".cu", "text/x-cuda"},
                  {".py", "text/x-python"},
                  {".cl", "text/x-opencl-src"}};
-    const size_t count = sizeof types / sizeof types[0];
+    const size_t count = AK_COUNT(types);
     const char *end = strrchr(name, '.');
     const size_t at = end == NULL ? count : AK_FIND(types, count, suffix, end);
     return at < count ? types[at].type : NULL;

@@ -105,7 +105,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      ", \"description\": \"left out: best\"}",
      "", "\"format\": " STRING ", \"content\": " STRING, ak_mcp_export},
 };
-const size_t ak_mcp_tool_count = sizeof ak_mcp_tools / sizeof ak_mcp_tools[0];
+const size_t ak_mcp_tool_count = AK_COUNT(ak_mcp_tools);
 
 /* ---- its schemas ----------------------------------------------------------------------------- */
 
@@ -214,7 +214,7 @@ ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err)
         out->operand_count = 1;
     }
     ak_status status = check_device(out, ak_mcp_text(call, "device", NULL), err);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(texts); i++) {
         const char *text = ak_mcp_text(call, texts[i].key, NULL);
         if (text != NULL) {
             out->text[texts[i].id] = text;
@@ -281,7 +281,7 @@ json_t *ak_mcp_trial_json(const ak_trial *trial)
     char *text = NULL;
     json_t *object = NULL;
     (void)ak_out_parse(&object, ak_trial_json(&text, trial, NULL), &text, "trial", NULL);
-    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(left_out); i++) {
         (void)json_object_del(object, left_out[i]);
     }
     return object;
@@ -304,5 +304,5 @@ void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
     if (trial->reason != NULL) {
         ak_buf_print(out, ": %s", trial->reason);
     }
-    ak_buf_print(out, "; %s\n", trial->config == NULL ? "" : trial->config);
+    ak_buf_print(out, "; %s\n", ak_or_empty(trial->config));
 }

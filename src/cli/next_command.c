@@ -56,10 +56,14 @@ static void suggest(ak_buf *command, const char *why)
     ak_buf_free(command);
 }
 
-void ak_next_on_archive(const char *words, const char *why, const ak_args *args)
+void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
     ak_buf_puts(&command, words);
+    if (name != NULL) {
+        ak_buf_putc(&command, ' ');
+        ak_quote(&command, name);
+    }
     add_archive(&command, args);
     suggest(&command, why);
 }
@@ -103,11 +107,11 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), with_size || from_file},
                  {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
                  {AK_OPTION_SET, ak_task_choices(task), from_file},
-                 {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
+                 {AK_OPTION_FIX, ak_or_empty(fix), false},
                  {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);
         if (wanted && parts[i].value[0] != 0 && (takes & AK_O_AT(parts[i].id)) != 0) {
             add_option(&command, parts[i].id, parts[i].value);

@@ -30,7 +30,7 @@ const char *ak_option_help(const ak_command *command, ak_option_id id)
 #include "cli/option_words.def"
 #undef X
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
         if (words[i].id == id && strcmp(words[i].command, command->name) == 0) {
             return words[i].help;
         }
@@ -185,7 +185,7 @@ ak_status ak_args_check_needs(const ak_args *args, const ak_command *command, ak
 #include "cli/needs.def"
 #undef X
     };
-    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(needs); i++) {
         bool met =
             strcmp(needs[i].command, command->name) != 0 || !ak_args_typed(args, needs[i].id);
         for (size_t k = 0; k < AK_OPTION_COUNT && !met; k++) {
@@ -238,7 +238,7 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
 #include "cli/files.def"
 #undef X
     };
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(files); i++) {
         ak_option_id id = files[i].id;
         const char *const *values = id == AK_OPTION_LIKE     ? args->like
                                     : id == AK_OPTION_CONFIG ? args->config
@@ -282,7 +282,7 @@ static const struct {
 static const char *explanation(const char *word)
 {
     size_t length = strcspn(word, "=");
-    for (size_t i = 0; i < sizeof explained / sizeof explained[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(explained); i++) {
         if (strlen(explained[i].word) == length && memcmp(explained[i].word, word, length) == 0) {
             return explained[i].instead;
         }
@@ -328,7 +328,7 @@ static bool find_option(ak_option_id *out, const char **value, const ak_command 
 {
     *value = NULL;
     if (word[1] != '-') {
-        for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(letters); i++) {
             if (word[1] == letters[i].letter && word[2] == 0) {
                 *out = letters[i].id;
                 return (command->options & AK_O_AT(*out)) != 0;
@@ -458,7 +458,7 @@ int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const c
                 const char *fallback)
 {
     const char *names[16] = {NULL}, *word = args->operand[0];
-    assert(count < sizeof names / sizeof names[0]);
+    assert(count < AK_COUNT(names));
     for (size_t i = 0; i < count; i++) {
         names[i] = verbs[i].name;
         if (strcmp(verbs[i].name, word) == 0) {

@@ -26,8 +26,7 @@ typedef struct states {
 
 static bool is_later(const ak_trial *a, const ak_trial *b)
 {
-    const int order =
-        strcmp(a->timestamp == NULL ? "" : a->timestamp, b->timestamp == NULL ? "" : b->timestamp);
+    const int order = strcmp(ak_or_empty(a->timestamp), ak_or_empty(b->timestamp));
     return order != 0 ? order > 0 : a->id > b->id;
 }
 
@@ -136,9 +135,9 @@ static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
                              NULL};
     first = json_array_get(json_object_get(document, "kernels"), 0);
     names[5] = json_object_get(first, "name");
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && out[0] == 0; i++) {
+    for (size_t i = 0; i < AK_COUNT(names) && out[0] == 0; i++) {
         const char *name = json_string_value(names[i]);
-        (void)snprintf(out, KERNEL_BYTES, "%s", name == NULL ? "" : name);
+        (void)snprintf(out, KERNEL_BYTES, "%s", ak_or_empty(name));
     }
 }
 
@@ -151,7 +150,7 @@ static void kernel_of_file(char out[KERNEL_BYTES], const char *path)
     if (ak_json_read(&document, path, NULL) == AK_OK) {
         kernel_of_json(out, document);
     } else if (ak_bundle_read(&text, path, NULL) == AK_OK) {
-        (void)ak_json_parse(&document, text, strlen(text), path, NULL);
+        (void)ak_json_parse_text(&document, text, path, NULL);
         kernel_of_json(out, document);
         ak_text_free(text);
     } else if (ak_fs_read(&text, NULL, path, CSV_BYTES_MAX, NULL) == AK_OK) {

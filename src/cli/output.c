@@ -148,7 +148,7 @@ ak_status ak_out_document(ak_status status, char *text)
 ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *what, ak_error *err)
 {
     if (status == AK_OK) {
-        status = ak_json_parse(out, *text, strlen(*text), what, err);
+        status = ak_json_parse_text(out, *text, what, err);
     }
     ak_text_free(*text);
     *text = NULL;

@@ -381,7 +381,7 @@ static void on_phase(ak_progress *p, const json_t *event)
         {"size", "tuning"},
         {"cross", "measuring the best of all sizes at every size"},
         {"confirm", "measuring the shared configuration beside the winner"}};
-    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(phases); i++) {
         if (strcmp(ak_json_text_at(event, "name"), phases[i].name) != 0) {
             continue;
         }
@@ -446,10 +446,10 @@ void ak_progress_event(void *progress, const char *name, const char *json)
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {
         p->events_error = errno == 0 ? EIO : errno;
     }
-    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(handlers); i++) {
         json_t *event = NULL;
         if (strcmp(name, handlers[i].name) == 0 &&
-            ak_json_parse(&event, json, strlen(json), "event", NULL) == AK_OK) {
+            ak_json_parse_text(&event, json, "event", NULL) == AK_OK) {
             handlers[i].handle(p, event);
             json_decref(event);
             if (p->bar && handlers[i].redraw) {

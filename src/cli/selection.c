@@ -10,32 +10,23 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-static bool seen_one(void *context, const ak_trial *trial)
-{
-    (void)trial;
-    *(bool *)context = true;
-    return false;
-}
-
 /* Finds the name under which the archive has a kernel operand. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
     ak_problem *problem = NULL;
-    ak_archive_filter filter = {.kernel = operand, .simulated = true, .limit = 1};
-    bool archived = false;
+    const ak_archive_filter filter = {.kernel = operand, .simulated = true};
+    size_t archived = 0;
     if (strchr(operand, '/') == NULL) {
-        AK_DO(ak_archive_each(archive, &filter, seen_one, &archived, err));
+        AK_DO(ak_archive_count(&archived, NULL, archive, &filter, err));
     }
-    if (!archived) {
+    if (archived == 0) {
         AK_DO(ak_problem_open(&problem, operand, err));
     }
-    char *name = ak_strdup(archived ? operand : ak_problem_name(problem));
+    *archived_out = archived > 0;
+    ak_status status = ak_copy_text(out, archived > 0 ? operand : ak_problem_name(problem), err);
     ak_problem_close(problem);
-    AK_DO(ak_made(name, err));
-    *out = name;
-    *archived_out = archived;
-    return AK_OK;
+    return status;
 }
 
 static ak_status quoted(char **out, const char *word, ak_error *err)
@@ -100,61 +91,29 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     return status;
 }
 
-#define ENVIRONMENTS_MAX 32
-
-typedef struct environments {
-    ak_archive *archive;
-    char *at[ENVIRONMENTS_MAX];
-    size_t count;
-    bool failed;
-} environments;
-
-static bool note_environment(void *context, const ak_trial *trial)
-{
-    environments *e = context;
-    for (size_t i = 0; i < e->count; i++) {
-        bool same = trial->environment == NULL || strcmp(e->at[i], trial->environment) == 0;
-        if (same || (ak_archive_same_environment(&same, e->archive, e->at[i], trial->environment,
-                                                 NULL) == AK_OK &&
-                     same)) {
-            return true;
-        }
-    }
-    if (trial->environment != NULL && e->count < ENVIRONMENTS_MAX) {
-        e->at[e->count] = ak_strdup(trial->environment);
-        e->failed = e->at[e->count] == NULL;
-        e->count += e->failed ? 0 : 1;
-    }
-    return !e->failed && e->count < ENVIRONMENTS_MAX;
-}
-
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)
 {
-    environments e = {.archive = archive};
-    ak_archive_filter filter = {.kernel = taken->kernel,
-                                .implementation = taken->implementation,
-                                .device = taken->device,
-                                .size = taken->size,
-                                .dtype = taken->dtype,
-                                .choices = taken->choices,
-                                .ok_only = true};
-    ak_status status = ak_archive_each(archive, &filter, note_environment, &e, err);
-    if (status == AK_OK && e.count > 1 && taken->environment != NULL) {
-        ak_out("%s %s: results of %zu%s environments are archived (compilers, sources, machine); "
+    const ak_archive_filter filter = {.kernel = taken->kernel,
+                                      .implementation = taken->implementation,
+                                      .device = taken->device,
+                                      .size = taken->size,
+                                      .dtype = taken->dtype,
+                                      .choices = taken->choices,
+                                      .ok_only = true};
+    size_t trials, environments;
+    AK_DO(ak_archive_count(&trials, &environments, archive, &filter, err));
+    if (environments > 1 && taken->environment != NULL) {
+        ak_out("%s %s: results of %zu environments are archived (compilers, sources, machine); "
                "taken is the latest, %.12s, which trial #%lld is from\n",
-               taken->kernel, taken->size == NULL ? "" : taken->size, e.count,
-               e.count == ENVIRONMENTS_MAX ? " or more" : "", taken->environment,
+               taken->kernel, ak_or_empty(taken->size), environments, taken->environment,
                (long long)taken->id);
     }
-    for (size_t i = 0; i < e.count; i++) {
-        ak_free(e.at[i]);
-    }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err)
 {
-    const char *device = filter->device == NULL ? "" : filter->device;
+    const char *device = ak_or_empty(filter->device);
     if (!ak_device_is_recorded(device) || !ak_fs_is_file(device + strlen(AK_DEVICE_RECORDED))) {
         return AK_OK;
     }
@@ -199,17 +158,10 @@ out:
 const char *ak_selection_hint(const ak_selection *selection)
 {
     ak_archive_filter filter = selection->filter;
-    bool seen = false;
+    size_t seen = 0;
     filter.simulated = true;
-    (void)ak_archive_each(selection->archive, &filter, seen_one, &seen, NULL);
-    return seen ? "; --device sim shows those on recordings" : "";
-}
-
-static bool count_hidden(void *context, const ak_trial *trial)
-{
-    (void)trial;
-    *(size_t *)context += 1;
-    return true;
+    (void)ak_archive_count(&seen, NULL, selection->archive, &filter, NULL);
+    return seen > 0 ? "; --device sim shows those on recordings" : "";
 }
 
 void ak_selection_say_hidden(const ak_selection *selection)
@@ -220,10 +172,10 @@ void ak_selection_say_hidden(const ak_selection *selection)
         return; /* what was asked for is shown */
     }
     filter.device = "sim";
-    (void)ak_archive_each(selection->archive, &filter, count_hidden, &hidden, NULL);
+    (void)ak_archive_count(&hidden, NULL, selection->archive, &filter, NULL);
     if (hidden > 0) {
         ak_out("%zu trial%s on recordings %s left out; --device sim shows %s\n", hidden,
-               hidden == 1 ? "" : "s", hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
+               ak_plural(hidden), hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
     }
 }
 

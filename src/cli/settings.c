@@ -52,8 +52,8 @@ static const char *private_matter(ak_option_id id)
     }
 }
 
-/* Says whether a path leads through a symbolic link, which a project can bring along, within its
-   first `length` characters. */
+/* Says whether the first `length` characters of a path name a symbolic link, which a project can
+   bring along. */
 static bool is_link(const char *path, size_t length)
 {
     char part[AK_PATH_MAX];
@@ -185,8 +185,8 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
 static ak_status is_there(bool *there, const char *path, ak_error *err)
 {
     struct stat info;
-    *there = path[0] != 0 && ak_fs_is_file(path);
-    return *there || path[0] == 0 || stat(path, &info) != 0
+    *there = path[0] != 0 && stat(path, &info) == 0;
+    return !*there || S_ISREG(info.st_mode)
                ? AK_OK
                : ak_fail(err, AK_INVALID, "%s: settings are read from a file, and it is none",
                          path);
@@ -197,20 +197,16 @@ static ak_status find_files(ak_settings *out, ak_error *err)
     (void)snprintf(out->project, sizeof out->project, "autokernel.json");
     const char *root = ak_env("XDG_CONFIG_HOME"), *home = ak_env("HOME");
     char folder[AK_PATH_MAX] = "";
-    ak_status status = AK_OK;
     if (root != NULL && root[0] == '/') { /* the XDG specification says to ignore relative paths */
-        status = ak_fs_join(folder, root, "autokernel", err);
+        AK_DO(ak_fs_join(folder, root, "autokernel", err));
     } else if (home != NULL) {
-        status = ak_fs_join(folder, home, ".config/autokernel", err);
+        AK_DO(ak_fs_join(folder, home, ".config/autokernel", err));
     }
-    if (status == AK_OK && folder[0] != 0) {
-        status = ak_fs_join(out->user, folder, "config.json", err);
+    if (folder[0] != 0) {
+        AK_DO(ak_fs_join(out->user, folder, "config.json", err));
     }
-    AK_TRY(status);
-    AK_TRY(is_there(&out->has_project, out->project, err));
-    AK_TRY(is_there(&out->has_user, out->user, err));
-out:
-    return status;
+    AK_DO(is_there(&out->has_project, out->project, err));
+    return is_there(&out->has_user, out->user, err);
 }
 
 ak_status ak_settings_open(ak_settings *out, ak_error *err)
@@ -290,7 +286,7 @@ bool ak_settings_meant(char *out, size_t bytes, const char *name)
         }
     }
     const char *nearest = ak_text_meant(name + strlen(PREFIX), known);
-    (void)snprintf(out, bytes, PREFIX "%s", nearest == NULL ? "" : nearest);
+    (void)snprintf(out, bytes, PREFIX "%s", ak_or_empty(nearest));
     return nearest != NULL;
 }
 

@@ -55,27 +55,12 @@ out:
     return status;
 }
 
-typedef struct found_trial {
-    ak_trial *trial;
-    bool found;
-    ak_status status;
-    ak_error *err;
-} found_trial;
-
-static bool keep_found(void *context, const ak_trial *trial)
-{
-    found_trial *f = context;
-    f->found = true;
-    f->status = ak_trial_copy(f->trial, trial, f->err);
-    return false;
-}
-
 /* Finds the trial that "#5" names. */
 static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args, ak_error *err)
 {
     ak_archive *archive = NULL;
-    ak_archive_filter filter = {.limit = 1, .simulated = true};
-    found_trial f = {.trial = out, .status = AK_OK, .err = err};
+    ak_archive_filter filter = {.simulated = true};
+    bool found;
     char id[32]; /* others may follow after a ';' */
     (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text + 1, ";"), text + 1);
     if (!ak_text_int(&filter.id, id) || filter.id < 1) {
@@ -86,9 +71,8 @@ static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args
     }
     ak_status status = AK_OK;
     AK_TRY(ak_args_archive(&archive, args, err));
-    AK_TRY(ak_archive_each(archive, &filter, keep_found, &f, err));
-    AK_TRY(f.status);
-    if (!f.found) {
+    AK_TRY(ak_archive_first(&found, out, archive, &filter, err));
+    if (!found) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND,
                        "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
                        "shows their ids",
@@ -167,7 +151,7 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
                    {"implementation", &spec->implementation},
                    {"device", &spec->device},
                    {"dtype", &spec->dtype}};
-    for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
+    for (size_t m = 0; m < AK_COUNT(members); m++) {
         AK_TRY(ak_json_string_or(members[m].to, file->document, members[m].key, NULL, file->path,
                                  err));
     }
@@ -192,7 +176,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
                  {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
                  {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol},
                  {AK_OPTION_LAUNCHER, &spec->launcher},   {AK_OPTION_WORKERS, &spec->workers}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(texts); i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
         }

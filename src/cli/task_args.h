@@ -68,8 +68,9 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                      bool with_size);
 /* Suggests this command line again with --resume. */
 void ak_next_resume(const char *verb, const ak_args *args);
-/* Suggests a command on the same archive; `words` is the whole command. */
-void ak_next_on_archive(const char *words, const char *why, const ak_args *args);
+/* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.
+ */
+void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);
 /* Appends an argument as a shell takes it, quoted where needed. */
 void ak_quote(ak_buf *out, const char *word);
 

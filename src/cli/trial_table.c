@@ -32,11 +32,19 @@ void ak_history_begin(ak_table *table)
                    ">roofline", "_configuration or reason", NULL);
 }
 
+void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden)
+{
+    const char *reason = ak_or_empty(trial->reason), *config = ak_or_empty(trial->config);
+    if (hidden || (trial->status != AK_TRIAL_OK && reason[0] != 0)) {
+        config = "";
+    }
+    ak_table_cell(table, "%s%s%s", config, config[0] != 0 && reason[0] != 0 ? "; " : "", reason);
+}
+
 void ak_history_row(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
     const char *time = ak_or_empty(trial->timestamp); /* shown without the fraction of a second */
-    bool ok = trial->status == AK_TRIAL_OK;
     ak_table_cell(table, "%lld", (long long)trial->id);
     ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",
                   strlen(time) > 11 ? time + 11 : "");
@@ -47,9 +55,7 @@ void ak_history_row(ak_table *table, const ak_trial *trial)
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
-    const char *reason = ak_or_empty(trial->reason), *config = ak_or_empty(trial->config);
-    const bool only = !ok && reason[0] != 0;
-    ak_table_cell(table, "%s%s%s", only ? "" : config, only || reason[0] == 0 ? "" : "; ", reason);
+    ak_config_cell(table, trial, false);
 }
 
 void ak_best_begin(ak_table *table)

@@ -4,6 +4,9 @@
 
 #include "cli/table.h"
 
+/* Adds a cell with what a trial has to say: its reason, after its configuration where that is not
+   `hidden` and the trial is ok or says nothing. */
+void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
 /* A table with one row for each trial, oldest first. */
 void ak_history_begin(ak_table *table);
 void ak_history_row(ak_table *table, const ak_trial *trial);

@@ -180,18 +180,16 @@ static void print_table(const ak_sizes_result *r)
 static void print_next(const ak_sizes_result *r, const ak_args *args)
 {
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
-    char report[80];
     ak_out("\n");
     if (r->table_count > 0) {
         ak_buf_puts(&command, "export ");
         ak_quote(&command, args->operand[0]);
         ak_buf_puts(&command, " --format dispatch");
         if (ak_buf_status(&command, NULL) == AK_OK) {
-            ak_next_on_archive(command.data, "write dispatch.json", args);
+            ak_next_on_archive(command.data, NULL, "write dispatch.json", args);
         }
         ak_buf_free(&command);
-        (void)snprintf(report, sizeof report, "report %s", r->run);
-        ak_next_on_archive(report, "what happened in this run", args);
+        ak_next_on_archive("report", r->run, "what happened in this run", args);
     }
 }
 

@@ -54,7 +54,7 @@ typedef struct wide {
 /* Returns how many words an option of the whole run takes here; 0 if this is none. */
 static int whole_words(const char *word)
 {
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(whole); i++) {
         size_t length = strlen(whole[i].name);
         if (strncmp(word, whole[i].name, length) == 0 &&
             (word[length] == 0 || word[length] == '=')) {

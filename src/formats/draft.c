@@ -33,7 +33,7 @@ void ak_draft_clear(ak_draft *draft)
 
 ak_status ak_draft_text(char **member, const char *text, ak_error *err)
 {
-    char *copy = ak_strdup(text == NULL ? "" : text);
+    char *copy = ak_strdup(ak_or_empty(text));
     AK_DO(ak_made(copy, err));
     ak_free(*member);
     *member = copy;
@@ -47,7 +47,7 @@ static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s"
 
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
 {
-    draft->maximise = AK_HAS_TEXT(maximised, sizeof maximised / sizeof maximised[0], name);
+    draft->maximise = AK_HAS_TEXT(maximised, AK_COUNT(maximised), name);
     return ak_draft_text(&draft->objective, name, err);
 }
 
@@ -409,7 +409,7 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
         {&out->size, &draft->size},          {&out->implementation, &draft->implementation},
         {&out->dtype, &draft->dtype},        {&out->choices, &draft->choices},
         {&out->objective, &draft->objective}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(texts); i++) {
         *texts[i][0] = *texts[i][1];
         *texts[i][1] = NULL;
         if (*texts[i][0] == NULL) {

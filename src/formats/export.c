@@ -133,7 +133,7 @@ ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_tria
         {"dtype", task->first.dtype, trial->dtype},
         {"choices", task->first.choices, trial->choices},
     };
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(fields); i++) {
         if (strcmp(fields[i].first, fields[i].now) != 0) {
             return ak_fail(err, AK_INVALID,
                            "a %s file holds one task, but trials of different ones match (%s "
@@ -244,7 +244,7 @@ ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_tri
         ak_archive_get_run(&run, archive, trial->run, NULL) != AK_OK || run.result_json == NULL) {
         goto out;
     }
-    AK_TRY(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result", err));
+    AK_TRY(ak_json_parse_text(&result, run.result_json, "result", err));
     const json_t *best = json_object_get(result, "best");
     const json_t *id = json_object_get(best, "trial");
     if (json_array_size(json_object_get(result, "contestants")) == 0 ||
@@ -253,7 +253,7 @@ ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_tri
     }
     json_t *finish = json_object();
     bool good = finish != NULL;
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0] && good; i++) {
+    for (size_t i = 0; i < AK_COUNT(figures) && good; i++) {
         json_t *value = json_object_get(best, figures[i]);
         good = value == NULL || json_object_set(finish, figures[i], value) == 0;
     }
@@ -278,16 +278,10 @@ double ak_format_ms(int64_t ns)
 
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
 {
-    char *words = NULL;
-    AK_DO(hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err));
-    ak_status status = AK_OK;
-    json_t *known = NULL;
-    if (words != NULL) {
-        status = ak_json_parse(&known, words, strlen(words), "environment", err);
-        ak_free(words);
-    }
-    if (status == AK_NO_MEMORY) {
-        return status;
+    json_t *known;
+    ak_status status = ak_archive_environment(&known, archive, hash, err);
+    if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
+        return status; /* words that are no JSON say nothing */
     }
     json_t *object = json_object();
     bool good = object != NULL && ak_json_set_text(object, "hash", hash);
@@ -303,12 +297,11 @@ json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial)
     ak_run run = {0};
     json_t *result = NULL, *found = NULL;
     if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK &&
-        run.result_json != NULL &&
-        ak_json_parse(&result, run.result_json, strlen(run.result_json), "result", NULL) == AK_OK) {
+        ak_json_parse_text(&result, run.result_json, "result", NULL) == AK_OK) {
         found = json_copy(json_object_get(result, "baseline"));
     }
     static const char *const beside[] = {"verdict", "warnings"};
-    for (size_t i = 0; json_is_object(found) && i < sizeof beside / sizeof beside[0]; i++) {
+    for (size_t i = 0; json_is_object(found) && i < AK_COUNT(beside); i++) {
         (void)ak_json_set(found, beside[i], json_incref(json_object_get(result, beside[i])));
     }
     json_decref(result);

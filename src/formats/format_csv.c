@@ -47,7 +47,7 @@ static void column_order(int order[COLUMN_COUNT])
     static const char *const usual[] = {"timestamp", "name", "ms", "tflops", "status", "config"};
     bool taken[COLUMN_COUNT] = {false};
     int count = 0;
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(usual); i++) {
         order[count] = column_find(usual[i]);
         taken[order[count++]] = true;
     }
@@ -335,7 +335,7 @@ static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_er
                            near == NULL ? "; the first line of a CSV of trials names columns, such "
                                           "as name,config,ms,status"
                                         : "; did you mean \"",
-                           near == NULL ? "" : near, near == NULL ? "" : "\"?");
+                           ak_or_empty(near), near == NULL ? "" : "\"?");
         }
         if (seen[column] || *count == COLUMNS_MAX) {
             return ak_fail(err, AK_INVALID, "%s:1: column \"%s\" occurs twice", csv->path, name);
@@ -344,7 +344,7 @@ static ak_status read_header(int *columns, size_t *count, csv_reader *csv, ak_er
         columns[(*count)++] = column;
     } while (!csv->row_ended);
     static const char *const needed[] = {"name", "config", "status"};
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(needed); i++) {
         if (!seen[column_find(needed[i])]) {
             return ak_fail(err, AK_INVALID, "%s:1: column \"%s\" is missing", csv->path, needed[i]);
         }

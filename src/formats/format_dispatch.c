@@ -36,8 +36,8 @@ static ak_status read_row(bool *found, source *out, sqlite3_stmt *row, ak_error 
                             &out->dtype, &out->choices,        &out->environment};
     char *result = NULL;
     ak_status status = ak_store_text(&result, row, 6, err);
-    if (status == AK_OK && result != NULL) {
-        status = ak_json_parse(&out->result, result, strlen(result), "result of the run", err);
+    if (status == AK_OK) {
+        status = ak_json_parse_text(&out->result, result, "result of the run", err);
     }
     ak_free(result);
     *found = json_is_object(json_object_get(out->result, "table"));

@@ -29,7 +29,7 @@ static const struct {
     {"dtype", offsetof(ak_trial, dtype)},
     {"choices", offsetof(ak_trial, choices)},
 };
-#define OWN_COUNT (sizeof own_members / sizeof own_members[0])
+#define OWN_COUNT (AK_COUNT(own_members))
 
 static char **own_text(const ak_trial *trial, size_t i)
 {
@@ -202,17 +202,14 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 {
     static const char *const kept[] = {"backend", "name",   "compute_capability", "driver", "nvrtc",
                                        "version", "triton", "compilers"};
-    char *text = NULL;
     json_t *all = NULL, *object = json_object();
-    bool good = object != NULL && trial->environment != NULL &&
-                ak_archive_environment(&text, archive, trial->environment, NULL) == AK_OK &&
-                text != NULL &&
-                ak_json_parse(&all, text, strlen(text), "an environment", NULL) == AK_OK;
-    for (size_t i = 0; good && i < sizeof kept / sizeof kept[0]; i++) {
+    bool good = object != NULL &&
+                ak_archive_environment(&all, archive, trial->environment, NULL) == AK_OK &&
+                all != NULL;
+    for (size_t i = 0; good && i < AK_COUNT(kept); i++) {
         json_t *value = json_object_get(all, kept[i]);
         good = value == NULL || json_object_set(object, kept[i], value) == 0;
     }
-    ak_free(text);
     json_decref(all);
     return ak_json_whole(object, good);
 }
@@ -302,8 +299,7 @@ static ak_status take_size(ak_trial *task, const json_t *size, const char *path,
     AK_TRY(ak_made(object, err));
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_is_array(size) ? json_array_get(size, i) : (json_t *)(uintptr_t)size;
-        if (!(json_is_integer(value) || json_is_string(value)) ||
-            i >= sizeof names / sizeof names[0]) {
+        if (!(json_is_integer(value) || json_is_string(value)) || i >= AK_COUNT(names)) {
             AK_TRY(ak_fail(err, AK_INVALID,
                            "%s: \"problem_size\" must be an integer, a text, or an array of at "
                            "most 4 of them",

@@ -28,7 +28,7 @@ static const struct {
     {"choices", offsetof(ak_trial, choices)},
     {"environment", offsetof(ak_trial, environment)},
 };
-#define SHARED_COUNT (sizeof shared / sizeof shared[0])
+#define SHARED_COUNT (AK_COUNT(shared))
 
 typedef struct kernels_writer {
     ak_buf *out;

@@ -284,7 +284,7 @@ static json_t *kernel_of(const ak_task *task)
     json_t *kernel = json_object();
     bool good = kernel != NULL && ak_json_set_text(kernel, "Language", cuda ? "CUDA" : "OpenCL") &&
                 ak_json_set_text(kernel, "KernelName", task->implementation->kernel_name) &&
-                ak_json_set_text(kernel, "KernelFile", file == NULL ? "" : file) &&
+                ak_json_set_text(kernel, "KernelFile", ak_or_empty(file)) &&
                 ak_json_set_text(kernel, "GlobalSizeType", "CUDA") && /* sizes count blocks */
                 ak_json_set(kernel, "GlobalSize", extents_of(task, "Grid", "1")) &&
                 ak_json_set(kernel, "LocalSize", extents_of(task, "Block", threads)) &&

@@ -39,7 +39,7 @@ static const struct {
     {"dtype", offsetof(ak_trial, dtype)},
     {"choices", offsetof(ak_trial, choices)},
 };
-#define TASK_MEMBER_COUNT (sizeof task_members / sizeof task_members[0])
+#define TASK_MEMBER_COUNT (AK_COUNT(task_members))
 
 static char **task_text(const ak_trial *trial, size_t i)
 {
@@ -56,7 +56,7 @@ static const struct {
     {"gbs", "GB/s", offsetof(ak_trial, gbs)},
     {"efficiency", "of the roofline", offsetof(ak_trial, efficiency)},
 };
-#define DERIVED_COUNT (sizeof derived / sizeof derived[0])
+#define DERIVED_COUNT (AK_COUNT(derived))
 
 static double *derived_value(const ak_trial *trial, size_t i)
 {

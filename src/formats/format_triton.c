@@ -85,14 +85,14 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     ak_buf_puts(out, "triton.Config({");
     json_object_foreach(values, name, value)
     {
-        if (!AK_HAS_TEXT(options, sizeof options / sizeof *options, name)) {
+        if (!AK_HAS_TEXT(options, AK_COUNT(options), name)) {
             ak_buf_print(out, "%s\"%s\": ", first ? "" : ", ", name);
             put_value(out, value);
             first = false;
         }
     }
     ak_buf_puts(out, "}");
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    for (size_t i = 0; i < AK_COUNT(options); i++) {
         value = json_object_get(values, options[i]);
         if (value != NULL) {
             ak_buf_print(out, ", %s=", options[i]);

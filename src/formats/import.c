@@ -74,11 +74,11 @@ static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial 
     sqlite3_stmt *s = import->same;
     const char *const texts[] = {trial->kernel, trial->implementation, trial->device,
                                  trial->size,   trial->dtype,          trial->choices};
-    const char *config = trial->config == NULL ? "" : trial->config;
+    const char *config = ak_or_empty(trial->config);
     bool bound =
         ak_store_bind_text(s, 1, config) && sqlite3_bind_int64(s, 2, import->before) == SQLITE_OK;
     for (int i = 0; i < 6 && bound; i++) {
-        bound = ak_store_bind_text(s, 3 + i, texts[i] == NULL ? "" : texts[i]);
+        bound = ak_store_bind_text(s, 3 + i, ak_or_empty(texts[i]));
     }
     bound = bound && ak_store_bind_text(s, 9, ak_trial_status_text(trial->status)) &&
             ak_store_bind_text(s, 10, trial->run) &&
@@ -137,7 +137,7 @@ out:
 static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
 {
     json_t *config = NULL;
-    AK_DO(ak_config_text_to_json(&config, trial->config == NULL ? "" : trial->config, where, err));
+    AK_DO(ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err));
     json_decref(config);
     return AK_OK;
 }
@@ -172,29 +172,35 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     return AK_OK;
 }
 
+static ak_status add_entry(ak_import *import, const json_t *entry, const ak_entries *entries,
+                           const char *where, ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_status status = AK_OK;
+    const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
+    if (json_is_object(run)) { /* of a run that could not be written (archive/waiting.c) */
+        status = ak_store_import_run(import->archive, run, err);
+        return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", where);
+    }
+    AK_TRY(entries->read(&trial, entry, entries->context, where, err));
+    AK_TRY(ak_import_add(import, &trial, where, err));
+    if (entries->finish) {
+        AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
+    }
+out:
+    ak_trial_clear(&trial);
+    return status;
+}
+
 ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries *entries,
                          ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
-        const json_t *entry = json_array_get(list, i);
+    for (size_t i = 0; i < json_array_size(list); i++) {
         char where[512];
-        ak_trial trial = {0};
         (void)snprintf(where, sizeof where, "%.400s: %s %zu", entries->path, entries->what, i + 1);
-        const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
-        if (json_is_object(run)) { /* of a run that could not be written (archive/waiting.c) */
-            AK_TRY(ak_store_import_run(import->archive, run, err));
-            continue;
-        }
-        AK_TRY(entries->read(&trial, entry, entries->context, where, err));
-        AK_TRY(ak_import_add(import, &trial, where, err));
-        if (entries->finish) {
-            AK_TRY(ak_import_finish(import, &trial, json_object_get(entry, "finish"), err));
-        }
-    out:
-        ak_trial_clear(&trial);
+        AK_DO(add_entry(import, json_array_get(list, i), entries, where, err));
     }
-    return status;
+    return AK_OK;
 }
 
 /* What every SQLite file, and so every archive, begins with, a 0 included. */

@@ -17,7 +17,7 @@
 static size_t no_number(const char *text)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
         if (strncmp(text, words[i], strlen(words[i])) == 0) {
             return strlen(words[i]);
         }
@@ -203,7 +203,7 @@ static const struct {
     /* The base class of errors, which says nothing more. */
     {"ErrorConfig", AK_TRIAL_LAUNCH_ERROR},
 };
-#define FAULT_COUNT (sizeof faults / sizeof faults[0])
+#define FAULT_COUNT (AK_COUNT(faults))
 
 const char *ak_kernel_tuner_fault_name(ak_trial_status status)
 {

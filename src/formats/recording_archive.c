@@ -39,7 +39,7 @@ static ak_status take(void *context, const ak_trial *trial, ak_error *err)
     reader *r = context;
     json_t *config = NULL;
     char where[512];
-    if (!ak_text_same(r->environment, trial->environment)) {
+    if (r->environment[0] == 0 && trial->environment != NULL) {
         return AK_OK;
     }
     (void)snprintf(where, sizeof where, "%.400s: trial %lld", r->draft->where,
@@ -77,6 +77,8 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
     AK_TRY(ak_draft_text(&draft->dtype, r.first.dtype, err));
     AK_TRY(ak_draft_text(&draft->choices, r.first.choices, err));
     AK_TRY(ak_draft_objective(draft, "time", err));
+    all.device = r.first.device;
+    all.environment = r.environment == NULL || r.environment[0] == 0 ? NULL : r.environment;
     AK_TRY(ak_archive_take(archive, &all, take, &r, err));
 out:
     ak_trial_clear(&r.first);

@@ -27,7 +27,7 @@ static bool recognise(const json_t *file)
 static double energy_of(const json_t *entry)
 {
     static const char *const names[] = {"nvml_energy", "ps_energy", "energy", "joules"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
         double value = json_number_value(json_object_get(entry, names[i]));
         if (value > 0) {
             return value;
@@ -97,7 +97,7 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
                    {"dtype", &draft->dtype},
                    {"choices", &draft->choices},
                    {"rank", &draft->rank}};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(members); i++) {
         const char *text;
         AK_DO(ak_json_string_or(&text, own, members[i].key, NULL, where, err));
         AK_DO(text == NULL ? AK_OK : ak_draft_text(members[i].to, text, err));

@@ -35,7 +35,7 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
     AK_DO(ak_json_object_or_null(&metadata, file, "Metadata", draft->where, err));
     AK_DO(ak_json_string_or(&unit, metadata, "TimeUnit", "Milliseconds", draft->where, err));
     AK_DO(ak_json_string_or(&device, metadata, "Device", "", draft->where, err));
-    const size_t unit_count = sizeof units / sizeof units[0];
+    const size_t unit_count = AK_COUNT(units);
     const size_t at = AK_FIND(units, unit_count, name, unit);
     if (at == unit_count) {
         return ak_fail(err, AK_INVALID,

@@ -5,7 +5,7 @@
 
 static const char *const names[] = {"first finalist", "second finalist", "third finalist",
                                     "further finalist"};
-enum { NAMES = sizeof names / sizeof names[0] };
+enum { NAMES = AK_COUNT(names) };
 
 const char *ak_candidate_name(size_t rank)
 {

@@ -50,9 +50,7 @@ static json_t *proposals_of(const conversation *c, const ak_call *call)
     json_t *list = NULL, *proposal;
     size_t i;
     bool good = true;
-    if (call->proposals == NULL ||
-        ak_json_parse(&list, call->proposals, strlen(call->proposals), "proposals", NULL) !=
-            AK_OK ||
+    if (ak_json_parse_text(&list, call->proposals, "proposals", NULL) != AK_OK ||
         !json_is_array(list)) {
         json_decref(list);
         return json_array();

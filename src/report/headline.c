@@ -261,7 +261,7 @@ static void say_default(speaker *s)
     ak_buf text = AK_BUF(SENTENCE_MAX);
     const ak_trial *failed = s->model->default_failed;
     if (failed != NULL) {
-        const char *reason = failed->reason == NULL ? "" : failed->reason;
+        const char *reason = ak_or_empty(failed->reason);
         ak_buf_puts(&text, "The default configuration failed (");
         for (const char *p = ak_trial_status_text(failed->status); *p != 0; p++) {
             ak_buf_putc(&text, *p == '_' ? ' ' : *p);

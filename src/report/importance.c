@@ -77,7 +77,7 @@ static ak_status read_trial(reader *r, size_t at, ak_error *err)
 {
     json_t *config = NULL;
     const char *text = r->trials[at].config;
-    ak_status status = ak_config_text_to_json(&config, text == NULL ? "" : text, "trial", NULL);
+    ak_status status = ak_config_text_to_json(&config, ak_or_empty(text), "trial", NULL);
     if (status != AK_OK || json_object_size(config) == 0) {
         json_decref(config);
         r->importance->left_out++; /* it has other parameters */

@@ -11,7 +11,7 @@
 
 static bool append_text(json_t *list, const char *text)
 {
-    return json_array_append_new(list, json_string(text == NULL ? "" : text)) == 0;
+    return json_array_append_new(list, json_string(ak_or_empty(text))) == 0;
 }
 
 /* "headers" is null for pairs of a label and a text. */
@@ -141,7 +141,7 @@ static json_t *talk_json(const json_t *conversation)
     json_t *talk = json_deep_copy(conversation), *texts = json_array(), *call;
     ak_map *at = ak_map_new();
     bool good = talk != NULL && texts != NULL && at != NULL;
-    for (size_t k = 0; good && k < sizeof keys / sizeof keys[0]; k++) {
+    for (size_t k = 0; good && k < AK_COUNT(keys); k++) {
         json_array_foreach(json_object_get(talk, "calls"), i, call)
         {
             const char *text = json_string_value(json_object_get(call, keys[k]));

@@ -357,10 +357,10 @@ json_t *ak_page_trials(const ak_report_model *model)
                 ak_json_set(out, "shown", json_integer((json_int_t)c.count)) &&
                 ak_json_set(out, "parameters", parameters_json(&model->matrix)) &&
                 ak_json_set(out, "config", configs_json(&c));
-    for (size_t i = 0; good && i < sizeof columns / sizeof columns[0]; i++) {
+    for (size_t i = 0; good && i < AK_COUNT(columns); i++) {
         good = add_numbers(out, &c, i);
     }
-    for (size_t i = 0; good && i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; good && i < AK_COUNT(texts); i++) {
         good = add_texts(out, &c, i);
     }
     ak_free(c.at);

@@ -18,7 +18,7 @@ static void put_row(ak_buf *out, const char *const *cells, size_t columns)
 {
     for (size_t c = 0; c < columns; c++) {
         ak_buf_puts(out, "| ");
-        put_escaped(out, cells[c] == NULL ? "" : cells[c]);
+        put_escaped(out, ak_or_empty(cells[c]));
         ak_buf_putc(out, ' ');
     }
     ak_buf_puts(out, "|\n");

@@ -89,7 +89,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         const char *recording = file(model, "recording");
         const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one */
         char place[AK_PATH_MAX + 8];
-        (void)snprintf(place, sizeof place, "sim:%s", recording == NULL ? "" : recording);
+        (void)snprintf(place, sizeof place, "sim:%s", ak_or_empty(recording));
         /* A recording opened without its kernel has a space only, named like the kernel. */
         bool alone = recording != NULL && run->kernel != NULL && run->implementation != NULL &&
                      strcmp(run->kernel, run->implementation) == 0;

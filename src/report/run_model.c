@@ -116,7 +116,7 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
     AK_DO(AK_NEW(model->failures, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *reason = trial->reason == NULL ? "" : trial->reason;
+        const char *reason = ak_or_empty(trial->reason);
         size_t at;
         bool fresh;
         if (trial->status == AK_TRIAL_OK) {
@@ -140,8 +140,8 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
     AK_DO(AK_NEW(model->authors, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *strategy = trial->strategy == NULL ? "" : trial->strategy;
-        const char *name = trial->model == NULL ? "" : trial->model;
+        const char *strategy = ak_or_empty(trial->strategy);
+        const char *name = ak_or_empty(trial->model);
         size_t at;
         bool fresh;
         AK_DO(find_group(&at, &fresh, groups, strategy, name, err));
@@ -165,7 +165,7 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
     AK_DO(AK_NEW(model->devices, model->count, err));
     for (size_t i = 0; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *uuid = trial->device_uuid == NULL ? "" : trial->device_uuid;
+        const char *uuid = ak_or_empty(trial->device_uuid);
         size_t at;
         bool fresh;
         if (trial->measured_on == NULL) {
@@ -289,11 +289,6 @@ static ak_status compare_values(ak_report_model *model, ak_map *groups, ak_error
 
 /* ---- what the run's record says -------------------------------------------------------------- */
 
-static ak_status parse(json_t **out, const char *document, const char *name, ak_error *err)
-{
-    return document == NULL ? AK_OK : ak_json_parse(out, document, strlen(document), name, err);
-}
-
 static void take_trial(ak_report_best *best, const ak_trial *trial)
 {
     best->found = true;
@@ -413,10 +408,11 @@ static ak_status compare_with_default(ak_report_model *model, ak_error *err)
 static ak_status read_record(ak_report_model *model, ak_error *err)
 {
     const ak_run *run = &model->run;
-    AK_DO(parse(&model->options, run->options_json, "options of the run", err));
-    AK_DO(parse(&model->result, run->result_json, "result of the run", err));
-    AK_DO(model->result == NULL ? AK_OK : ak_config_text_in_result(model->result, err));
-    AK_DO(parse(&model->environment, run->environment_json, "environment of the run", err));
+    AK_DO(ak_json_parse_text(&model->options, run->options_json, "options of the run", err));
+    AK_DO(ak_json_parse_text(&model->result, run->result_json, "result of the run", err));
+    AK_DO(ak_config_text_in_result(model->result, err));
+    AK_DO(ak_json_parse_text(&model->environment, run->environment_json, "environment of the run",
+                             err));
     const json_t *baseline = json_object_get(model->result, "baseline");
     model->seconds = ak_json_positive_at(model->result, "seconds");
     model->baseline = ak_json_text_or_null(baseline, "name");
@@ -466,11 +462,11 @@ static ak_status read_calls(ak_report_model *model, ak_archive *archive, ak_erro
         return status;
     }
     AK_TRY(ak_llm_conversation(&text_read, archive, model->run.id, err));
-    AK_TRY(parse(&model->conversation, text_read, "conversation", err));
+    AK_TRY(ak_json_parse_text(&model->conversation, text_read, "conversation", err));
     ak_free(text_read);
     text_read = NULL;
     AK_TRY(ak_llm_worth(&text_read, archive, &filter, err));
-    AK_TRY(parse(&model->worth, text_read, "worth", err));
+    AK_TRY(ak_json_parse_text(&model->worth, text_read, "worth", err));
 out:
     ak_free(text_read);
     return status;

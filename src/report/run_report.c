@@ -20,7 +20,7 @@ static const ak_report_ops *find_format(size_t *width, const char *format)
     size_t length = strcspn(format, ":");
     int64_t given = AK_REPORT_WIDTH;
     bool good = format[length] == 0 || (ak_text_int(&given, format + length + 1) && given >= 0);
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0] && good; i++) {
+    for (size_t i = 0; i < AK_COUNT(formats) && good; i++) {
         const char *name = formats[i]->name;
         if (strlen(name) == length && memcmp(name, format, length) == 0) {
             *width = (size_t)given;
@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-/* Prints a comparison: its sections or, in json and html, its object; NULL: no memory. */
+/* Prints a comparison: its sections or, in json and html, its object. */
 static ak_status print_comparison(char **out_text, const ak_report_ops *ops, const char *title,
                                   const ak_sections *sections, size_t width, const json_t *object,
                                   ak_error *err)

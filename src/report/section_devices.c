@@ -60,7 +60,7 @@ void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *mo
         const json_t *one = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *throttle = json_string_value(json_object_get(one, "throttle"));
-        ak_section_cell(b, name == NULL ? "" : name);
+        ak_section_cell(b, ak_or_empty(name));
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "sm_clock_mhz"));
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "memory_clock_mhz"));
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "power_watts"));

@@ -172,7 +172,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     if (model->baseline != NULL) {
         const char *version = model->baseline_version;
         ak_section_pairf(b, "baseline", "%s%s%s: %s ms", model->baseline,
-                         version == NULL ? "" : " ", version == NULL ? "" : version,
+                         version == NULL ? "" : " ", ak_or_empty(version),
                          ak_number_figure(ms, model->baseline_ms, AK_DIGITS));
     } else {
         ak_section_pair(b, "baseline", "none was measured");
@@ -195,7 +195,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     const ak_trial *trial = best->trial;
     ak_section_pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu",
                      trial->strategy == NULL ? "(not recorded)" : trial->strategy,
-                     trial->model == NULL ? "" : " with ", trial->model == NULL ? "" : trial->model,
+                     trial->model == NULL ? "" : " with ", ak_or_empty(trial->model),
                      best->evaluation, model->count);
     if (trial->parent != 0) {
         ak_section_pairf(b, "derived from",
@@ -223,7 +223,7 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
     const char *name = json_string_value(json_object_get(one, "name"));
     double ms = json_number_value(json_object_get(one, "ms"));
     size_t rank = 1;
-    name = name == NULL ? "" : name;
+    name = ak_or_empty(name);
     if (!json_is_string(json_object_get(one, "config")) || !(ms > 0)) {
         ak_section_cell(b, name);
         return;
@@ -244,30 +244,40 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
 static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
 {
     const char *why = ak_json_text_at(one, "undecided_because");
-    bool open = strcmp(ak_json_text_at(one, "verdict"), "undecided") == 0;
-    (void)snprintf(out, WORDS_BYTES, "%s%s%.40s%s",
-                   json_is_true(json_object_get(one, "tie")) ? " (tie"
-                   : open                                    ? " (not decided"
-                                                             : "",
-                   open && *why != 0 ? ": " : "", open ? why : "",
-                   open || json_is_true(json_object_get(one, "tie")) ? ")" : "");
+    if (json_is_true(json_object_get(one, "tie"))) {
+        return " (tie)";
+    }
+    if (strcmp(ak_json_text_at(one, "verdict"), "undecided") != 0) {
+        return "";
+    }
+    (void)snprintf(out, WORDS_BYTES, " (not decided%s%.40s)", *why == 0 ? "" : ": ", why);
     return out;
 }
 
-/* Explains the verdicts that are undecided. */
-static void note_doubts(ak_section_builder *b, const json_t *list)
+/* Says what the speeds are relative to, and explains the words of the table. */
+static void note_finish(ak_section_builder *b, const ak_report_model *model, const json_t *list,
+                        bool overlap)
 {
     static const ak_speed_doubt doubts[] = {AK_DOUBT_VARIES, AK_DOUBT_CONTROL, AK_DOUBT_BUSY};
     ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-    ak_buf_puts(&note, b->section->note);
+    ak_buf_puts(&note, model->baseline == NULL && model->best.speedup <= 0
+                           ? "Speeds are relative to the first finalist: neither a library nor the "
+                             "default was measured."
+                           : "Speeds are relative to the fastest library or, without one, to the "
+                             "default.");
+    if (overlap) {
+        ak_buf_puts(&note, " Overlap says where kernels may begin before the one ahead of them has "
+                           "ended (programmatic launches).");
+    }
     for (size_t d = 0; d < AK_COUNT(doubts); d++) {
+        const char *text = ak_speed_doubt_text(doubts[d]);
         bool any = false;
         for (size_t i = 0; i < json_array_size(list); i++) {
-            any = any || strcmp(ak_json_text_at(json_array_get(list, i), "undecided_because"),
-                                ak_speed_doubt_text(doubts[d])) == 0;
+            const json_t *one = json_array_get(list, i);
+            any = any || strcmp(ak_json_text_at(one, "undecided_because"), text) == 0;
         }
         if (any) {
-            ak_buf_print(&note, " \"Not decided: %s\": %s.", ak_speed_doubt_text(doubts[d]),
+            ak_buf_print(&note, " \"Not decided: %s\": %s.", text,
                          ak_speed_doubt_sentence(doubts[d]));
         }
     }
@@ -317,15 +327,7 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
     const bool overlap = any_overlap(list);
     ak_section_table(b, "Finish: measured interleaved", "measured", ">ms", ">interval", ">speed",
                      "_version or configuration", overlap ? "overlap" : NULL, NULL);
-    b->section->note =
-        overlap ? "Speeds are relative to the fastest library or, without one, to the "
-                  "default. Overlap says where kernels may begin before the one ahead "
-                  "of them has ended (programmatic launches)."
-        : model->baseline == NULL && model->best.speedup <= 0
-            ? "Speeds are relative to the first finalist: neither a library nor the default was "
-              "measured."
-            : "Speeds are relative to the fastest library or, without one, to the default.";
-    note_doubts(b, list);
+    note_finish(b, model, list, overlap);
     size_t order[FINISH_MAX], count = order_of(order, list);
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(list, order[i]);
@@ -452,7 +454,7 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
         {"overhead", (double)model->overhead_ns}, {"rest", ak_report_rest(model) * 1e9},
     };
     double total_ns = 0;
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(stages); i++) {
         total_ns += stages[i].ns;
     }
     ak_section_table(b, "Time", "stage", ">seconds", ">share", ">ms a trial", NULL);
@@ -461,7 +463,7 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
                        : model->seconds > 0 ? "Stages overlap, so their sum exceeds the wall time."
                                             : NULL;
     double trials = model->count > 0 ? (double)model->count : 1.0;
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(stages); i++) {
         double ns = stages[i].ns;
         ak_section_cell(b, stages[i].name);
         ak_section_seconds(b, ns / 1e9);

@@ -9,7 +9,7 @@ ak_status ak_study_object(json_t **out, const char *kind, const char *ended, con
                           ak_error *err)
 {
     json_t *result = NULL, *page = json_object();
-    ak_status status = ak_json_parse(&result, json, strlen(json), kind, err);
+    ak_status status = ak_json_parse_text(&result, json, kind, err);
     bool good = status == AK_OK && ak_json_set(page, "schema", json_integer(1)) &&
                 ak_json_set_text(page, "kind", kind) && ak_json_set_text(page, "ended", ended) &&
                 ak_json_set_text(page, "autokernel", AK_VERSION) &&

@@ -70,21 +70,15 @@ static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t
     return ak_trial_set(&v->config, ak_json_text_at(best, "config"), err);
 }
 
-static ak_status parse(json_t **out, const char *text, ak_error *err)
-{
-    *out = NULL;
-    return text == NULL ? AK_OK : ak_json_parse(out, text, strlen(text), "run", err);
-}
-
 static ak_status take(void *context, const ak_run *run, ak_error *err)
 {
     gathering *g = context;
     ak_status status = AK_OK;
     json_t *environment = NULL, *result = NULL;
     const ak_archive_filter filter = {.run = run->id, .simulated = true};
-    AK_TRY(parse(&environment, run->environment_json, err));
-    AK_TRY(parse(&result, run->result_json, err));
-    AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, err));
+    AK_TRY(ak_json_parse_text(&environment, run->environment_json, "run", err));
+    AK_TRY(ak_json_parse_text(&result, run->result_json, "run", err));
+    AK_TRY(ak_config_text_in_result(result, err));
     const char *hash = json_string_value(json_object_get(environment, "source"));
     if (hash == NULL) {
         goto out; /* the run did not record the hash of its sources */
@@ -111,8 +105,8 @@ ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *
     json_t *result = NULL;
     gathering g = {.out = &v, .archive = archive};
     AK_TRY(ak_archive_get_run(&v.run, archive, run, err));
-    AK_TRY(parse(&result, v.run.result_json, err));
-    AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, err));
+    AK_TRY(ak_json_parse_text(&result, v.run.result_json, "run", err));
+    AK_TRY(ak_config_text_in_result(result, err));
     const char *config = ak_json_text_at(json_object_get(result, "best"), "config");
     AK_TRY(config[0] == 0 ? AK_OK : ak_trial_set(&v.config, config, err));
     AK_TRY(ak_archive_runs_like(archive, &v.run, take, &g, err));

@@ -24,7 +24,7 @@
 #define WIDEST AK_VERDICT_WIDEST
 /* Upper ends of the bins of predictions, as gains of speed. */
 static const double bins[] = {0, 0.05, 0.1, 0.25, INFINITY};
-#define BINS (sizeof bins / sizeof bins[0])
+#define BINS (AK_COUNT(bins))
 
 typedef struct proposer {
     const char *strategy, *model; /* of the trials; model NULL: none */
@@ -99,9 +99,8 @@ static json_t *finish_of(ak_archive *archive, const char *id)
 {
     ak_run record = {0};
     json_t *result = NULL, *list = NULL;
-    if (ak_archive_get_run(&record, archive, id, NULL) == AK_OK && record.result_json != NULL &&
-        ak_json_parse(&result, record.result_json, strlen(record.result_json), "result", NULL) ==
-            AK_OK) {
+    if (ak_archive_get_run(&record, archive, id, NULL) == AK_OK &&
+        ak_json_parse_text(&result, record.result_json, "result", NULL) == AK_OK) {
         list = json_incref(json_object_get(result, "contestants"));
     }
     json_decref(result);

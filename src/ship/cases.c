@@ -15,22 +15,6 @@ static ak_status new_case(ak_bundle_case **out, ak_bundle_build *b, ak_error *er
     return AK_OK;
 }
 
-static ak_status take(void *out, const ak_trial *trial, ak_error *err)
-{
-    return ak_trial_copy(out, trial, err);
-}
-
-/* Copies the first trial that matches the filter; *found says whether there is one. */
-static ak_status find_trial(bool *found, ak_trial *out, ak_archive *archive,
-                            const ak_archive_filter *filter, ak_error *err)
-{
-    ak_archive_filter first = *filter;
-    first.limit = 1;
-    AK_DO(ak_archive_take(archive, &first, take, out, err));
-    *found = out->id > 0;
-    return AK_OK;
-}
-
 /* Notes that the trial's time is that of a search, unless it is that of a finish. */
 static void know_search(ak_trial *trial)
 {
@@ -45,19 +29,17 @@ static void know_search(ak_trial *trial)
 static ak_status check_selected(const ak_bundle_build *b, const ak_bundle_request *request,
                                 const ak_trial *trial, ak_error *err)
 {
-    bool found = false;
-    ak_trial same = {0};
+    size_t count = 0;
     ak_archive_filter filter = *request->filter;
     filter.id = request->trial;
-    filter.limit = 1;
-    AK_DO(find_trial(&found, &same, b->archive, &filter, err));
-    ak_trial_clear(&same);
-    return found ? AK_OK
-                 : ak_fail(err, AK_INVALID,
-                           "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the "
-                           "options named here do not select",
-                           (long long)request->trial, trial->kernel, trial->size, trial->dtype,
-                           trial->device);
+    AK_DO(ak_archive_count(&count, NULL, b->archive, &filter, err));
+    return count > 0
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "trial #%lld is of %.60s %.160s in %s on %.60s, which the kernel or the "
+                         "options named here do not select",
+                         (long long)request->trial, trial->kernel, trial->size, trial->dtype,
+                         trial->device);
 }
 
 static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
@@ -69,9 +51,9 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
         know_search(&one->trial);
         return AK_OK;
     }
-    bool found = false;
-    const ak_archive_filter filter = {.id = request->trial, .limit = 1};
-    AK_DO(find_trial(&found, &one->trial, b->archive, &filter, err));
+    bool found;
+    const ak_archive_filter filter = {.id = request->trial};
+    AK_DO(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
     if (!found) {
         return ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", ak_archive_path(b->archive),
                        (long long)request->trial);
@@ -163,10 +145,9 @@ static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entr
                                       .environment = run->environment,
                                       .config = config,
                                       .ok_only = true,
-                                      .best_first = true,
-                                      .limit = 1};
+                                      .best_first = true};
     one->table = json_incref(entry);
-    AK_TRY(find_trial(&found, &one->trial, b->archive, &filter, err));
+    AK_TRY(ak_archive_first(&found, &one->trial, b->archive, &filter, err));
     AK_TRY(found ? AK_OK : trial_of_table(&one->trial, &filter, run, err));
     take_time(&one->trial, filter.choices, entry);
 out:

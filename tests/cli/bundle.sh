@@ -114,6 +114,8 @@ cmp then.akb now.akb && echo same
 autokernel history --source '#3' | grep -A 3 '^===='
 autokernel history --source '#3' --output was
 diff was/double/host.c "$kernel/host.c" && echo unchanged
+echo file >taken
+autokernel history --source '#3' --output taken
 autokernel history --source '#999'
 echo "exit $?"
 autokernel history --source x

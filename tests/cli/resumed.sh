@@ -25,3 +25,9 @@ autokernel history --remove '#x'
 autokernel history --yes
 autokernel history tiny --remove '#2'
 autokernel history --runs --json | grep -o '"id"' | wc -l
+echo "-- runs of other programs"
+trial='"kernel": "k", "config": "A=1", "status": "ok", "ms": 1, "device": "host", "size": "N=8"'
+printf '[{"run": "a sweep of November, 2026", %s}]\n' "$trial" >sweep.json
+autokernel import --format json sweep.json --archive other.db | head -n 1
+autokernel history --runs --archive other.db | grep next
+autokernel history --run 'a sweep of November, 2026' --archive other.db | grep next

@@ -353,6 +353,8 @@ static void test_json_refusals(void **state)
     assert_import_refused(f, "json", "[{\"a\":NaN}]", ":1:");
     assert_import_refused(f, "json", "[{\"kernel\":\"k\",\"config\":\"A=1\",\"status\":\"ok\"}]",
                           "trial 1: the status is ok, but there is no time");
+    assert_import_refused(f, "json", "[{\"run\":{\"kernel\":\"k\"}}]",
+                          "trial 1: a run needs an \"id\"");
     (void)snprintf(text, sizeof text, "[%s,{\"kernel\":\"k\"}]", good);
     assert_import_refused(f, "json", text, "trial 2"); /* and the first is not kept */
     (void)snprintf(text, sizeof text, "[%s,%s,]", good, good);

@@ -3,6 +3,7 @@
 #include "archive_fixture.h"
 
 #include "formats/format.h"
+#include "recording/recording.h"
 
 static const char *const days[] = {"2026-11-22T10:00:00.000Z", "2026-11-20T10:00:00.000Z"};
 
@@ -42,6 +43,26 @@ static void the_latest_environment_counts(void **state)
     assert_ok(ak_archive_export_text(&text, f->archive, &host, "kernel-tuner", err));
     assert_null(strstr(text, days[1]));
     ak_text_free(text);
+}
+
+/* An environment that is known under another hash today is one environment, for those who count and
+   for those who read a recording. */
+static void one_environment_of_two_hashes(void **state)
+{
+    fixture *f = fixture_of(state);
+    bool renamed;
+    size_t trials, environments;
+    ak_recording *recording;
+    (void)add_trial(f->archive, on_day(1, "MR=4", 1.0));
+    (void)add_trial(f->archive, on_day(0, "MR=8", 2.0));
+    for (size_t expected = 2; expected > 0; expected--) {
+        assert_ok(ak_archive_count(&trials, &environments, f->archive, NULL, err));
+        assert_true(trials == 2 && environments == expected);
+        assert_ok(ak_recording_open(&recording, ak_archive_path(f->archive), err));
+        assert_int_equal(recording->count, 3 - expected);
+        ak_recording_close(recording);
+        assert_ok(ak_archive_rename_environment(&renamed, f->archive, "old", "new", "{}", err));
+    }
 }
 
 /* Trials on recordings, whose clock begins in 1970 with each run, go by the order of the records.
@@ -128,6 +149,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, fixture_open_archive, fixture_close)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(the_latest_environment_counts),
+        WITH_ARCHIVE(one_environment_of_two_hashes),
         WITH_ARCHIVE(recordings_have_no_time),
         WITH_ARCHIVE(runs_go_by_time),
     };

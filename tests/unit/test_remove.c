@@ -71,6 +71,28 @@ static void a_run_goes_with_what_only_it_had(void **state)
                    "no run aaaa1");
 }
 
+/* An environment that is known under another hash today has its words there: they stay as long as
+   one of the two is needed. */
+static void words_of_todays_hash_stay(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_removal gone;
+    bool renamed;
+    json_t *words;
+    (void)add_run(f->archive, "aaaa1", "former", "s1", 0);
+    assert_ok(ak_archive_rename_environment(&renamed, f->archive, "former", "today",
+                                            "{\"source\": \"s2\"}", err));
+    (void)add_run(f->archive, "bbbb2", "today", "s2", 0);
+    assert_ok(ak_archive_remove(&gone, f->archive, "bbbb2", true, err));
+    assert_int_equal(gone.sources, 0);
+    assert_ok(ak_archive_environment(&words, f->archive, "former", err));
+    assert_string_equal(ak_json_text_at(words, "source"), "s2");
+    json_decref(words);
+    assert_ok(ak_archive_remove(&gone, f->archive, "aaaa1", true, err));
+    assert_int_equal(ask(f->archive, "SELECT count(*) FROM environments"), 0);
+    assert_int_equal(ask(f->archive, "SELECT count(*) FROM sources"), 0);
+}
+
 static void a_trial_goes_alone(void **state)
 {
     fixture *f = fixture_of(state);
@@ -125,6 +147,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, fixture_open_archive, fixture_close)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(a_run_goes_with_what_only_it_had),
+        WITH_ARCHIVE(words_of_todays_hash_stay),
         WITH_ARCHIVE(a_trial_goes_alone),
         WITH_ARCHIVE(a_run_that_goes_on_is_refused),
         WITH_ARCHIVE(a_run_over_many_sizes),

@@ -742,6 +742,7 @@ static void test_devices(void **state)
         "cuda:1       1   0        -            -  GPU-01",
         "tuned         1755        2619  612         51  power_cap",
         "warning  the clock differed by 3.0 %",
+        "relative to the first finalist",
         "Overlap says",
         "1.000  between runs",
         "13.1.0",

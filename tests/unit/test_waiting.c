@@ -3,6 +3,9 @@
 #include "archive_fixture.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive/store.h"
 #include "base/clock.h"
@@ -240,6 +243,28 @@ static void what_still_waits_goes_to_a_file(void **state)
     assert_int_equal(o.parent, o.latest - 1);
 }
 
+/* Where no file can be written either, what is lost is named, also if it is only the end. */
+static void what_is_lost_is_named(void **state)
+{
+    fixture *f = fixture_of(state);
+    volatile int cancel = 1;
+    char home[AK_PATH_MAX], path[AK_PATH_MAX];
+    const ak_archive_patience patience = {.cancel = &cancel};
+    assert_non_null(getcwd(home, sizeof home));
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    assert_ok(ak_archive_end_run(f->archive, a_run.id, "2026-11-22T10:00:00.000Z", "{}", err));
+    assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-0123456789abcdef.json", err));
+    assert_int_equal(mkdir(path, 0700), 0); /* every place for the file is this folder */
+    assert_int_equal(setenv("TMPDIR", f->folder, 1), 0);
+    assert_int_equal(chdir(f->folder), 0);
+    assert_refused(ak_archive_settle(f->archive, err), AK_IO, "the end of the run is lost: ");
+    assert_int_equal(chdir(home), 0);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    unlock(db);
+}
+
 /* A program that ends without settling. */
 static void closing_keeps_what_waits(void **state)
 {
@@ -281,9 +306,13 @@ static int close_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_cannot_be_written_waits),        TEST(others_may_write_meanwhile),
-        TEST(what_still_waits_goes_to_a_file),     TEST(closing_keeps_what_waits),
-        TEST(without_patience_a_lock_is_an_error), TEST(trials_share_a_commit),
+        TEST(what_cannot_be_written_waits),
+        TEST(others_may_write_meanwhile),
+        TEST(what_still_waits_goes_to_a_file),
+        TEST(closing_keeps_what_waits),
+        TEST(without_patience_a_lock_is_an_error),
+        TEST(trials_share_a_commit),
+        TEST(what_is_lost_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
