@@ -623,6 +623,8 @@ static void system_calls_are_found_in_assembly(void **state)
         "\t.section .text,\"a\",@progbits\nt:\t.ascii \"\\017\\005\"\n",
         "\t.section mine,\"ax\"\n\tret\n\t.section mine\n\t.byte 15, 5\n",
         "\t.section .rodata,\"ax\"\n\tret\n\t.section .rodata\n\t.byte 15, 5\n",
+        "\t.section .gnu.linkonce.t.f,\"a\",@progbits\n\t.byte 15, 5\n",
+        "\t.section .gnu.warning,\"a\",@progbits\n\t.byte 15, 5\n",
         "\t.section .rodata\n\t.long 1\n\t.previous\n\t.byte 15, 5\n",
         "f:\n/*\n# 1 \"*/ syscall # \"\n\tret\n"};
     static const char *const fine[] = {
@@ -671,6 +673,17 @@ static void numbers_are_no_system_calls(void **state)
         ak_free(file);
         ak_compile_result_clear(&result);
     }
+    use_source("static const int t[] = {0x050f, (int)0xd4000001, 3, 4, 5, 6, 7, 8};\n"
+               "void ak_kernel(const ak_host_call *c)\n{\n    int *x = c->arg[0];\n"
+               "    x[0] = t[x[1] & 7];\n}\n");
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    char *file = NULL;
+    size_t length;
+    assert_int_equal(result.status, AK_TRIAL_OK);
+    assert_int_equal(ak_fs_read(&file, &length, artifact, 1u << 24, NULL), AK_OK);
+    assert_false(ak_host_elf_may_call((unsigned char *)file, length));
+    ak_free(file);
+    ak_compile_result_clear(&result);
 }
 
 /* Any byte of a real artifact may be damaged, and any length be cut. */

@@ -214,6 +214,14 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
     return why != NULL;
 }
 
+/* Constants are not searched for system calls, so they must not be executable. Linkers for other
+   processors see to that by themselves, and gold does not know the option. */
+#ifdef __aarch64__
+#define SEPARATE ",-z,separate-code"
+#else
+#define SEPARATE ""
+#endif
+
 /* Returns the command, which the caller frees, or NULL without memory. */
 static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
@@ -224,7 +232,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
     const char *const tail[] = {"-fPIC",
                                 "-shared",
                                 "-nostartfiles",
-                                "-Wl,-z,relro,-z,now,--build-id=none",
+                                "-Wl,-z,relro,-z,now" SEPARATE ",--build-id=none",
                                 STRIP,
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",
