@@ -247,7 +247,7 @@ static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *er
     if (value == NULL || json_is_null(value) || (text != NULL && ak_overlap_parse(out, text))) {
         return AK_OK;
     }
-    return ak_fail(err, AK_INVALID, WHERE ": unknown overlap \"%.40s\"", text == NULL ? "" : text);
+    return ak_fail(err, AK_INVALID, WHERE ": unknown overlap \"%.40s\"", ak_or_empty(text));
 }
 
 ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *object, ak_error *err)
