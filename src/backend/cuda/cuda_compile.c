@@ -272,7 +272,7 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         }
     }
     if (result.status == AK_TRIAL_OK) {
-        read_log(&result, result.log == NULL ? "" : result.log, job->reject_slow);
+        read_log(&result, ak_or_empty(result.log), job->reject_slow);
     }
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, ak_cuda_code_hash, err));

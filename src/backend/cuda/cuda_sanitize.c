@@ -295,7 +295,7 @@ static void tell(ak_sanitized *out, const char *tool, const ak_proc_result *run)
 {
     char what[120] = "", where[100] = "", shape[64] = "";
     size_t shapes = 0;
-    const char *text = run->output == NULL ? "" : run->output;
+    const char *text = ak_or_empty(run->output);
     for (const char *line = text; *line != 0; line = next_line(line)) {
         bool says = strncmp(line, "=========", 9) == 0;
         if (line[0] == '@' && what[0] == 0) {

@@ -322,7 +322,7 @@ static bool says(const build *b, const char *output, const char *how)
 static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
     char where[128], name[128], line[160] = "";
-    const char *output = run->output == NULL ? "" : run->output;
+    const char *output = ak_or_empty(run->output);
     const char *address = strstr(output, "ERROR: AddressSanitizer: ");
     const char *undefined = strstr(output, ": runtime error: ");
     const char *lost = strstr(output, "\nlost ");
