@@ -3,11 +3,13 @@
 #include "worker_fixture.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_elf_parts.h"
 #include "backend/host/host_pool.h"
+#include "backend/host/host_runner.h"
 #include "base/clock.h"
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -918,6 +920,22 @@ static void energy_is_that_of_all_packages(void **state)
     ak_fs_remove(folder);
 }
 
+/* Its message cannot be read here. */
+static void a_python_baseline_that_fails_leaves_no_process(void **state)
+{
+    ak_runner_page *page = ak_alloc(1, sizeof *page);
+    const ak_baseline_setup setup = {.page = page, .block_fd = -1};
+    ak_baseline *baseline = NULL;
+    char version[64];
+    (void)state;
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    (void)snprintf(page->artifact, sizeof page->artifact, "/none");
+    assert_int_not_equal(
+        ak_baseline_own_python.open(&baseline, version, sizeof version, &setup, NULL), AK_OK);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    ak_free(page);
+}
+
 int main(int argc, char **argv)
 {
     int code;
@@ -947,6 +965,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_block_is_bounded),
         cmocka_unit_test(a_dead_runnable_stays_dead),
         cmocka_unit_test(what_is_no_artifact_is_not_loaded),
+        cmocka_unit_test(a_python_baseline_that_fails_leaves_no_process),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

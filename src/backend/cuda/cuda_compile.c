@@ -13,7 +13,6 @@
  * C7517 in the log): it runs several times slower than its template was meant to. For other kernels
  * both are only facts.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

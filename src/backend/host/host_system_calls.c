@@ -14,7 +14,6 @@
 
 #include "backend/elf_file.h"
 #include "backend/host/host.h"
-#include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/text.h"
 
