@@ -119,7 +119,7 @@ static const char *lack(const char *log)
                                         "fork: "};
     for (const char *line = log; *line != 0;) {
         size_t length = strcspn(line, "\n");
-        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(texts); i++) {
             if (memmem(line, length, texts[i], strlen(texts[i])) != NULL &&
                 memmem(line, length, "#error", 6) == NULL) {
                 return line;

@@ -292,7 +292,7 @@ static unsigned short skip_below(struct sock_filter *code, uint64_t bound, unsig
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, skipped),
     };
     memcpy(code, block, sizeof block);
-    return sizeof block / sizeof block[0];
+    return AK_COUNT(block);
 }
 
 bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)

@@ -120,7 +120,7 @@ static const char *bare(const char *word)
 
 const char *ak_text_synonym(const char *word, const char *const *words)
 {
-    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+    for (size_t g = 0; g < AK_COUNT(groups); g++) {
         for (size_t i = 0; has(groups[g], bare(word)) && words[i] != NULL; i++) {
             if (strcmp(word, words[i]) != 0 && has(groups[g], bare(words[i]))) {
                 return words[i];

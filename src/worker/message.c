@@ -325,7 +325,7 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
         return ak_fail(err, AK_INVALID, WHERE ": \"group\" is %lld rounds, out of range",
                        (long long)group);
     }
-    for (size_t i = 0; list != NULL && i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; list != NULL && i < AK_COUNT(parts); i++) {
         const json_t *part = json_array_get(list, i);
         *parts[i] = json_number_value(part);
         if (!json_is_number(part) || *parts[i] > 1) {

@@ -215,7 +215,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     AK_DO(ak_program_find(program, err));
     const char *const head[] = {program,          "worker",      "--nvrtc",
                                 job->source_path, job->artifact, "--ptxas-options=-v"};
-    enum { HEAD = sizeof head / sizeof head[0] };
+    enum { HEAD = AK_COUNT(head) };
     const char **argv;
     AK_DO(AK_NEW(argv, job->argc + HEAD + 1, err));
     memcpy(argv, head, sizeof head);

@@ -347,7 +347,7 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
 static void hash_header_folders(ak_hasher *hasher)
 {
     static const char *const folders[] = {"/usr/local/include", "/usr/include"};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(folders); i++) {
         struct stat folder = {0};
         (void)stat(folders[i], &folder);
         const int64_t when[] = {(int64_t)folder.st_mtim.tv_sec, (int64_t)folder.st_mtim.tv_nsec};
@@ -380,7 +380,7 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     ak_hasher_add_text(hasher, gnu_get_libc_version());
     hash_header_folders(hasher);
     bool known = ak_host_hash_processor(hasher);
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(variables); i++) {
         ak_hasher_add_text(hasher, ak_env(variables[i]));
     }
     for (size_t i = 1; argv[i] != NULL; i++) {
