@@ -100,21 +100,26 @@ static const struct {
 };
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
+static int is_dtype(akr_dtype dtype)
+{
+    return (int)dtype >= 0 && (int)dtype < DTYPES;
+}
+
 size_t akr_dtype_bytes(akr_dtype dtype)
 {
-    return (size_t)dtypes[dtype].bytes;
+    return is_dtype(dtype) ? (size_t)dtypes[dtype].bytes : 0;
 }
 
 static const char *const access_names[] = {"in", "out", "inout"};
 
 const char *akr_dtype_text(akr_dtype dtype)
 {
-    return (int)dtype >= 0 && (int)dtype < DTYPES ? dtypes[dtype].text : NULL;
+    return is_dtype(dtype) ? dtypes[dtype].text : NULL;
 }
 
 const char *akr_dtype_numpy(akr_dtype dtype)
 {
-    return (int)dtype >= 0 && (int)dtype < DTYPES ? dtypes[dtype].numpy : NULL;
+    return is_dtype(dtype) ? dtypes[dtype].numpy : NULL;
 }
 
 /* Returns the dtype with this name; -1 if there is none. */
@@ -2626,7 +2631,7 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
     }
     if (t->dtype != a->dtype) {
         return fail(err, AKR_DTYPE, "%s: has dtype %s, and the bundle is for %s", a->name,
-                    akr_dtype_text(t->dtype) != NULL ? akr_dtype_text(t->dtype) : "unknown",
+                    is_dtype(t->dtype) ? akr_dtype_text(t->dtype) : "unknown",
                     akr_dtype_text(a->dtype));
     }
     for (d = 0; d < a->rank; d++) {

@@ -128,8 +128,8 @@ typedef enum akr_dtype {
 #undef AKR_DTYPE_ENUM
 } akr_dtype;
 typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
+/* These return 0 or NULL for a number that is none of the dtypes. */
 AKR_API size_t akr_dtype_bytes(akr_dtype dtype);
-/* These two return NULL for a number that is none of the dtypes. */
 AKR_API const char *akr_dtype_text(akr_dtype dtype);  /* "f32" */
 AKR_API const char *akr_dtype_numpy(akr_dtype dtype); /* "float32" */
 

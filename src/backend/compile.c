@@ -30,7 +30,7 @@ ak_status ak_compile_run(ak_proc_result *out, ak_proc_spec spec, const char *sou
     ak_reads_open(&reads);
     ak_reads_add(&reads, source);
     ak_reads_add_tool(&reads, spec.argv[0]);
-    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder == NULL ? "" : folder);
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", ak_or_empty(folder));
     const char *const writable[] = {"/dev/null", folder, NULL};
     const char *const variables[] = {"LC_ALL=C", folder == NULL ? NULL : temporary, NULL};
     ak_sandbox_plan_open(&plan, reads.path, writable);
@@ -119,7 +119,7 @@ static const char *lack(const char *log)
                                         "fork: "};
     for (const char *line = log; *line != 0;) {
         size_t length = strcspn(line, "\n");
-        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(texts); i++) {
             if (memmem(line, length, texts[i], strlen(texts[i])) != NULL &&
                 memmem(line, length, "#error", 6) == NULL) {
                 return line;
@@ -279,7 +279,7 @@ ak_status ak_compile_apart(ak_compile_result *out, const ak_backend_ops *backend
     ak_compile_result result = {0};
     (void)snprintf(name, sizeof name, "apart-%ld", (long)getpid());
     AK_DO(ak_fs_join(folder, job->folder, name, err));
-    (void)snprintf(name, sizeof name, "artifact%.40s", suffix == NULL ? "" : suffix);
+    (void)snprintf(name, sizeof name, "artifact%.40s", ak_or_empty(suffix));
     AK_DO(ak_fs_join(artifact, folder, name, err));
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
         return fail_folder(job->folder, err);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 
 #define LOG_MAX      (256u << 10)
 #define RULE_MAX     (256u << 10)
@@ -13,16 +14,17 @@
 /* The cache has 256 folders of at most this many files each: at most some hundred MB together. */
 #define FOLDER_MAX 128
 
-ak_status ak_compile_cache_root(char out[AK_PATH_MAX], const char *backend, ak_error *err)
+/* Gives the folder of a backend's artifacts. Does not create it. */
+static bool find_root(char out[AK_PATH_MAX], const char *backend)
 {
     char cache[AK_PATH_MAX];
-    AK_DO(ak_fs_cache_folder(cache, err));
-    return ak_fs_join(out, cache, backend, err);
+    return ak_fs_cache_folder(cache, NULL) == AK_OK &&
+           ak_fs_join(out, cache, backend, NULL) == AK_OK;
 }
 
 void ak_compile_cache_open(char out[AK_PATH_MAX], const char *backend)
 {
-    if (ak_compile_cache_root(out, backend, NULL) != AK_OK || ak_fs_mkdirs(out, NULL) != AK_OK) {
+    if (!find_root(out, backend) || ak_fs_mkdirs(out, NULL) != AK_OK) {
         out[0] = 0;
     }
 }
@@ -33,7 +35,7 @@ void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher
     ak_hasher_end(hash, hasher);
     out->usable = false;
     (void)snprintf(name, sizeof name, "%.2s", hash);
-    if (hash[0] != 0 && ak_compile_cache_root(root, backend, NULL) == AK_OK &&
+    if (hash[0] != 0 && find_root(root, backend) &&
         ak_fs_join(out->folder, root, name, NULL) == AK_OK) {
         (void)snprintf(name, sizeof name, "%s.log", hash + 2);
         out->usable = ak_fs_join(out->artifact, out->folder, hash + 2, NULL) == AK_OK &&
@@ -170,7 +172,7 @@ void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, 
     if (place->usable && ak_fs_read(&data, &length, artifact, ARTIFACT_MAX, NULL) == AK_OK &&
         (rule == NULL || add_rule(&rest, rule, source))) {
         make_room(place->folder);
-        ak_buf_print(&rest, "\n%s", log == NULL ? "" : log);
+        ak_buf_print(&rest, "\n%s", ak_or_empty(log));
         checksum(hash, place, data, length, rest.data);
         ak_buf_print(&all, "%s\n%s", hash, rest.data);
         if (all.length < LOG_MAX && ak_fs_mkdirs(place->folder, NULL) == AK_OK &&

@@ -19,8 +19,6 @@ typedef struct ak_compile_cache {
     char folder[AK_PATH_MAX], artifact[AK_PATH_MAX], log[AK_PATH_MAX];
 } ak_compile_cache;
 
-/* Gives the folder of a backend's artifacts. Does not create it. */
-ak_status ak_compile_cache_root(char out[AK_PATH_MAX], const char *backend, ak_error *err);
 /* Makes the folder and gives it, or "", for ak_compile_folders. */
 void ak_compile_cache_open(char out[AK_PATH_MAX], const char *backend);
 /* Finds the place for what was hashed. Frees the hasher. */

@@ -67,7 +67,7 @@ static void name_target(char out[TARGET_MAX], const ak_compile_job *job)
         "--gpu-architecture=", "-arch=", "--target=", "--device=", "-march="};
     (void)snprintf(out, TARGET_MAX, "the target");
     for (size_t i = 0; i < job->argc; i++) {
-        for (size_t k = 0; k < sizeof options / sizeof options[0]; k++) {
+        for (size_t k = 0; k < AK_COUNT(options); k++) {
             size_t length = strlen(options[k]);
             if (strncmp(job->argv[i], options[k], length) == 0) {
                 (void)snprintf(out, TARGET_MAX, k == 4 ? "-march=%.40s" : "%.40s",
@@ -79,7 +79,7 @@ static void name_target(char out[TARGET_MAX], const ak_compile_job *job)
 
 void ak_lacking_explain(ak_compile_result *result, const ak_compile_job *job)
 {
-    for (size_t i = 0; result->reason != NULL && i < sizeof table / sizeof table[0]; i++) {
+    for (size_t i = 0; result->reason != NULL && i < AK_COUNT(table); i++) {
         if (strstr(result->reason, table[i].texts[0]) != NULL &&
             strstr(result->reason, table[i].texts[1]) != NULL) {
             char target[TARGET_MAX], text[ADVICE_MAX];

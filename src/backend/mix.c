@@ -138,8 +138,7 @@ static bool begins_with(const char *text, const char *with)
 static ak_mix_kind kind_of(const char *word, bool gpu)
 {
     const beginning *list = gpu ? gpu_beginnings : cpu_beginnings;
-    size_t count = gpu ? sizeof gpu_beginnings / sizeof gpu_beginnings[0]
-                       : sizeof cpu_beginnings / sizeof cpu_beginnings[0];
+    size_t count = gpu ? AK_COUNT(gpu_beginnings) : AK_COUNT(cpu_beginnings);
     size_t base = strcspn(word, ".");
     bool matrix = gpu && base >= 3 && memcmp(word + base - 3, "MMA", 3) == 0;
     for (size_t i = 0; !matrix && i < count; i++) {
@@ -439,7 +438,7 @@ static double cycles_of(const char **busiest, const ak_mix *mix)
                  {"shuffles", AK_MIX_SHUFFLE, AK_MIX_SHUFFLE}};
     double most = (double)mix->all / (mix->gpu ? ISSUE_GPU : ISSUE_CPU);
     *busiest = "the number of instructions";
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(units); i++) {
         double cycles = 0;
         for (int kind = (int)units[i].first; kind <= (int)units[i].last; kind++) {
             cycles += mix->count[kind] * (mix->gpu ? kinds[kind].gpu : kinds[kind].cpu);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/text.h"
 
 void ak_reads_add(ak_reads *reads, const char *path)

@@ -218,22 +218,38 @@ static const int computing[] = {
 #define SKIP_IF(value)                                                                             \
     (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 1, 0)
 
+#ifdef ARCHITECTURE
+/* Begins a filter: programs of another architecture get `otherwise`. Returns how many instructions
+   there are then, as the others that append to a filter do. */
+static unsigned short begin_filter(struct sock_filter *code, uint32_t otherwise)
+{
+    code[0] = LOAD(arch);
+    code[1] = SKIP_IF(ARCHITECTURE);
+    code[2] = RETURN(otherwise);
+    code[3] = LOAD(nr);
+    return 4;
+}
+
+/* Appends what gives each call of a list this answer. */
+static unsigned short answer(struct sock_filter *code, unsigned short n, const int *calls,
+                             size_t count, uint32_t what)
+{
+    for (size_t i = 0; i < count; i++) {
+        code[n++] = SKIP_UNLESS(calls[i]);
+        code[n++] = RETURN(what);
+    }
+    return n;
+}
+#endif
+
 bool ak_sandbox_seal(void)
 {
 #ifndef ARCHITECTURE
     return false;
 #else
-    enum { CALLS = sizeof computing / sizeof computing[0] };
-    struct sock_filter code[2 * CALLS + 12];
-    unsigned short n = 0;
-    code[n++] = LOAD(arch);
-    code[n++] = SKIP_IF(ARCHITECTURE);
-    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
-    code[n++] = LOAD(nr);
-    for (int i = 0; i < CALLS; i++) {
-        code[n++] = SKIP_UNLESS(computing[i]);
-        code[n++] = RETURN(SECCOMP_RET_ALLOW);
-    }
+    struct sock_filter code[2 * AK_COUNT(computing) + 12];
+    unsigned short n = begin_filter(code, SECCOMP_RET_KILL_PROCESS);
+    n = answer(code, n, computing, AK_COUNT(computing), SECCOMP_RET_ALLOW);
     /* abort() signals the process itself, which is allowed. The argument has 64 bits, but a process
        id fits the lower half, and the kernel ignores the upper one. */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3);
@@ -276,7 +292,7 @@ static unsigned short skip_below(struct sock_filter *code, uint64_t bound, unsig
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, skipped),
     };
     memcpy(code, block, sizeof block);
-    return sizeof block / sizeof block[0];
+    return AK_COUNT(block);
 }
 
 bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)
@@ -285,18 +301,15 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)
     (void)begin, (void)end;
     return false;
 #else
-    enum { CALLS = sizeof loading / sizeof loading[0], ONE = 5 };
-    struct sock_filter code[2 * CALLS + 2 * ONE + 10];
+    enum { ONE = 5 };
+    struct sock_filter code[2 * AK_COUNT(loading) + 2 * ONE + 10];
     unsigned short n = 0;
     n += skip_below(code + n, begin, ONE + 2);
     n += skip_below(code + n, end, 1);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
     code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
     code[n++] = LOAD(nr); /* the first filter has checked the architecture */
-    for (int i = 0; i < CALLS; i++) {
-        code[n++] = SKIP_UNLESS(loading[i]);
-        code[n++] = RETURN(SECCOMP_RET_ERRNO | EACCES);
-    }
+    n = answer(code, n, loading, AK_COUNT(loading), SECCOMP_RET_ERRNO | EACCES);
     code[n++] = SKIP_UNLESS(__NR_mprotect);
     code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 3);
@@ -388,28 +401,28 @@ static void plan_files(ak_sandbox_plan *out, const char *const *readable,
 #ifdef ARCHITECTURE
 static const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
 
-/* Appends what refuses the calls of a list; returns how many instructions there are then. */
-static unsigned short refuse(struct sock_filter *code, unsigned short n, const int *calls,
-                             size_t count)
+/* Appends what refuses processes that clone starts, but no threads. */
+static unsigned short only_threads(struct sock_filter *code, unsigned short n)
 {
-    for (size_t i = 0; i < count; i++) {
-        code[n++] = SKIP_UNLESS(calls[i]);
-        code[n++] = RETURN(refused);
-    }
+#ifdef __NR_clone3 /* its flags are in memory; the C library then uses clone */
+    code[n++] = SKIP_UNLESS(__NR_clone3);
+    code[n++] = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+#endif
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4);
+    code[n++] = LOAD(args[0]);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    code[n++] = RETURN(refused);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
     return n;
 }
 
 /* Appends the beginning of a plan's filter, which every other rule follows. */
 static unsigned short plan_begin(struct sock_filter *code)
 {
-    unsigned short n = 0;
-    code[n++] = LOAD(arch);
-    code[n++] = SKIP_IF(ARCHITECTURE);
-    code[n++] = RETURN(refused);
-    code[n++] = LOAD(nr);
+    unsigned short n = begin_filter(code, refused);
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1);
     code[n++] = RETURN(refused);
-    return refuse(code, n, reaching, AK_COUNT(reaching));
+    return answer(code, n, reaching, AK_COUNT(reaching), refused);
 }
 
 static void plan_end(ak_sandbox_plan *out, struct sock_filter *code, unsigned short n)
@@ -439,16 +452,8 @@ void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readabl
     unsigned short n = plan_begin(code);
     _Static_assert(2 * (AK_COUNT(reaching) + AK_COUNT(starting)) + 26 <= AK_SANDBOX_FILTER_MAX,
                    "a longer filter");
-    n = refuse(code, n, starting, AK_COUNT(starting));
-#ifdef __NR_clone3 /* its flags are in memory; the C library then uses clone */
-    code[n++] = SKIP_UNLESS(__NR_clone3);
-    code[n++] = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
-#endif
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4);
-    code[n++] = LOAD(args[0]);
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-    code[n++] = RETURN(refused);
-    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    n = answer(code, n, starting, AK_COUNT(starting), refused);
+    n = only_threads(code, n);
     /* limits of others */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
     code[n++] = LOAD(args[0]);
@@ -471,29 +476,12 @@ size_t ak_sandbox_sanitized(uint64_t out[AK_SANDBOX_FILTER_MAX])
     return 0;
 #else
     struct sock_filter code[AK_SANDBOX_FILTER_MAX];
-    unsigned short n = 0;
+    unsigned short n = begin_filter(code, refused);
     _Static_assert(2 * (AK_COUNT(computing) + AK_COUNT(sanitizing)) + 12 <= AK_SANDBOX_FILTER_MAX,
                    "a longer filter");
-    code[n++] = LOAD(arch);
-    code[n++] = SKIP_IF(ARCHITECTURE);
-    code[n++] = RETURN(refused);
-    code[n++] = LOAD(nr);
-    for (size_t i = 0; i < AK_COUNT(computing); i++) {
-        code[n++] = SKIP_UNLESS(computing[i]);
-        code[n++] = RETURN(SECCOMP_RET_ALLOW);
-    }
-    for (size_t i = 0; i < AK_COUNT(sanitizing); i++) {
-        code[n++] = SKIP_UNLESS(sanitizing[i]);
-        code[n++] = RETURN(SECCOMP_RET_ALLOW);
-    }
-#ifdef __NR_clone3
-    code[n++] = SKIP_UNLESS(__NR_clone3);
-    code[n++] = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
-#endif
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 3);
-    code[n++] = LOAD(args[0]);
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
-    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    n = answer(code, n, computing, AK_COUNT(computing), SECCOMP_RET_ALLOW);
+    n = answer(code, n, sanitizing, AK_COUNT(sanitizing), SECCOMP_RET_ALLOW);
+    n = only_threads(code, n);
     code[n++] = RETURN(refused);
     memcpy(out, code, n * sizeof code[0]);
     return n;

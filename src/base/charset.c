@@ -10,7 +10,7 @@
 bool ak_charset_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
         const char *value = ak_env(names[i]);
         if (value != NULL) {
             const char *set = strchr(value, '.'); /* "de_DE.UTF-8"; on some systems "UTF-8" */

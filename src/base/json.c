@@ -55,7 +55,7 @@ static const char *advice(const char *text, size_t length, const json_error_t *f
         {"near 'None'", "; JSON writes true, false and null"},
         {"unable to decode", "; save it as UTF-8"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(known); i++) {
         if (strstr(fault->text, known[i].near) != NULL) {
             return known[i].advice;
         }

@@ -43,7 +43,7 @@ static size_t columns_of(uint32_t code)
         {0x2e80, 0x303e, 2},   {0x3041, 0x4dbf, 2},   {0x4e00, 0xa4cf, 2},  {0xac00, 0xd7a3, 2},
         {0xf900, 0xfaff, 2},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},  {0xffe0, 0xffe6, 2},
         {0x1f300, 0x1f64f, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(ranges); i++) {
         if (code >= ranges[i].first && code <= ranges[i].last) {
             return ranges[i].columns;
         }

@@ -59,16 +59,16 @@ void ak_plain_line(char *text)
     replace(text, 0x20);
 }
 
-/* Says whether one of the styles of ak_style_on begins here. */
+const char *const ak_plain_styles[] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                       "\033[32m", "\033[31m", NULL};
+
 static bool is_style(const char *p)
 {
-    static const char *const styles[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m"};
-    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
-        if (strncmp(p, styles[i], strlen(styles[i])) == 0) {
-            return true;
-        }
+    const char *const *style = ak_plain_styles;
+    while (*style != NULL && strncmp(p, *style, strlen(*style)) != 0) {
+        style++;
     }
-    return false;
+    return *style != NULL;
 }
 
 void ak_plain_screen(char *text)

@@ -15,8 +15,10 @@ size_t ak_plain_obeyed(unsigned *code, const char *text);
 /* Replaces in place what ak_plain_obeyed finds, by U+FFFD or, where that is longer, by blanks, and
    by blanks the bytes 0x80 to 0x9F that are part of no character, which some terminals obey. */
 void ak_plain_tame(char *text);
-/* Does the same for a terminal: of the controls below U+0020 line ends, tabulators and the styles
-   of our own output ("\033[1m") remain, and blanks replace the others. */
+/* The styles of our own output, which ak_style of cli/output.h numbers; NULL-terminated. */
+extern const char *const ak_plain_styles[];
+/* Does the same for a terminal: of the controls below U+0020 line ends, tabulators and these styles
+   remain, and blanks replace the others. */
 void ak_plain_screen(char *text);
 /* Does the same and replaces every control below U+0020 by a blank: the text is one line that
    cannot steer a terminal. */

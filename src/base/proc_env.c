@@ -56,12 +56,12 @@ bool ak_proc_passes(const char *variable, const char *const *more)
             return true;
         }
     }
-    for (size_t i = 0; i < sizeof secret / sizeof secret[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(secret); i++) {
         if (memmem(variable, length, secret[i], strlen(secret[i])) != NULL) {
             return false;
         }
     }
-    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(passed); i++) {
         if (is_named(variable, length, passed[i])) {
             return true;
         }

@@ -19,7 +19,7 @@ const char *ak_status_text(ak_status status)
         AK_STATUS_MAP(AK_STATUS_TEXT)
 #undef AK_STATUS_TEXT
     };
-    if ((size_t)status >= sizeof texts / sizeof texts[0]) {
+    if ((size_t)status >= AK_COUNT(texts)) {
         return "unknown status";
     }
     return texts[status];

@@ -102,18 +102,10 @@ static const char *const groups[][GROUP_MAX] = {
     {"portfolio", "auto", "default", "ensemble"},
 };
 
-static bool same(const char *a, const char *b)
-{
-    for (; *a != 0 && ak_ascii_lower(*a) == ak_ascii_lower(*b); a++) {
-        b++;
-    }
-    return *a == 0 && *b == 0;
-}
-
 static bool has(const char *const *group, const char *word)
 {
     for (size_t i = 0; i < GROUP_MAX && group[i] != NULL; i++) {
-        if (same(group[i], word)) {
+        if (ak_ascii_equal(group[i], word)) {
             return true;
         }
     }
@@ -128,7 +120,7 @@ static const char *bare(const char *word)
 
 const char *ak_text_synonym(const char *word, const char *const *words)
 {
-    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+    for (size_t g = 0; g < AK_COUNT(groups); g++) {
         for (size_t i = 0; has(groups[g], bare(word)) && words[i] != NULL; i++) {
             if (strcmp(word, words[i]) != 0 && has(groups[g], bare(words[i]))) {
                 return words[i];

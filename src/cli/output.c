@@ -296,17 +296,12 @@ int ak_out_end(int code)
 
 const char *ak_style_on(FILE *stream, ak_style style)
 {
-    static const char *const codes[] = {[AK_STYLE_PLAIN] = "\033[0m",
-                                        [AK_STYLE_BOLD] = "\033[1m",
-                                        [AK_STYLE_DIM] = "\033[2m",
-                                        [AK_STYLE_GOOD] = "\033[32m",
-                                        [AK_STYLE_BAD] = "\033[31m"};
     const char *term = ak_env("TERM");
     if (ak_env("NO_COLOR") != NULL || term == NULL || strcmp(term, "dumb") == 0 ||
         !isatty(fileno(stream))) {
         return "";
     }
-    return codes[style];
+    return ak_plain_styles[style];
 }
 
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value)

@@ -58,6 +58,7 @@ int ak_complain_error(const ak_error *err);
    1. */
 int ak_out_end(int code);
 
+/* In the order of ak_plain_styles. */
 typedef enum ak_style {
     AK_STYLE_PLAIN,
     AK_STYLE_BOLD,

@@ -247,7 +247,7 @@ static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *er
     if (value == NULL || json_is_null(value) || (text != NULL && ak_overlap_parse(out, text))) {
         return AK_OK;
     }
-    return ak_fail(err, AK_INVALID, WHERE ": unknown overlap \"%.40s\"", text == NULL ? "" : text);
+    return ak_fail(err, AK_INVALID, WHERE ": unknown overlap \"%.40s\"", ak_or_empty(text));
 }
 
 ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *object, ak_error *err)
@@ -325,7 +325,7 @@ ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, a
         return ak_fail(err, AK_INVALID, WHERE ": \"group\" is %lld rounds, out of range",
                        (long long)group);
     }
-    for (size_t i = 0; list != NULL && i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; list != NULL && i < AK_COUNT(parts); i++) {
         const json_t *part = json_array_get(list, i);
         *parts[i] = json_number_value(part);
         if (!json_is_number(part) || *parts[i] > 1) {

@@ -442,7 +442,7 @@ static int64_t job_limit(const ak_pool *pool, const ak_pool_job *j)
 {
     static const char *const parts[] = {"inputs_ns", "upload_ns", "reference_ns", "witness_ns"};
     int64_t launch = ak_evaluate_limit(&j->timer, pool->options.launch_timeout_ns), prepared = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         const json_t *home = pool->devices[pool->home].prepared;
         int64_t part = json_integer_value(json_object_get(home, parts[i]));
         prepared += part < 0 ? 0 : part < PREPARED_NS_MAX ? part : PREPARED_NS_MAX;

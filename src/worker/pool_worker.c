@@ -85,7 +85,7 @@ static void add_compilers(json_t *list, const ak_task *task)
 static json_t *compiler_names(const ak_pool *pool)
 {
     static const char *const usual[] = {"cc", "gcc", "clang"};
-    json_t *list = ak_json_texts(usual, sizeof usual / sizeof usual[0]);
+    json_t *list = ak_json_texts(usual, AK_COUNT(usual));
     add_compilers(list, pool->task);
     for (size_t i = 0; i < pool->options.other_count; i++) {
         add_compilers(list, pool->options.others[i]);

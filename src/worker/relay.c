@@ -82,6 +82,10 @@ static void put(ak_relay_end *end)
         if (ak_relay_waiting(end) == 0) {
             ak_buf_clear(&end->pending);
             end->sent = 0;
+        } else if (end->sent > AK_LINE_MAX) { /* the buffer may never become empty */
+            end->pending.length -= end->sent;
+            memmove(end->pending.data, end->pending.data + end->sent, end->pending.length + 1);
+            end->sent = 0;
         }
     } else if (wrote < 0 && errno != EINTR && errno != EAGAIN) {
         /* the other process no longer reads; lines that it sent before may still be read */

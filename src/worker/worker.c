@@ -36,7 +36,6 @@
 
 #define WHERE             "wire protocol"
 #define LAUNCH_TIMEOUT_NS (30 * AK_SECOND_NS)
-#define COMPILERS_MAX     16
 /* Largest file that a compiler may write. No source of ours compiles to a hundredth of this
    size. */
 #define COMPILED_BYTES_MAX ((rlim_t)256 << 20)

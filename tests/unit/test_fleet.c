@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "launcher/launcher.h"
@@ -822,6 +823,37 @@ static void test_secrets(void **state)
     ak_task_close(task);
 }
 
+/* More passes through a relay than it keeps, while something always waits. */
+static void test_backlog(void **state)
+{
+    enum { LINES = 24, LINE = 1 << 20 };
+    (void)state;
+    int sides[2];
+    size_t got = 0;
+    ak_relay_end end, *const ends[] = {&end};
+    char *line = ak_alloc(LINE, 1);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sides), 0);
+    memset(line, 'a', LINE);
+    ak_relay_open(&end, sides[0], sides[0]);
+    for (int i = 0; i < LINES; i++) {
+        ak_relay_say(&end, line, LINE);
+        while (ak_relay_waiting(&end) > (i < LINES - 1 ? LINE / 2 : 0)) {
+            char chunk[16384];
+            ak_relay_turn(ends, 1, -1, 0);
+            const ssize_t count = recv(sides[1], chunk, sizeof chunk, MSG_DONTWAIT);
+            got += count > 0 ? (size_t)count : 0;
+        }
+    }
+    for (ssize_t count = 1; count > 0; got += count > 0 ? (size_t)count : 0) {
+        count = recv(sides[1], line, LINE, MSG_DONTWAIT);
+    }
+    assert_int_equal(got, (size_t)LINES * (LINE + 1));
+    ak_relay_close(&end);
+    ak_free(line);
+    (void)close(sides[0]);
+    (void)close(sides[1]);
+}
+
 int main(int argc, char **argv)
 {
     int code;
@@ -839,7 +871,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_guard),        cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_home_lost),    cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_take),         cmocka_unit_test(test_travel),
-        cmocka_unit_test(test_travel_lines),
+        cmocka_unit_test(test_travel_lines), cmocka_unit_test(test_backlog),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -3,11 +3,13 @@
 #include "worker_fixture.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_elf_parts.h"
 #include "backend/host/host_pool.h"
+#include "backend/host/host_runner.h"
 #include "base/clock.h"
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -623,6 +625,8 @@ static void system_calls_are_found_in_assembly(void **state)
         "\t.section .text,\"a\",@progbits\nt:\t.ascii \"\\017\\005\"\n",
         "\t.section mine,\"ax\"\n\tret\n\t.section mine\n\t.byte 15, 5\n",
         "\t.section .rodata,\"ax\"\n\tret\n\t.section .rodata\n\t.byte 15, 5\n",
+        "\t.section .gnu.linkonce.t.f,\"a\",@progbits\n\t.byte 15, 5\n",
+        "\t.section .gnu.warning,\"a\",@progbits\n\t.byte 15, 5\n",
         "\t.section .rodata\n\t.long 1\n\t.previous\n\t.byte 15, 5\n",
         "f:\n/*\n# 1 \"*/ syscall # \"\n\tret\n"};
     static const char *const fine[] = {
@@ -671,6 +675,17 @@ static void numbers_are_no_system_calls(void **state)
         ak_free(file);
         ak_compile_result_clear(&result);
     }
+    use_source("static const int t[] = {0x050f, (int)0xd4000001, 3, 4, 5, 6, 7, 8};\n"
+               "void ak_kernel(const ak_host_call *c)\n{\n    int *x = c->arg[0];\n"
+               "    x[0] = t[x[1] & 7];\n}\n");
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    char *file = NULL;
+    size_t length;
+    assert_int_equal(result.status, AK_TRIAL_OK);
+    assert_int_equal(ak_fs_read(&file, &length, artifact, 1u << 24, NULL), AK_OK);
+    assert_false(ak_host_elf_may_call((unsigned char *)file, length));
+    ak_free(file);
+    ak_compile_result_clear(&result);
 }
 
 /* Any byte of a real artifact may be damaged, and any length be cut. */
@@ -905,6 +920,22 @@ static void energy_is_that_of_all_packages(void **state)
     ak_fs_remove(folder);
 }
 
+/* Its message cannot be read here. */
+static void a_python_baseline_that_fails_leaves_no_process(void **state)
+{
+    ak_runner_page *page = ak_alloc(1, sizeof *page);
+    const ak_baseline_setup setup = {.page = page, .block_fd = -1};
+    ak_baseline *baseline = NULL;
+    char version[64];
+    (void)state;
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    (void)snprintf(page->artifact, sizeof page->artifact, "/none");
+    assert_int_not_equal(
+        ak_baseline_own_python.open(&baseline, version, sizeof version, &setup, NULL), AK_OK);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    ak_free(page);
+}
+
 int main(int argc, char **argv)
 {
     int code;
@@ -934,6 +965,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_block_is_bounded),
         cmocka_unit_test(a_dead_runnable_stays_dead),
         cmocka_unit_test(what_is_no_artifact_is_not_loaded),
+        cmocka_unit_test(a_python_baseline_that_fails_leaves_no_process),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

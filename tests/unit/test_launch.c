@@ -600,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_gemm_of_terms),
         cmocka_unit_test(test_the_largest_block),
         cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_the_largest_block),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_good_ones_are_in_the_space),
         cmocka_unit_test(test_contents),

@@ -450,6 +450,7 @@ static void test_every_dtype(void **state)
     }
     assert_int_equal(passed, 10);
     assert_null(akr_dtype_text((akr_dtype)AK_DTYPE_COUNT));
+    assert_int_equal(akr_dtype_bytes((akr_dtype)AK_DTYPE_COUNT), 0);
     assert_false(ak_dtype_parse_scalar(&(ak_dtype){0}, ""));
     ak_dtype_list(list, ak_dtype_scalar, NULL, " and ");
     assert_string_equal(list, "Float32, Float64, Int32, Int64, Int8, UInt8, Int16, UInt16, UInt32 "

@@ -155,7 +155,7 @@ static void *try_wheels(const wanted *w, const char *name)
                   {"/usr/lib", "/python3*/dist-packages"}};
     char pattern[AK_PATH_MAX];
     void *library = NULL;
-    for (size_t i = 0; library == NULL && i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; library == NULL && i < AK_COUNT(places); i++) {
         if (places[i].root != NULL) {
             /* wheels have one folder per library until CUDA 12 and one for all since 13 */
             (void)snprintf(pattern, sizeof pattern, "%s%s/nvidia/%s/lib/%s", places[i].root,

@@ -174,7 +174,7 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
     static const char *const wgmma[] = {
         "-DWGMMA=1",   "-DBLOCK_SIZE_M=64", "-DBLOCK_SIZE_N=256", "-DBLOCK_SIZE_K=64",
         "-DSWAP_AB=0", "-DA_LAYOUT=0",      "-DB_LAYOUT=0",       "--gpu-architecture=sm_90a"};
-    enum { WGMMA_OPTIONS = sizeof wgmma / sizeof wgmma[0] };
+    enum { WGMMA_OPTIONS = AK_COUNT(wgmma) };
     const char *options[OPTIONS_MAX];
     char type[32], bytes[32], architecture[64];
     size_t count = 0;

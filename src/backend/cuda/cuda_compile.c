@@ -13,7 +13,6 @@
  * C7517 in the log): it runs several times slower than its template was meant to. For other kernels
  * both are only facts.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -216,7 +215,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     AK_DO(ak_program_find(program, err));
     const char *const head[] = {program,          "worker",      "--nvrtc",
                                 job->source_path, job->artifact, "--ptxas-options=-v"};
-    enum { HEAD = sizeof head / sizeof head[0] };
+    enum { HEAD = AK_COUNT(head) };
     const char **argv;
     AK_DO(AK_NEW(argv, job->argc + HEAD + 1, err));
     memcpy(argv, head, sizeof head);
@@ -272,7 +271,7 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         }
     }
     if (result.status == AK_TRIAL_OK) {
-        read_log(&result, result.log == NULL ? "" : result.log, job->reject_slow);
+        read_log(&result, ak_or_empty(result.log), job->reject_slow);
     }
     if (result.status == AK_TRIAL_OK) {
         AK_TRY(ak_compile_hash(&result, job, ak_cuda_code_hash, err));

@@ -175,6 +175,6 @@ void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length)
             out, AK_TRIAL_REJECTED,
             "its variable \"%.60s\" lasts from run to run: a kernel keeps state in the "
             "workspace only, and tables are __constant__",
-            found.variable == NULL ? "" : found.variable);
+            ak_or_empty(found.variable));
     }
 }

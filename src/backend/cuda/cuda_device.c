@@ -31,7 +31,7 @@ static const ak_cuda_library *const libraries[] = {
 #include "backend/cuda/cuda_libraries.def"
 #undef X
 };
-enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
+enum { LIBRARIES = AK_COUNT(libraries) };
 
 /* All sets together are at least this many times as large as the level 2 cache. */
 #define ROTATE_CACHES 2
@@ -122,7 +122,7 @@ static void cuda_close(ak_device *device)
             }
         }
         const ak_cuda_address memory[] = {device->block, device->copies, device->zones.memory};
-        for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(memory); i++) {
             if (memory[i] != 0) {
                 (void)cuda->memory_free(memory[i]);
             }

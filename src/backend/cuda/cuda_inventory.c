@@ -172,7 +172,7 @@ static ak_inventory inventory = {.who = "CUDA",
 static void describe(char *out, size_t bytes, const json_t *device)
 {
     const char *name = json_string_value(json_object_get(device, "name"));
-    size_t best = 0, known = sizeof sheets / sizeof sheets[0];
+    size_t best = 0, known = AK_COUNT(sheets);
     size_t sheet = known;
     for (size_t i = 0; i < known; i++) {
         if (strstr(name, sheets[i].name) != NULL && strlen(sheets[i].name) > best) {
@@ -195,7 +195,7 @@ static void describe(char *out, size_t bytes, const json_t *device)
     } limits[] = {{"sm_clock_mhz", "; SM clock up to %lld MHz"},
                   {"memory_clock_mhz", "; memory clock up to %lld MHz"},
                   {"power_watts", "; power up to %lld W"}};
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(limits); i++) {
         const json_t *value = json_object_get(json_object_get(device, "limits"), limits[i].key);
         if (json_is_integer(value) && used > 0 && (size_t)used < bytes) {
             used += ak_number_print(out + used, bytes - (size_t)used, limits[i].format,

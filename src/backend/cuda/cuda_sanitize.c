@@ -40,7 +40,7 @@
 #define SHAPE_BYTES 16e6
 
 static const char *const tools[] = {"memcheck", "racecheck", "initcheck"};
-enum { TOOLS = sizeof tools / sizeof tools[0] };
+enum { TOOLS = AK_COUNT(tools) };
 
 /* ---- the tool's process ---------------------------------------------------------------------- */
 
@@ -203,7 +203,7 @@ static bool find_tool(char out[AK_PATH_MAX])
     static const char *const places[] = {"compute-sanitizer",
                                          "/usr/local/cuda/bin/compute-sanitizer",
                                          "/opt/cuda/bin/compute-sanitizer"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(places); i++) {
         if (ak_fs_which(out, places[i])) {
             return true;
         }
@@ -295,7 +295,7 @@ static void tell(ak_sanitized *out, const char *tool, const ak_proc_result *run)
 {
     char what[120] = "", where[100] = "", shape[64] = "";
     size_t shapes = 0;
-    const char *text = run->output == NULL ? "" : run->output;
+    const char *text = ak_or_empty(run->output);
     for (const char *line = text; *line != 0; line = next_line(line)) {
         bool says = strncmp(line, "=========", 9) == 0;
         if (line[0] == '@' && what[0] == 0) {

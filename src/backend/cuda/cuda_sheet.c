@@ -7,7 +7,7 @@ static const char *const facts[] = {"sm_count",         "compute_capability", "s
                                     "shared_bytes_sm",  "registers_sm",       "threads_sm",
                                     "l2_bytes",         "memory_bytes",       "clock_mhz",
                                     "memory_clock_mhz", "memory_bus_bits"};
-enum { FACTS = sizeof facts / sizeof facts[0] };
+enum { FACTS = AK_COUNT(facts) };
 
 static const int64_t values[][FACTS] = {
 #define X(name, ...) {__VA_ARGS__},
@@ -44,7 +44,7 @@ static const struct {
 
 static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
 {
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(rates); i++) {
         if (rates[i].capability == compute_capability) {
             return !ak_dtype_is_float(dtype)                         ? 0
                    : ak_dtype_bytes(dtype) == 1                      ? rates[i].byte

@@ -27,7 +27,7 @@ static ak_status copy_open(ak_baseline **out, char *version, size_t bytes,
                            const ak_baseline_setup *setup, ak_error *err)
 {
     AK_DO(AK_NEW(*out, 1, err));
-    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(targets); i++) {
         if (strcmp(setup->problem, targets[i].problem) == 0) {
             (*out)->target = targets[i].target;
         }

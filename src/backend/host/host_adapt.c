@@ -171,7 +171,7 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
                        where);
     }
     ak_buf_puts(out, "#line 1 \"Launch\"\n");
-    if (language != NULL && strcmp(language, AK_LANGUAGE_FORTRAN) == 0) {
+    if (ak_text_same(language, AK_LANGUAGE_FORTRAN)) {
         AK_DO(declare(out, entry, list, problem, where, err));
     }
     ak_buf_print(out, "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(", entry);

@@ -32,10 +32,5 @@ bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dty
     const char *const *problems = dtype == AK_DTYPE_F32    ? ops->problems
                                   : dtype == AK_DTYPE_BF16 ? ops->bf16
                                                            : NULL;
-    for (size_t i = 0; problems != NULL && problems[i] != NULL; i++) {
-        if (strcmp(problems[i], problem) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return problems != NULL && ak_text_is_one_of(problem, problems);
 }

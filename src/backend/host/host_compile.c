@@ -214,6 +214,14 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
     return why != NULL;
 }
 
+/* Constants are not searched for system calls, so they must not be executable. Linkers for other
+   processors see to that by themselves, and gold does not know the option. */
+#ifdef __aarch64__
+#define SEPARATE ",-z,separate-code"
+#else
+#define SEPARATE ""
+#endif
+
 /* Returns the command, which the caller frees, or NULL without memory. */
 static const char **command_of(const char *compiler, const parts *p, const ak_compile_job *job)
 {
@@ -224,7 +232,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
     const char *const tail[] = {"-fPIC",
                                 "-shared",
                                 "-nostartfiles",
-                                "-Wl,-z,relro,-z,now,--build-id=none",
+                                "-Wl,-z,relro,-z,now" SEPARATE ",--build-id=none",
                                 STRIP,
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",
@@ -339,7 +347,7 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
 static void hash_header_folders(ak_hasher *hasher)
 {
     static const char *const folders[] = {"/usr/local/include", "/usr/include"};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(folders); i++) {
         struct stat folder = {0};
         (void)stat(folders[i], &folder);
         const int64_t when[] = {(int64_t)folder.st_mtim.tv_sec, (int64_t)folder.st_mtim.tv_nsec};
@@ -372,7 +380,7 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
     ak_hasher_add_text(hasher, gnu_get_libc_version());
     hash_header_folders(hasher);
     bool known = ak_host_hash_processor(hasher);
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(variables); i++) {
         ak_hasher_add_text(hasher, ak_env(variables[i]));
     }
     for (size_t i = 1; argv[i] != NULL; i++) {

@@ -29,7 +29,7 @@ static bool add_compilers(json_t *list)
 {
     static const char *const names[] = {"gcc", "clang"};
     bool good = true;
-    for (size_t i = 0; good && i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; good && i < AK_COUNT(names); i++) {
         char path[AK_PATH_MAX], version[128];
         if (ak_fs_which(path, names[i])) {
             ak_host_compiler_version(version, sizeof version, names[i]);

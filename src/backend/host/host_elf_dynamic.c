@@ -24,7 +24,7 @@ static const int64_t usual[] = {DT_NEEDED,   DT_PLTRELSZ, DT_PLTGOT,   DT_HASH, 
                                 DT_BIND_NOW, DT_FLAGS,    DT_GNU_HASH, DT_RELACOUNT,  DT_FLAGS_1,
                                 DT_VERNEED,  DT_VERSYM,   TAG_RELRSZ,  DT_VERNEEDNUM, TAG_RELR,
                                 TAG_RELRENT, 0x70000000,  0x70000001,  0x70000003,    0x70000005};
-enum { USUAL = sizeof usual / sizeof usual[0] };
+enum { USUAL = AK_COUNT(usual) };
 
 /* The libraries that compilers link of themselves, up to the number of their version: of the C
    library (older ones have several), of gcc, of C++, and of Intel's compilers. A library of a

@@ -10,6 +10,7 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_elf_parts.h"
+#include "base/text.h"
 
 #define SEGMENTS_MAX 64
 
@@ -95,16 +96,11 @@ static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *nam
 bool ak_host_elf_is_hook(void *context, const Elf64_Sym *symbol, const char *name)
 {
     static const char *const beginnings[] = {
-        "__asan_", "__ubsan_",  "__sanitizer_", "__lsan_",        "__tsan_",
-        "__msan_", "__hwasan_", "__sancov_",    "__interceptor_", "___interceptor_"};
-    const char **found = context;
-    for (size_t i = 0; symbol->st_shndx != SHN_UNDEF && i < AK_COUNT(beginnings); i++) {
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
-            *found = name;
-            return true;
-        }
-    }
-    return false;
+        "__asan_",   "__ubsan_",  "__sanitizer_",   "__lsan_",         "__tsan_", "__msan_",
+        "__hwasan_", "__sancov_", "__interceptor_", "___interceptor_", NULL};
+    const bool hook = symbol->st_shndx != SHN_UNDEF && ak_text_begins(name, beginnings);
+    *(const char **)context = name;
+    return hook;
 }
 
 static bool is_resolver(void *context, const Elf64_Sym *symbol, const char *name)

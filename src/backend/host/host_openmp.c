@@ -419,7 +419,7 @@ static const char *const names[] = {
 
 bool ak_openmp_has(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
         if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) {
             return true;
         }

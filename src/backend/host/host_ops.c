@@ -121,7 +121,7 @@ static ak_status host_download(void *data, ak_device *device, size_t offset, siz
 
 static void set_text(char *out, size_t bytes, const char *text)
 {
-    (void)snprintf(out, bytes, "%s", text == NULL ? "" : text);
+    (void)snprintf(out, bytes, "%s", ak_or_empty(text));
 }
 
 /* Prepares a baseline that the problem brings, and tells the runner of it. */

@@ -53,13 +53,12 @@ static bool allows_option(const char *option)
 static ak_status add_language(ak_options *out, const ak_task *task, const ak_config *config,
                               ak_error *err)
 {
-    const char *language = task->implementation->language;
     (void)config;
     if (task->implementation->openmp) {
         AK_DO(ak_options_add(out, AK_OPTION_OPENMP, err));
     }
-    return language != NULL && strcmp(language, "c++") == 0 ? ak_options_add(out, "-xc++", err)
-                                                            : AK_OK;
+    return ak_text_same(task->implementation->language, "c++") ? ak_options_add(out, "-xc++", err)
+                                                               : AK_OK;
 }
 
 const ak_backend_rules ak_host_rules = {

@@ -31,7 +31,7 @@ void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem)
 ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
                               const ak_own_baseline *own, ak_error *err)
 {
-    const char *library = own->library == NULL ? "" : own->library;
+    const char *library = ak_or_empty(own->library);
     char folder[AK_PATH_MAX];
     if (library[0] == '/' || strchr(library, '/') == NULL) {
         (void)snprintf(out, AK_PATH_MAX, "%s", library);

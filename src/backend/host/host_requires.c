@@ -222,7 +222,7 @@ static ak_status read_source(ak_host_targets *out, const char *compiler, const a
     AK_TRY(ak_fs_join(path, job->folder, "seen.c", err));
     AK_TRY(ak_fs_write(path, text, length, err));
     AK_TRY(ak_host_preprocess(&seen, &run, compiler, options, path, job->folder, err));
-    status = ak_host_targets_of(out, text, seen == NULL ? "" : seen, err);
+    status = ak_host_targets_of(out, text, ak_or_empty(seen), err);
     out->unknown = out->unknown || seen == NULL;
     (void)unlink(path);
 out:

@@ -787,7 +787,7 @@ int ak_runner_main(int argc, char **argv)
 #endif
     (void)dup2(null, 0);
     const int keep[] = {0, 1, 2, AK_PROC_REQUEST_FD, AK_PROC_REPLY_FD, block_fd};
-    ak_sandbox_close_others(keep, sizeof keep / sizeof keep[0]);
+    ak_sandbox_close_others(keep, AK_COUNT(keep));
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     size_t memory = pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
     /* Libraries reserve address space that they never touch, so the limit is above the machine's

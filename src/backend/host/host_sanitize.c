@@ -79,8 +79,7 @@ static ak_status choose_shapes(build *b, ak_error *err)
             bytes += (double)shape->bytes[a];
         }
         b->count +=
-            status == AK_OK && allowed && shape->flops <= SHAPE_FLOPS && bytes <= SHAPE_BYTES ? 1
-                                                                                              : 0;
+            status == AK_OK && allowed && shape->flops <= SHAPE_FLOPS && bytes <= SHAPE_BYTES;
     }
     return status;
 }
@@ -99,7 +98,7 @@ static ak_status print_shape(build *b, const ak_shape *shape, ak_error *err)
     const ak_problem *problem = b->task->problem;
     size_t workspace, sizes[AK_SIZES_MAX];
     int threads;
-    ak_status status = ak_task_workspace(&workspace, &threads, b->task, shape, b->config, err);
+    AK_DO(ak_task_workspace(&workspace, &threads, b->task, shape, b->config, err));
     for (size_t i = 0; i < problem->size_count; i++) {
         sizes[i] = (size_t)shape->size[i];
     }
@@ -109,7 +108,7 @@ static ak_status print_shape(build *b, const ak_shape *shape, ak_error *err)
     print_list(&b->table, "pitch", shape->pitch, problem->argument_count);
     ak_buf_print(&b->table, ".workspace = %zu, .threads = %d},\n", workspace,
                  threads < 1 ? 1 : threads);
-    return status;
+    return AK_OK;
 }
 
 /* Prints the filter of system calls that the program gives itself. */
@@ -127,16 +126,15 @@ static void print_filter(ak_buf *out)
     ak_buf_puts(out, "};\n");
 }
 
-/* Writes the program: what a kernel sees of the harness, the table, and the driver. */
-static ak_status write_program(build *b, ak_error *err)
+/* Prints the program: what a kernel sees of the harness, the table, and the driver. */
+static ak_status print_program(build *b, ak_error *err)
 {
     enum { THREADS_MAX = 64 };
     const ak_task *task = b->task;
     const ak_problem *problem = task->problem;
     const ak_asset *source = ak_asset_find("src/backend/host/sanitize_driver.h");
-    ak_status status = ak_fs_join(b->main_file, b->folder, "program.c", err);
-    b->table = (ak_buf)AK_BUF((size_t)4 << 20);
-    status = status == AK_OK ? ak_host_source(&b->table, "", "program.c", err) : status;
+    AK_DO(ak_made(source, err));
+    AK_DO(ak_host_source(&b->table, "", "program.c", err));
     ak_buf_print(&b->table,
                  "enum { ak_s_threads_max = %d, ak_s_arguments = %zu };\n"
                  "typedef struct ak_s_shape {\n"
@@ -161,18 +159,13 @@ static ak_status write_program(build *b, ak_error *err)
         ak_buf_print(&b->table, "%s,", text);
     }
     ak_buf_puts(&b->table, "};\nstatic const ak_s_shape ak_s_shapes[] = {\n");
-    for (size_t i = 0; status == AK_OK && i < b->count; i++) {
-        status = print_shape(b, &b->shapes[i], err);
+    for (size_t i = 0; i < b->count; i++) {
+        AK_DO(print_shape(b, &b->shapes[i], err));
     }
     ak_buf_print(&b->table, "};\nstatic const size_t ak_s_shape_count = %zu;\n", b->count);
     print_filter(&b->table);
-    AK_DO(ak_made(source, err));
     ak_buf_append(&b->table, source->data, source->length);
-    status = status == AK_OK ? ak_buf_status(&b->table, err) : status;
-    status =
-        status == AK_OK ? ak_fs_write(b->main_file, b->table.data, b->table.length, err) : status;
-    ak_buf_free(&b->table);
-    return status;
+    return ak_buf_status(&b->table, err);
 }
 
 /* Appends the inputs of one shape as the candidate sees them. */
@@ -180,7 +173,7 @@ static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shap
 {
     ak_status status = AK_OK;
     for (size_t i = 0; status == AK_OK && i < b->task->problem->argument_count; i++) {
-        if (b->task->problem->arguments[i].access == AK_ACCESS_OUT) {
+        if (access_of(b, i) == AK_ACCESS_OUT) {
             continue;
         }
         unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
@@ -206,18 +199,14 @@ static ak_status draw_token(build *b, ak_error *err)
 
 static ak_status write_files(build *b, ak_error *err)
 {
-    const ak_implementation_spec *implementation = b->task->implementation;
-    char name[128];
-    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX), inputs = AK_BUF((size_t)1 << 30);
+    ak_buf inputs = AK_BUF((size_t)1 << 30);
     ak_status status = AK_OK;
-    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
     AK_TRY(ak_fs_join(b->source, b->folder, "source.c", err));
     AK_TRY(ak_fs_join(b->program, b->folder, "program", err));
     AK_TRY(ak_fs_join(b->object, b->folder, "kernel.o", err));
     AK_TRY(ak_fs_join(b->library, b->folder, "kernel.so", err));
     AK_TRY(ak_fs_join(b->inputs, b->folder, "inputs", err));
-    AK_TRY(ak_host_source(&text, implementation->source, name, err));
-    AK_TRY(ak_fs_write(b->source, text.data, text.length, err));
+    AK_TRY(ak_backend_write_source(b->source, &ak_host_ops, b->task->implementation, err));
     for (size_t i = 0; i < b->count; i++) {
         AK_TRY(append_inputs(&inputs, b, &b->shapes[i], err));
     }
@@ -225,9 +214,10 @@ static ak_status write_files(build *b, ak_error *err)
     ak_buf_puts(&inputs, b->token);
     AK_TRY(ak_buf_status(&inputs, err));
     AK_TRY(ak_fs_write(b->inputs, inputs.data, inputs.length, err));
-    AK_TRY(write_program(b, err));
+    AK_TRY(ak_fs_join(b->main_file, b->folder, "program.c", err));
+    AK_TRY(print_program(b, err));
+    AK_TRY(ak_fs_write(b->main_file, b->table.data, b->table.length, err));
 out:
-    ak_buf_free(&text);
     ak_buf_free(&inputs);
     return status;
 }
@@ -332,7 +322,7 @@ static bool says(const build *b, const char *output, const char *how)
 static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
     char where[128], name[128], line[160] = "";
-    const char *output = run->output == NULL ? "" : run->output;
+    const char *output = ak_or_empty(run->output);
     const char *address = strstr(output, "ERROR: AddressSanitizer: ");
     const char *undefined = strstr(output, ": runtime error: ");
     const char *lost = strstr(output, "\nlost ");
@@ -461,8 +451,7 @@ typedef enum product { OBJECT, LIBRARY, PROGRAM } product;
 static ak_status compile(ak_proc_result *run, const build *b, product what, ak_error *err)
 {
     static const char *const linking[] = {"-fopenmp", "-pthread", "-m", NULL};
-    const char *language = b->task->implementation->language;
-    const bool cpp = language != NULL && strcmp(language, "c++") == 0;
+    const bool cpp = ak_text_same(b->task->implementation->language, "c++");
     const char *const object[] = {
         "-fPIC", "-o", b->object, "-c", "-x", cpp ? "c++-cpp-output" : "cpp-output", b->source};
     const char *const library[] = {"-shared", "-fPIC", "-o", b->library, b->object, "-lm"};
@@ -490,8 +479,8 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
     return status;
 }
 
-/* Refuses an object that has functions of the sanitizers' interface, or system calls, which it
-   would have only here: a trial's artifact with either is refused. */
+/* Refuses an object that has functions of the sanitizers' interface, which would take the place of
+   theirs; a trial's artifact with one is refused, too. */
 static ak_status look_at_object(ak_sanitized *out, const build *b, ak_error *err)
 {
     char *file = NULL;
@@ -539,8 +528,8 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     if (status != AK_OK) {
         return status;
     }
-    const char *language = task->implementation->language;
-    if (language != NULL && strcmp(language, AK_LANGUAGE_FORTRAN) == 0) {
+    b->table = (ak_buf)AK_BUF((size_t)4 << 20);
+    if (ak_text_same(task->implementation->language, AK_LANGUAGE_FORTRAN)) {
         (void)snprintf(out->found, sizeof out->found, "kernels in Fortran are not built with %s",
                        tool);
         goto out;
@@ -563,6 +552,7 @@ out:
     ak_proc_result_clear(&run);
     ak_options_clear(&b->options);
     ak_host_targets_clear(&b->targets);
+    ak_buf_free(&b->table);
     ak_free(b->shapes);
     ak_free(b);
     return status;

@@ -14,8 +14,8 @@
 
 #include "backend/elf_file.h"
 #include "backend/host/host.h"
-#include "base/alloc.h"
 #include "base/ascii.h"
+#include "base/text.h"
 
 static bool has_bytes(const unsigned char *code, size_t length, uint64_t offset, int machine)
 {
@@ -122,20 +122,24 @@ static bool one_of(const char *word, size_t length, const char *const *list, siz
 
 /* Reads "NAME,"FLAGS",..." behind .section, and decides whether code may lie there. Only names that
    compilers use for data, with flags in letters without an x, say that it may not: an assembler
-   keeps the flags that a section had first. */
+   keeps the flags that a section had first, and a linker puts some sections, such as
+   .gnu.linkonce.t.*, into .text by their names. */
 static void enter_section(reader *r)
 {
-    static const char *const data[] = {".rodata", ".lrodata", ".data",     ".ldata",
-                                       ".bss",    ".lbss",    ".tdata",    ".tbss",
-                                       ".note",   ".comment", ".debug",    ".init_array",
-                                       ".llvm",   ".gnu",     ".eh_frame", ".gcc_except_table"};
+    static const char *const data[] = {".rodata",   ".lrodata",
+                                       ".data",     ".ldata",
+                                       ".bss",      ".lbss",
+                                       ".tdata",    ".tbss",
+                                       ".note",     ".comment",
+                                       ".debug",    ".init_array",
+                                       ".llvm",     ".gnu.build.attributes",
+                                       ".eh_frame", ".gcc_except_table",
+                                       NULL};
     const size_t line = strcspn(r->at, "\n;");
     const char *name = r->at + strspn(r->at, " \t\""), *end = r->at + line;
     const char *flags = memchr(r->at, ',', line);
-    bool known = false, code = false;
-    for (size_t i = 0; i < AK_COUNT(data); i++) {
-        known = known || strncmp(name, data[i], strlen(data[i])) == 0;
-    }
+    const bool known = ak_text_begins(name, data);
+    bool code = false;
     if (flags != NULL) {
         flags += 1 + strspn(flags + 1, " \t");
         code = *flags != '"';

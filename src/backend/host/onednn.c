@@ -192,7 +192,7 @@ static const char *isa_name(int isa)
     } names[] = {{0x1, "SSE4.1"},        {0x3, "AVX"},      {0x7, "AVX2"},
                  {0x407, "AVX2 VNNI"},   {0x27, "AVX-512"}, {0x67, "AVX-512 VNNI"},
                  {0xe7, "AVX-512 BF16"}, {0x3e7, "AMX"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
         if (names[i].isa == isa) {
             return names[i].name;
         }
@@ -211,7 +211,7 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     }
     ak_baseline *baseline;
     AK_DO(AK_NEW(baseline, 1, err));
-    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(operations); i++) {
         if (strcmp(setup->problem, operations[i].problem) == 0) {
             baseline->op = &operations[i];
         }

@@ -7,7 +7,6 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -111,40 +110,41 @@ const ak_baseline_ops ak_baseline_own = {.name = "own", .open = own_open, .run =
 
 /* ---- Python ---------------------------------------------------------------------------------- */
 
+static ak_status python_start(ak_script *out, const ak_runner_page *page, ak_error *err)
+{
+    ak_script_home home;
+    ak_reads reads;
+    ak_sandbox_plan plan;
+    AK_DO(ak_script_find(&home, "a Python baseline", err));
+    add_all(&reads, page);
+    ak_reads_add_variable(&reads, "PYTHONPATH");
+    ak_script_reads(&reads, &home);
+    ak_sandbox_plan_open_alone(&plan, reads.path, writes);
+    const ak_proc_spec spec = {
+        .keep_files = true, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
+    ak_status status =
+        ak_script_start(out, home.path[0], SCRIPT, "the Python baseline", &spec, err);
+    ak_sandbox_plan_close(&plan);
+    ak_script_home_clear(&home);
+    return status;
+}
+
 static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
                              const ak_baseline_setup *setup, ak_error *err)
 {
-    ak_script_home home;
     json_t *message = NULL, *reply = NULL;
-    ak_baseline *b = ak_alloc(1, sizeof *b);
-    if (b == NULL) {
-        return ak_fail_memory(err);
-    }
-    b->page = setup->page;
-    b->block_fd = setup->block_fd;
-    ak_status status = ak_script_find(&home, "a Python baseline", err);
-    if (status == AK_OK) {
-        ak_reads reads;
-        ak_sandbox_plan plan;
-        add_all(&reads, setup->page);
-        ak_reads_add_variable(&reads, "PYTHONPATH");
-        ak_script_reads(&reads, &home);
-        ak_sandbox_plan_open_alone(&plan, reads.path, writes);
-        const ak_proc_spec spec = {
-            .keep_files = true, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-        status =
-            ak_script_start(&b->script, home.path[0], SCRIPT, "the Python baseline", &spec, err);
-        ak_sandbox_plan_close(&plan);
-        ak_script_home_clear(&home);
-    }
-    status = status == AK_OK ? ak_json_read(&message, setup->page->artifact, err) : status;
-    status = status == AK_OK ? ak_script_ask(&reply, &b->script, message, OPEN_NS, err) : status;
-    if (status == AK_OK) {
-        (void)snprintf(version, bytes, "own Python function, NumPy %.16s",
-                       ak_json_text_at(reply, "numpy"));
-        *out = b;
-    } else {
-        ak_free(b);
+    ak_script script;
+    AK_DO(python_start(&script, setup->page, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_read(&message, setup->page->artifact, err));
+    AK_TRY(ak_script_ask(&reply, &script, message, OPEN_NS, err));
+    AK_TRY(AK_NEW(*out, 1, err));
+    **out = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd, .script = script};
+    (void)snprintf(version, bytes, "own Python function, NumPy %.16s",
+                   ak_json_text_at(reply, "numpy"));
+out:
+    if (status != AK_OK) {
+        ak_script_end(&script);
     }
     json_decref(reply);
     return status;

@@ -28,12 +28,12 @@ class Wrong(Exception):
     pass
 
 
-started = []  # processes that the function asked for: the kernel refuses them, and some libraries hide why
+started = []  # the last process that the function asked for: the kernel refuses them, and some libraries hide why
 
 
 def note_process(event, arguments):
     if event in ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.exec", "os.posix_spawn"):
-        started.append(arguments[0] if arguments and isinstance(arguments[0], str) else event)
+        started[:] = [arguments[0] if arguments and isinstance(arguments[0], str) else event]
 
 
 sys.addaudithook(note_process)
@@ -124,7 +124,7 @@ def said(error):
     if started:
         text = "%s; it wanted to start a process (%s), which a baseline may not%s: do it without, or name a shared " \
                "library that was built ahead" % (
-                   text[:200], started[-1][:60],
+                   text[:200], started[0][:60],
                    "; torch.compile for the CPU runs a compiler" if "torch" in sys.modules else "")
     return text
 

@@ -186,7 +186,7 @@ static ak_status argument(size_t *out, const json_t *name, reader *r)
     const char *near = ak_text_nearest(wrong, names);
     return ak_fail(r->err, AK_INVALID, "%s: Buffer \"%.60s\" is not an argument of %s%s%s%s",
                    r->where, wrong, r->problem->name, near == NULL ? "" : "; did you mean \"",
-                   near == NULL ? "" : near, near == NULL ? "" : "\"?");
+                   ak_or_empty(near), near == NULL ? "" : "\"?");
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ ak_status ak_opencl_open(const ak_opencl **out, ak_error *err)
                        "libOpenCL.so.1 could not be loaded: install the driver's OpenCL part, or "
                        "`apt-get install ocl-icd-libopencl1 pocl-opencl-icd` for the processor");
     }
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(entries); i++) {
         void *found = ak_dl_symbol(library, entries[i].symbol);
         if (found == NULL) {
             ak_dl_close(library);
@@ -124,7 +124,7 @@ static const struct {
 
 void ak_opencl_error_text(char *out, size_t bytes, int32_t code)
 {
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(errors); i++) {
         if (errors[i].code == code) {
             (void)snprintf(out, bytes, "%s", errors[i].name);
             return;

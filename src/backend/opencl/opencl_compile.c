@@ -174,7 +174,7 @@ int ak_opencl_compile_main(int argc, char **argv)
     if (here) {
         const ak_opencl_target target = {cl, context, place.device};
         code = build_source(&program, &log, &target, source, argv[OPTIONS]);
-        ak_backend_say(log == NULL ? "" : log);
+        ak_backend_say(ak_or_empty(log));
         if (code != 0 && (log == NULL || strstr(log, "error") == NULL)) {
             char text[64];
             ak_opencl_error_text(text, sizeof text, code);

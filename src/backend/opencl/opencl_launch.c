@@ -65,7 +65,7 @@ ak_status ak_opencl_load_candidate(ak_runnable **out, ak_device *device, const a
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
     if (what->artifact == NULL) {
         status = ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for OpenCL devices",
-                         what->baseline == NULL ? "" : what->baseline);
+                         ak_or_empty(what->baseline));
         goto out;
     }
     if (device->lost) {

@@ -156,7 +156,7 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
         ak_buf_puts(&text, at);
         at = "";
     }
-    for (size_t i = 0; *at != 0 && i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; *at != 0 && i < AK_COUNT(names); i++) {
         int digits = (int)strspn(at, "0123456789");
         ak_buf_print(&text, "%s%s=%.*s", i == 0 ? "" : ",", names[i], digits, at);
         at += digits;

@@ -50,8 +50,8 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
     return AK_OK;
 }
 
-/* Starts the process. It may read what is installed and the folder `beside`, unless that is NULL,
-   and write to `folder` only; if that is "", it may write nowhere. */
+/* Starts the process. It may read what is installed and the folder `beside`, unless that is NULL or
+   "", and write to `folder` only; if that is "", it may write nowhere. */
 static ak_status start(ak_script *out, const char *folder, const char *beside, ak_error *err)
 {
     ak_script_home home;
@@ -180,7 +180,7 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         char beside[AK_PATH_MAX]; /* where the sources are that it compiles */
         const size_t length = (size_t)(ak_fs_base(job->source_path) - job->source_path);
         (void)snprintf(beside, sizeof beside, "%.*s", (int)length, job->source_path);
-        AK_TRY(start(&python.script, job->folder, length == 0 ? NULL : beside, err));
+        AK_TRY(start(&python.script, job->folder, beside, err));
         AK_TRY(import(python.version, sizeof python.version, &python.script, err));
         python.started = true;
     }

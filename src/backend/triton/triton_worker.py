@@ -378,8 +378,8 @@ def decorated(scope, kernel, function, base):
     return None
 
 
-LOOSE = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps"}
-WHOLE = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]  # they are exact
+LOOSE = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps",  # whole numbers are exact
+         **dict.fromkeys(("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"), "0")}
 ARRAY = ("shape", "access", "dtype", "fill", "pitch", "description", "unused")
 PASSED = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Float32", "Float64",
           "Workspace", "Null")
@@ -422,9 +422,8 @@ def check_kinds(settings, where):
     if settings.get("dtypes") == []:
         raise Wrong("%s: \"dtypes\" is empty" % where)
     for dtype in settings.get("dtypes", []):
-        if dtype not in LOOSE and dtype not in WHOLE:
-            raise Wrong("%s: \"dtypes\" has %s; there are: %s"
-                        % (where, json.dumps(dtype), ", ".join([*LOOSE, *WHOLE])))
+        if dtype not in LOOSE:
+            raise Wrong("%s: \"dtypes\" has %s; there are: %s" % (where, json.dumps(dtype), ", ".join(LOOSE)))
     for name, value in settings["arguments"].items():
         check_argument(name, value, where)
 
@@ -509,7 +508,7 @@ def describe(request):
                "sizes": sizes, "dtypes": dtypes, "choices": settings.get("choices", []), "arguments": arguments,
                "flops": settings.get("flops", "0"), "bytes": settings.get("bytes", whole),
                "reference": settings["reference"],
-               "tolerance": settings.get("tolerance", {d: {"relative": LOOSE.get(d, "0"), "rms": LOOSE.get(d, "0")} for d in dtypes})}
+               "tolerance": settings.get("tolerance", {d: {"relative": LOOSE[d], "rms": LOOSE[d]} for d in dtypes})}
     for key in ("awkward", "tune_size"):
         if key in settings:
             problem[key] = settings[key]
