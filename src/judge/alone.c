@@ -6,13 +6,11 @@
  * inputs that it has seen. This file finds both. Where calls on unseen inputs take much longer than
  * a batch, and no more than that is certain, their times count in place of the batches'.
  *
- * Several calls of each kind are made; one fast call is enough to pass. A call took at most its
- * time by the clock, and at least that time minus the time for which its threads waited for a
- * processor. A candidate passes by the upper bound and is rejected only by the lower one, so that
- * another program's work neither fails an honest kernel nor excuses a dishonest one. Between the
- * two nothing is known: the calls are made again, later and in a new process, and a candidate for
- * which they never tell is not accepted (alone.h). On a device, clocks and caches change the time
- * by more than the work does, so only the results are judged there, not the times.
+ * Several calls of each kind are made; one fast call is enough to pass. What the clock and waits
+ * say of a call is in alone.h. So another program's work neither fails an honest kernel nor excuses
+ * a dishonest one; where it leaves both open, the calls are made again, later and in a new process,
+ * and a candidate for which they never tell is not accepted. On a device, clocks and caches change
+ * the time by more than the work does, so only the results are judged there, not the times.
  */
 #include "judge/alone.h"
 
