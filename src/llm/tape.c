@@ -44,7 +44,8 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
                 AK_TRY(ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
                                origin));
             }
-            AK_TRY(json_array_append_new(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            AK_TRY(json_array_append(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            json_decref(entry);
             entry = NULL;
         }
         p += bytes + (p[bytes] == '\n');
