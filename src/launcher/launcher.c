@@ -168,7 +168,6 @@ static void keep_one_seat(ak_launcher *l)
 ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *workers,
                            const char *devices, ak_error *err)
 {
-    ak_status status = AK_OK;
     size_t length = strcspn(text, ":"), least = 1, most = 0;
     *out = (ak_launcher){.ops = find(text, length)};
     if (out->ops == NULL) {
@@ -182,21 +181,20 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
         return ak_fail(err, AK_LIMIT, "--launcher: longer than %d bytes", AK_LAUNCHER_MAX);
     }
     (void)snprintf(out->text, sizeof out->text, "%s", rest);
-    AK_TRY(AK_NEW(out->seats, AK_SEATS_MAX, err));
+    AK_DO(AK_NEW(out->seats, AK_SEATS_MAX, err));
     if (workers != NULL) {
-        AK_TRY(read_workers(&least, &most, workers, err));
+        AK_DO(read_workers(&least, &most, workers, err));
     }
-    AK_TRY(out->ops->seats(out, devices, most, err));
+    AK_DO(out->ops->seats(out, devices, most, err));
     count_sharing(out);
     keep_one_seat(out);
     out->least = out->whole > out->count ? 1 : least;
     if (out->least > out->count) {
-        status = ak_fail(err, AK_INVALID,
-                         "--workers %.40s: the launcher %s has places for %zu worker%s only",
-                         workers, out->ops->name, out->count, out->count == 1 ? "" : "s");
+        return ak_fail(err, AK_INVALID,
+                       "--workers %.40s: the launcher %s has places for %zu worker%s only", workers,
+                       out->ops->name, out->count, out->count == 1 ? "" : "s");
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 void ak_launcher_close(ak_launcher *l)

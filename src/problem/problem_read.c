@@ -198,18 +198,15 @@ static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
 ak_status ak_problem_read_tolerance(ak_tolerance_spec *out, const json_t *json, ak_dtype dtype,
                                     ak_problem_reader *r)
 {
-    ak_status status = AK_OK;
     out->dtype = dtype;
-    AK_TRY(ak_problem_check_object(json, tolerance_keys, r));
-    AK_TRY(ak_json_string(&out->relative, json, "relative", r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->absolute, json, "absolute", "0", r->where, r->err));
-    AK_TRY(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
-    AK_TRY(check_factor(out->relative, "relative", r));
-    AK_TRY(check_factor(out->rms, "rms", r));
-    status = check_factor(out->absolute, "absolute", r);
-out:
-    return status;
+    AK_DO(ak_problem_check_object(json, tolerance_keys, r));
+    AK_DO(ak_json_string(&out->relative, json, "relative", r->where, r->err));
+    AK_DO(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
+    AK_DO(ak_json_string_or(&out->absolute, json, "absolute", "0", r->where, r->err));
+    AK_DO(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
+    AK_DO(check_factor(out->relative, "relative", r));
+    AK_DO(check_factor(out->rms, "rms", r));
+    return check_factor(out->absolute, "absolute", r);
 }
 
 static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dtype dtype,
@@ -252,8 +249,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
 {
     json_t *all;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
+    AK_DO(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
     bool exact = true; /* all results are whole numbers */
     for (size_t i = 0; i < problem->dtype_count; i++) {
         exact = exact && !ak_dtype_is_float(problem->dtypes[i]);
@@ -262,7 +258,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
         return ak_fail(r->err, AK_INVALID, "%s: \"tolerance\" is missing", r->path);
     }
     for (size_t i = 0; i < problem->dtype_count; i++) {
-        AK_TRY(read_tolerance(&problem->tolerances[i], all, problem->dtypes[i], r));
+        AK_DO(read_tolerance(&problem->tolerances[i], all, problem->dtypes[i], r));
         problem->tolerance_count++;
     }
     const char *name;
@@ -277,12 +273,11 @@ static ak_status read_tolerances(ak_problem_reader *r)
                            r->path);
         }
         if (!has_dtype(problem, dtype)) {
-            AK_TRY(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
+            AK_DO(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
             problem->tolerance_count++;
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- sizes to check and to tune -------------------------------------------------------------- */

@@ -53,21 +53,20 @@ static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err
 {
     char folder[AK_PATH_MAX], name[AK_PATH_MAX], path[AK_PATH_MAX];
     const char *at = problem->data == NULL ? "" : problem->data;
-    ak_status status = AK_OK;
     (void)snprintf(folder, sizeof folder, "%.*s",
                    (int)(ak_fs_base(problem->where) - problem->where), problem->where);
-    for (; status == AK_OK && *at != 0; at += strcspn(at, "\n") + 1) {
+    for (; *at != 0; at += strcspn(at, "\n") + 1) {
         char *data = NULL;
         size_t length = 0;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
-        AK_TRY(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
-        AK_TRY(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
-        status = ak_kernel_path(path, problem->name, name, err);
+        AK_DO(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
+        AK_DO(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
+        ak_status status = ak_kernel_path(path, problem->name, name, err);
         status = status == AK_OK ? ak_pack_add(out, path, data, length, err) : status;
         ak_free(data);
+        AK_DO(status);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)

@@ -47,7 +47,6 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
                    "%s: \"Language\" is \"%.40s\", which is not supported; spaces may be for C, "
                    "C++, CUDA, HIP and OpenCL",
                    where, language);
-    return AK_OK;
 }
 
 /* Gives the problem a document that was made here, and notes its text as a kernel file called

@@ -405,8 +405,7 @@ static ak_status resolve_name(ak_expr *expr, ak_node *node, const binding *bound
         return ak_fail(err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
                        AK_EXPR_NAMES_MAX);
     }
-    AK_DO(ak_grow((void **)&expr->names, &expr->name_capacity, expr->name_count + 1,
-                  sizeof expr->names[0], err));
+    AK_DO(AK_GROW(expr->names, &expr->name_capacity, expr->name_count + 1, err));
     node->slot = expr->name_count;
     expr->names[expr->name_count++] = node->name;
     return AK_OK;

@@ -216,12 +216,11 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
     ak_value value = {.type = AK_VALUE_LIST};
     size_t count = 0;
     declared_type type;
-    ak_status status = AK_OK;
-    AK_TRY(read_type(&type, json, r));
+    AK_DO(read_type(&type, json, r));
     if (json_is_array(list)) {
         count = json_array_size(list);
     } else if (json_is_string(list)) {
-        AK_TRY(evaluate(&value, json_string_value(list), r));
+        AK_DO(evaluate(&value, json_string_value(list), r));
         if (value.type != AK_VALUE_LIST) {
             return ak_fail(r->err, AK_INVALID, "%s: Values must be a list", r->where);
         }
@@ -244,16 +243,15 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
     AK_DO(ak_made(values, r->err));
     for (size_t i = 0; i < count; i++) {
         if (json_is_array(list)) {
-            AK_TRY(from_json(&values[i], json_array_get(list, i), r));
+            AK_DO(from_json(&values[i], json_array_get(list, i), r));
         } else {
             values[i] = value.as.list.items[i];
         }
     }
-    AK_TRY(finish_values(values, &body->text, count, &type, r));
+    AK_DO(finish_values(values, &body->text, count, &type, r));
     parameter->values = values;
     parameter->value_count = count;
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- the default ----------------------------------------------------------------------------- */

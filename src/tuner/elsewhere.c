@@ -76,7 +76,7 @@ static char *text_or_empty(const char *text)
 
 static ak_status add_place(reader *r, const ak_trial *trial, double distance)
 {
-    AK_DO(ak_grow((void **)&r->places, &r->capacity, r->count + 1, sizeof *r->places, r->err));
+    AK_DO(AK_GROW(r->places, &r->capacity, r->count + 1, r->err));
     place *p = &r->places[r->count];
     *p = (place){.device = text_or_empty(trial->device),
                  .size = text_or_empty(trial->size),
@@ -169,28 +169,23 @@ static ak_status take_place(reader *r, const place *p, ak_archive *archive)
     filter.dtype = p->dtype;
     filter.choices = p->choices;
     filter.environment = p->environment;
-    ak_status status = AK_OK;
-    AK_TRY(ak_like_begin(r->like, name, r->err));
-    AK_TRY(ak_archive_each(archive, &filter, take_trial, r, r->err));
-    status = r->status;
-out:
-    return status;
+    AK_DO(ak_like_begin(r->like, name, r->err));
+    AK_DO(ak_archive_each(archive, &filter, take_trial, r, r->err));
+    return r->status;
 }
 
 static ak_status read_archive(reader *r, ak_archive *archive)
 {
-    ak_status status = AK_OK;
     ak_archive_filter filter = filter_of(r->task);
-    AK_TRY(ak_archive_each(archive, &filter, note_place, r, r->err));
-    AK_TRY(r->status);
+    AK_DO(ak_archive_each(archive, &filter, note_place, r, r->err));
+    AK_DO(r->status);
     if (r->count > 0) {
         qsort(r->places, r->count, sizeof *r->places, nearest_first);
     }
     for (size_t i = 0; i < r->count && i < PLACES_MAX; i++) {
-        AK_TRY(take_place(r, &r->places[i], archive));
+        AK_DO(take_place(r, &r->places[i], archive));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,

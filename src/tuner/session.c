@@ -153,20 +153,17 @@ out:
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_ceilings now = {0};
-    AK_TRY(ak_pool_ceilings(&now, session->pool, err));
+    AK_DO(ak_pool_ceilings(&now, session->pool, err));
     if (ak_pool_recalls(session->pool)) {
         return AK_OK;
     }
     if (session->ceilings_key == NULL) {
-        AK_TRY(
-            name_ceilings(&session->ceilings_key, session->environment_json, session->task, err));
+        AK_DO(name_ceilings(&session->ceilings_key, session->environment_json, session->task, err));
     }
     ak_ceilings_keep(&now, session->ceilings_key);
     (void)ak_ceilings_raise(&session->ceilings, &now);
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_session_survey(ak_session *session, ak_error *err)

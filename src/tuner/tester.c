@@ -107,14 +107,11 @@ out:
 
 ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
 {
-    ak_status status = AK_OK;
     if (!tester->ceilings_known) {
-        AK_TRY(ak_session_ceilings(&tester->session, err));
+        AK_DO(ak_session_ceilings(&tester->session, err));
         tester->ceilings_known = true;
     }
-    status = run_job(out, tester, config, AK_JOB_TRIAL, err);
-out:
-    return status;
+    return run_job(out, tester, config, AK_JOB_TRIAL, err);
 }
 
 ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
