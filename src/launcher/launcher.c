@@ -16,7 +16,6 @@ static const ak_launcher_ops *const all[] = {
 #include "launcher/launchers.def"
 #undef X
 };
-#define COUNT (sizeof all / sizeof all[0])
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -133,7 +132,7 @@ static ak_status read_workers(size_t *least, size_t *most, const char *text, ak_
 
 static const ak_launcher_ops *find(const char *text, size_t length)
 {
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < AK_COUNT(all); i++) {
         if (strlen(all[i]->name) == length && strncmp(all[i]->name, text, length) == 0) {
             return all[i];
         }
@@ -215,7 +214,7 @@ ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
 
 ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err)
 {
-    for (size_t i = 0; i < COUNT && out->count == 0; i++) {
+    for (size_t i = 0; i < AK_COUNT(all) && out->count == 0; i++) {
         AK_DO(all[i]->leave != NULL ? all[i]->leave(out, run, err) : AK_OK);
     }
     return AK_OK;

@@ -16,7 +16,7 @@ static const struct fill_kind {
                   [AK_FILL_CONSTANT] = {"constant", 1}, [AK_FILL_SPREAD] = {"spread", 2},
                   [AK_FILL_CUTS] = {"cuts", 2},         [AK_FILL_OFFSETS] = {"offsets", 2},
                   [AK_FILL_FILE] = {"file", 1}};
-enum { FILL_KINDS = sizeof fill_kinds / sizeof fill_kinds[0] };
+enum { FILL_KINDS = AK_COUNT(fill_kinds) };
 
 const char *ak_fill_text(ak_fill_kind kind)
 {

@@ -126,8 +126,7 @@ static ak_status read_dtypes(ak_problem_reader *r)
     json_t *list = NULL;
     size_t count = 0;
     ak_problem *problem = r->problem;
-    AK_DO(ak_problem_read_array(&list, &count, "dtypes",
-                                sizeof problem->dtypes / sizeof problem->dtypes[0], r));
+    AK_DO(ak_problem_read_array(&list, &count, "dtypes", AK_COUNT(problem->dtypes), r));
     if (count == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: \"dtypes\" is empty", r->path);
     }
@@ -363,7 +362,7 @@ ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, con
     static ak_status (*const parts[])(ak_problem_reader *) = {
         read_sizes, read_dtypes, ak_problem_read_choices, ak_problem_read_arguments,
         read_sizes_to_use};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         AK_TRY(parts[i](r));
     }
     AK_TRY(read_work(&problem->flops, "flops", r));

@@ -14,15 +14,13 @@
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX];
-    for (size_t i = 0; i < problem->file_count; i++) {
-        const ak_kernel_file *file = &problem->files[i];
-        if (strcmp(file->name, name) == 0) {
-            ak_status status = ak_kernel_path(path, problem->name, name, err);
-            return status == AK_OK ? ak_pack_add(out, path, file->text, file->length, err) : status;
-        }
+    const size_t i = AK_FIND(problem->files, problem->file_count, name, name);
+    if (i == problem->file_count) {
+        return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
+                       name);
     }
-    return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
-                   name);
+    AK_DO(ak_kernel_path(path, problem->name, name, err));
+    return ak_pack_add(out, path, problem->files[i].text, problem->files[i].length, err);
 }
 
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,

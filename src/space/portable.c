@@ -92,7 +92,7 @@ static const char *word_of(ak_op op)
         [AK_OP_FLOOR_DIVIDE] = "//", [AK_OP_MODULO] = "%",    [AK_OP_LESS] = "<",
         [AK_OP_LESS_EQUAL] = "<=",   [AK_OP_GREATER] = ">",   [AK_OP_GREATER_EQUAL] = ">=",
         [AK_OP_EQUAL] = "==",        [AK_OP_NOT_EQUAL] = "!="};
-    return (size_t)op < sizeof words / sizeof words[0] ? words[op] : NULL;
+    return (size_t)op < AK_COUNT(words) ? words[op] : NULL;
 }
 
 static ak_status write_chain(writer *w, const ak_node *node)

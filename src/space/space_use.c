@@ -74,11 +74,8 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
-        bool known = strcmp(key, "true") == 0 || strcmp(key, "false") == 0;
-        for (size_t i = 0; i < count && !known; i++) {
-            known = strcmp(key, body->text[i]) == 0;
-        }
-        if (!known) {
+        if (strcmp(key, "true") != 0 && strcmp(key, "false") != 0 &&
+            !AK_HAS_TEXT(body->text, count, key)) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: Options has \"%.60s\", which is not one of the values", r->where,
                            key);

@@ -80,11 +80,10 @@ static ak_status read_type(declared_type *out, const json_t *json, ak_space_read
     if (name == NULL) {
         return AK_OK;
     }
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
-        if (strcmp(name, type_names[i].name) == 0) {
-            *out = type_names[i].type;
-            return AK_OK;
-        }
+    const size_t i = AK_FIND(type_names, AK_COUNT(type_names), name, name);
+    if (i < AK_COUNT(type_names)) {
+        *out = type_names[i].type;
+        return AK_OK;
     }
     return ak_fail(r->err, AK_INVALID,
                    "%s: Type \"%.40s\" is unknown; it must be int, uint, float, bool or string",

@@ -136,7 +136,7 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
                       ? 0
                       : backend->flops_per_clock(task->constants, ak_task_operands(task));
     AK_TRY(ak_json_parse(&facts, environment, strlen(environment), "environment", err));
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(others); i++) {
         (void)json_object_del(facts, others[i]);
     }
     AK_TRY(ak_json_text(&text, facts, err));
