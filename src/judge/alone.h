@@ -36,7 +36,7 @@ typedef enum ak_alone_finding {
     AK_ALONE_FINE,
     AK_ALONE_IDLES,  /* a call alone takes longer than a call in a batch */
     AK_ALONE_REUSES, /* a call on unseen inputs takes longer than one on seen inputs */
-    AK_ALONE_SLOWER, /* it takes longer than a call in a batch, but neither is certain */
+    AK_ALONE_SLOWER, /* it takes longer than a call in a batch, and some on seen inputs do so too */
     AK_ALONE_UNKNOWN
 } ak_alone_finding;
 

@@ -63,11 +63,14 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
         *evidence = (ak_alone_evidence){.alone_ns = unseen, .other_ns = usual};
         return AK_ALONE_REUSES;
     }
-    if (fresh->count > 0) {
-        return AK_ALONE_SLOWER;
-    }
-    const bool whole = !limits->batches || (again->count > 0 && again->least <= limits->call_ns);
-    return whole ? AK_ALONE_FINE : AK_ALONE_UNKNOWN;
+    /* Where waits hide the usual time of calls on seen inputs, what they certainly took stands for
+       it, so that long waits make no call on unseen inputs look as fast as these. */
+    double base = again->quiet_count >= QUIET_CALLS ? usual : seen > 0 ? seen : 0;
+    bool whole = !limits->batches || (again->count > 0 && again->least <= limits->call_ns);
+    bool computes = fresh->count == 0 || fresh->least <= limits->times * base + limits->more_ns;
+    return !whole || !computes ? AK_ALONE_UNKNOWN
+           : fresh->count == 0 ? AK_ALONE_FINE
+                               : AK_ALONE_SLOWER;
 }
 
 ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits)
