@@ -117,8 +117,8 @@ typedef struct ak_outcome {
     /* Time for all iterations, minus the harness' own cost, by the clock that the backend trusts:
        the worker's or the events of the device. */
     int64_t ns;
-    /* Time for which the candidate's threads, added up, could have run but waited for a
-       processor. */
+    /* Time for which the candidate's threads and the one that takes the time, added up, could have
+       run but waited for a processor. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
     /* The block holds what a single run on its former contents has written, whatever the number of

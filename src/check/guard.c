@@ -141,7 +141,7 @@ ak_guard_content ak_guard_content_of(unsigned round)
 {
     static const ak_guard_content turns[] = {AK_GUARD_NAN, AK_GUARD_POSITIVE, AK_GUARD_NAN,
                                              AK_GUARD_NEGATIVE};
-    return turns[round % (sizeof turns / sizeof turns[0])];
+    return turns[round % AK_COUNT(turns)];
 }
 
 uint64_t ak_guard_word(uint64_t key, uint64_t i)

@@ -6,13 +6,11 @@
  * inputs that it has seen. This file finds both. Where calls on unseen inputs take much longer than
  * a batch, and no more than that is certain, their times count in place of the batches'.
  *
- * Several calls of each kind are made; one fast call is enough to pass. A call took at most its
- * time by the clock, and at least that time minus the time for which its threads waited for a
- * processor. A candidate passes by the upper bound and is rejected only by the lower one, so that
- * another program's work neither fails an honest kernel nor excuses a dishonest one. Between the
- * two nothing is known: the calls are made again, later and in a new process, and a candidate for
- * which they never tell is not accepted (alone.h). On a device, clocks and caches change the time
- * by more than the work does, so only the results are judged there, not the times.
+ * Several calls of each kind are made; one fast call is enough to pass. What the clock and waits
+ * say of a call is in alone.h. So another program's work neither fails an honest kernel nor excuses
+ * a dishonest one; where it leaves both open, the calls are made again, later and in a new process,
+ * and a candidate for which they never tell is not accepted. On a device, clocks and caches change
+ * the time by more than the work does, so only the results are judged there, not the times.
  */
 #include "judge/alone.h"
 
@@ -63,8 +61,8 @@
 #define UNSEEN_LEAST 3
 #define UNSEEN_MOST  15
 #define UNSEEN_NS    AK_SECOND_NS
-/* Where the streams of the contents begin that tell why a candidate is slow on unseen ones. */
-#define EXCUSE_STREAM 4096
+/* Where the streams of the contents begin that fresh stages get later. */
+#define REFRESH_STREAM 4096
 
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
                           ak_error *err)
@@ -76,6 +74,15 @@ static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool
     ak_alone_add(c, &r->outcome);
     return judged ? ak_loaded_judge(r, stage, true, err)
                   : ak_stage_check_zones(&r->outcome, stage, err);
+}
+
+/* One call on contents that this process has never seen; it is judged. */
+static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, ak_error *err)
+{
+    r->unseen = true;
+    ak_status status = one_call(c, r, stage, true, err);
+    r->unseen = false;
+    return status;
 }
 
 /* Alternates between calls on contents that this process has never seen, each of which is judged,
@@ -97,9 +104,7 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
             ak_stage *stage = &e->fresh[fresh->count];
             uint64_t stream = e->secret + AK_STAGE_SETS + fresh->count;
             status = ak_stage_prepare(stage, e->reference, stream, false, err);
-            r->unseen = true;
-            status = status == AK_OK ? one_call(fresh, r, stage, true, err) : status;
-            r->unseen = false;
+            status = status == AK_OK ? unseen_call(fresh, r, stage, err) : status;
         }
         bool done =
             fresh->count > 0 && fresh->count == e->fresh_count && fresh->least <= limits->full_ns;
@@ -158,7 +163,7 @@ static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
     if (e->memory.resident[stage->place] == stage) {
         e->memory.resident[stage->place] = NULL;
     }
-    return ak_stage_prepare(stage, e->reference, e->secret + EXCUSE_STREAM + e->refreshed++, false,
+    return ak_stage_prepare(stage, e->reference, e->secret + REFRESH_STREAM + e->refreshed++, false,
                             err);
 }
 
@@ -180,9 +185,9 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
         AK_DO(refresh(e, i, err));
-        r->unpredicted = r->unseen = true;
-        AK_DO(one_call(&first, r, stage, true, err));
-        r->unpredicted = r->unseen = false;
+        r->unpredicted = true;
+        AK_DO(unseen_call(&first, r, stage, err));
+        r->unpredicted = false;
         for (int k = 0; k < LEARNING && r->outcome.status == AK_TRIAL_OK; k++) {
             AK_DO(ak_loaded_watched(r, stage, iterations, err));
         }
@@ -228,20 +233,17 @@ static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_stage 
         const size_t i = calls.count % e->fresh_count;
         AK_DO(refresh(e, i, err));
         AK_DO(ak_loaded_watched(r, seen, 1, err));
-        r->unseen = r->outcome.status == AK_TRIAL_OK;
-        ak_status status = r->unseen ? one_call(&calls, r, &e->fresh[i], true, err) : AK_OK;
-        r->unseen = false;
-        if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
-            return status;
+        AK_DO(r->outcome.status == AK_TRIAL_OK ? unseen_call(&calls, r, &e->fresh[i], err) : AK_OK);
+        if (r->outcome.status != AK_TRIAL_OK) {
+            return AK_OK;
         }
         if (calls.least <= limits->full_ns) {
             break;
         }
     }
-    const ak_alone_calls in_order = calls; /* deciding sorts some */
     *finding = ak_alone_decide_unseen(&calls, limits);
     if (*finding == AK_ALONE_SLOWER) {
-        keep_unseen(r, &in_order);
+        keep_unseen(r, &calls);
     }
     return AK_OK;
 }

@@ -4,9 +4,9 @@
  * calls.
  *
  * A call took at most its time by the clock, and at least that time less the time for which its
- * threads waited for a processor. A candidate passes by the upper bound and is rejected by the
- * lower one. On a starved machine the two can be so far apart that neither decides: the finding is
- * then AK_ALONE_UNKNOWN, which is no acquittal.
+ * threads, or the one that reads the clock, waited for a processor. A candidate passes by the upper
+ * bound and is rejected by the lower one. On a starved machine the two can be so far apart that
+ * neither decides: the finding is then AK_ALONE_UNKNOWN, which is no acquittal.
  *
  * Only calls on unseen inputs confirm the time of a batch: whatever a candidate does on inputs that
  * it has seen, it can do on purpose, in the calls for which it helps. AK_ALONE_SLOWER is no

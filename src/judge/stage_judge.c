@@ -104,12 +104,17 @@ static size_t changed_input(const ak_stage *stage)
     return ak_stage_arguments(stage);
 }
 
-size_t ak_stage_changed_input(const ak_stage *stage)
+/* Returns whether the stage's arguments lie in mapped memory now. */
+static bool is_mapped(const ak_stage *stage)
 {
     const ak_stage_memory *memory = stage->memory;
-    return memory->copy == NULL && stage->referee == NULL && memory->resident[stage->place] == stage
-               ? changed_input(stage)
-               : ak_stage_arguments(stage);
+    return memory->copy == NULL && stage->referee == NULL &&
+           memory->resident[stage->place] == stage;
+}
+
+size_t ak_stage_changed_input(const ak_stage *stage)
+{
+    return is_mapped(stage) ? changed_input(stage) : ak_stage_arguments(stage);
 }
 
 /* Checks that the gaps between the rows of all outputs are unchanged. */
@@ -126,9 +131,7 @@ static bool rows_apart(ak_outcome *out, ak_stage *stage)
 
 void ak_stage_check_outside(ak_outcome *out, ak_stage *stage)
 {
-    const ak_stage_memory *memory = stage->memory;
-    if (memory->copy == NULL && stage->referee == NULL && memory->resident[stage->place] == stage &&
-        ak_stage_zones_whole(out, stage)) {
+    if (is_mapped(stage) && ak_stage_zones_whole(out, stage)) {
         (void)rows_apart(out, stage);
     }
 }

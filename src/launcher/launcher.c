@@ -16,7 +16,6 @@ static const ak_launcher_ops *const all[] = {
 #include "launcher/launchers.def"
 #undef X
 };
-#define COUNT (sizeof all / sizeof all[0])
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -133,7 +132,7 @@ static ak_status read_workers(size_t *least, size_t *most, const char *text, ak_
 
 static const ak_launcher_ops *find(const char *text, size_t length)
 {
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < AK_COUNT(all); i++) {
         if (strlen(all[i]->name) == length && strncmp(all[i]->name, text, length) == 0) {
             return all[i];
         }
@@ -168,7 +167,6 @@ static void keep_one_seat(ak_launcher *l)
 ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *workers,
                            const char *devices, ak_error *err)
 {
-    ak_status status = AK_OK;
     size_t length = strcspn(text, ":"), least = 1, most = 0;
     *out = (ak_launcher){.ops = find(text, length)};
     if (out->ops == NULL) {
@@ -182,21 +180,20 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
         return ak_fail(err, AK_LIMIT, "--launcher: longer than %d bytes", AK_LAUNCHER_MAX);
     }
     (void)snprintf(out->text, sizeof out->text, "%s", rest);
-    AK_TRY(AK_NEW(out->seats, AK_SEATS_MAX, err));
+    AK_DO(AK_NEW(out->seats, AK_SEATS_MAX, err));
     if (workers != NULL) {
-        AK_TRY(read_workers(&least, &most, workers, err));
+        AK_DO(read_workers(&least, &most, workers, err));
     }
-    AK_TRY(out->ops->seats(out, devices, most, err));
+    AK_DO(out->ops->seats(out, devices, most, err));
     count_sharing(out);
     keep_one_seat(out);
     out->least = out->whole > out->count ? 1 : least;
     if (out->least > out->count) {
-        status = ak_fail(err, AK_INVALID,
-                         "--workers %.40s: the launcher %s has places for %zu worker%s only",
-                         workers, out->ops->name, out->count, out->count == 1 ? "" : "s");
+        return ak_fail(err, AK_INVALID,
+                       "--workers %.40s: the launcher %s has places for %zu worker%s only", workers,
+                       out->ops->name, out->count, out->count == 1 ? "" : "s");
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 void ak_launcher_close(ak_launcher *l)
@@ -217,7 +214,7 @@ ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
 
 ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err)
 {
-    for (size_t i = 0; i < COUNT && out->count == 0; i++) {
+    for (size_t i = 0; i < AK_COUNT(all) && out->count == 0; i++) {
         AK_DO(all[i]->leave != NULL ? all[i]->leave(out, run, err) : AK_OK);
     }
     return AK_OK;

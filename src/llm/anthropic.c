@@ -29,12 +29,8 @@ static int thinking_tokens(const ak_request *request)
         int percent;
     } shares[] = {{"minimal", 12}, {"low", 25},   {"medium", 50},
                   {"high", 70},    {"xhigh", 80}, {"max", 85}};
-    int percent = 50;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        if (strcmp(shares[i].effort, request->effort) == 0) {
-            percent = shares[i].percent;
-        }
-    }
+    const size_t i = AK_FIND(shares, AK_COUNT(shares), effort, request->effort);
+    const int percent = i < AK_COUNT(shares) ? shares[i].percent : 50;
     int tokens = (int)((int64_t)request->output_tokens * percent / 100);
     return tokens < THINKING_LEAST ? THINKING_LEAST : tokens;
 }
@@ -103,11 +99,8 @@ static void read_finish(ak_reply *out, const json_t *object)
                    {"model_context_window_exceeded", AK_LLM_FINISH_LENGTH},
                    {"refusal", AK_LLM_FINISH_REFUSAL}};
     const char *reason = ak_json_text_at(object, "stop_reason");
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
-        if (strcmp(reasons[i].reason, reason) == 0) {
-            out->finish = reasons[i].finish;
-        }
-    }
+    const size_t i = AK_FIND(reasons, AK_COUNT(reasons), reason, reason);
+    out->finish = i < AK_COUNT(reasons) ? reasons[i].finish : out->finish;
 }
 
 static void read_input(ak_reply *out, const json_t *usage)

@@ -251,7 +251,7 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
     ak_error why = AK_ERROR_INIT;
     ak_llm_answer answer = {0};
     char *const said[] = {x->reply.text.data, x->reply.reasoning.data, x->reply.model, x->reply.id};
-    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(said); i++) {
         ak_key_redact(said[i], call->llm->key);
     }
     if (x->too_long || lost) {

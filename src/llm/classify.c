@@ -46,7 +46,7 @@ static bool contains(const char *text, const char *part)
 
 ak_llm_fault ak_classify_words(const char *code, const char *message)
 {
-    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(meanings); i++) {
         if (contains(code, meanings[i].words) || contains(message, meanings[i].words)) {
             return meanings[i].fault;
         }
@@ -257,7 +257,7 @@ static ak_llm_fault fault_of_status(int status)
         {404, AK_LLM_FAULT_MODEL},   {408, AK_LLM_FAULT_TIMEOUT},    {409, AK_LLM_FAULT_SERVER},
         {413, AK_LLM_FAULT_CONTEXT}, {429, AK_LLM_FAULT_RATE_LIMIT}, {529, AK_LLM_FAULT_OVERLOADED},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(known); i++) {
         if (known[i].status == status) {
             return known[i].fault;
         }

@@ -32,7 +32,7 @@ static bool has_version(const char *path)
 static bool is_local(const char *host, size_t length)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
         if (strlen(names[i]) == length && strncmp(names[i], host, length) == 0) {
             return true;
         }
@@ -245,7 +245,7 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
     } times[] = {{options->connect_seconds, CONNECT_SECONDS, &llm->connect_ns},
                  {options->stall_seconds, STALL_SECONDS, &llm->stall_ns},
                  {options->timeout_seconds, timeout, &llm->timeout_ns}};
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(times); i++) {
         double seconds = times[i].given == 0 ? times[i].fallback : times[i].given;
         if (!(seconds > 0) || !(seconds <= SECONDS_MAX)) {
             return ak_fail(err, AK_INVALID,

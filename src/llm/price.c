@@ -110,7 +110,7 @@ ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *
     }
     /* "openai-chat" gives access to the same models as "openai". */
     size_t length = strcspn(provider->name, "-");
-    for (size_t i = 0; i < sizeof prices / sizeof prices[0] && !out->known; i++) {
+    for (size_t i = 0; i < AK_COUNT(prices) && !out->known; i++) {
         if (strlen(prices[i].provider) == length &&
             strncmp(prices[i].provider, provider->name, length) == 0 &&
             is_model(model, prices[i].model)) {

@@ -59,7 +59,7 @@ static void put_used(ak_buf *out, const ak_experience *t)
                 {t->shared_bytes, "bytes of static shared memory"},
                 {t->spill_bytes, "bytes spilled"}};
     size_t shown = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(rows); i++) {
         if (rows[i].amount > 0) {
             ak_buf_print(out, "%s%d %s", shown++ == 0 ? "  compiled: " : ", ", rows[i].amount,
                          rows[i].unit);

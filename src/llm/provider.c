@@ -79,7 +79,7 @@ bool ak_llm_glob(const char *pattern, const char *text)
 void ak_abilities_find(ak_abilities *out, const ak_provider *provider, const char *model)
 {
     *out = (ak_abilities){0};
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(models); i++) {
         if (strcmp(models[i].provider, provider->name) == 0 &&
             ak_llm_glob(models[i].pattern, model)) {
             *out = (ak_abilities){models[i].set, models[i].output_tokens_max,

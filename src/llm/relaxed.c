@@ -284,7 +284,7 @@ static json_t *read_word(reader *r)
     if (r->at + length == r->end && r->depth > 0) {
         return stop(r);
     }
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
         if (strlen(words[i].text) == length && memcmp(words[i].text, r->at, length) == 0) {
             r->at += length;
             r->repaired |= !words[i].strict;

@@ -60,7 +60,7 @@ void ak_call_request(ak_request *out, ak_llm_call *call)
     const int limits[] = {llm->abilities.output_tokens_max, llm->output_tokens_max,
                           call->output_tokens_fit};
     ak_llm_unlock(llm);
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(limits); i++) {
         if (limits[i] > 0 && out->output_tokens > limits[i]) {
             out->output_tokens = limits[i];
         }

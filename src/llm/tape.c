@@ -44,7 +44,8 @@ static ak_status read_script(ak_tape *tape, ak_error *err)
                 AK_TRY(ak_fail(err, AK_INVALID, "%s: a line of a script is an object with \"text\"",
                                origin));
             }
-            AK_TRY(json_array_append_new(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            AK_TRY(json_array_append(tape->script, entry) == 0 ? AK_OK : ak_fail_memory(err));
+            json_decref(entry);
             entry = NULL;
         }
         p += bytes + (p[bytes] == '\n');
@@ -293,7 +294,7 @@ static ak_status read_usage(ak_llm_usage *out, const json_t *usage, const char *
                          {"output", &out->output},
                          {"output_reasoning", &out->output_reasoning}};
     out->known = json_is_object(usage);
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && out->known; i++) {
+    for (size_t i = 0; i < AK_COUNT(members) && out->known; i++) {
         ak_status status = ak_json_int_or(members[i].value, usage, members[i].key, 0, where, err);
         if (status != AK_OK || *members[i].value < 0) {
             return ak_fail(err, AK_CORRUPT, "%s: \"usage\" is damaged", where);

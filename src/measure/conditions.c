@@ -34,7 +34,7 @@ void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons)
     size_t used = 0;
     uint32_t left = reasons & ~(uint32_t)AK_THROTTLE_IDLE;
     out[0] = 0;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(words); i++) {
         if ((left & words[i].bit) != 0) {
             used += (size_t)snprintf(out + used, AK_THROTTLE_BYTES - used, "%s%s",
                                      used == 0 ? "" : ",", words[i].word);

@@ -58,7 +58,7 @@ static const char *show_bytes(char out[32], double bytes)
 {
     static const char *const units[] = {"byte", "kB", "MB", "GB", "TB"};
     size_t unit = 0;
-    while (bytes >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+    while (bytes >= 1000 && unit + 1 < AK_COUNT(units)) {
         bytes /= 1000;
         unit++;
     }

@@ -31,7 +31,7 @@ static double student(size_t freedom)
                                2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
                                2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
                                2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
-    size_t known = sizeof t / sizeof t[0];
+    size_t known = AK_COUNT(t);
     return freedom == 0 ? INFINITY : t[freedom <= known ? freedom - 1 : known - 1];
 }
 

@@ -67,13 +67,12 @@ ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err
     o->maximise = strncmp(asked, "max:", 4) == 0;
     o->unit = "";
     const char *expr = o->maximise ? asked + 4 : asked, *shown = asked;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i].name, asked) == 0) {
-            expr = known[i].expr;
-            shown = known[i].text;
-            o->unit = known[i].unit;
-            o->maximise = known[i].maximise;
-        }
+    const size_t at = AK_FIND(known, AK_COUNT(known), name, asked);
+    if (at < AK_COUNT(known)) {
+        expr = known[at].expr;
+        shown = known[at].text;
+        o->unit = known[at].unit;
+        o->maximise = known[at].maximise;
     }
     (void)snprintf(o->text, sizeof o->text, "%s", shown);
     ak_status status = ak_expr_parse(&o->expr, expr, "--objective", err);
@@ -175,12 +174,12 @@ static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_e
                 {"shared_bytes", f->shared_bytes},
                 {"spill_bytes", f->spill_bytes},
                 {"code_bytes", f->code_bytes}};
-    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(reals); i++) {
         if (reals[i].value > 0) { /* a rate or an energy of 0 was not measured */
             AK_DO(ak_scope_set_real(scope, reals[i].name, reals[i].value, err));
         }
     }
-    for (size_t i = 0; f->has_code && i < sizeof ints / sizeof ints[0]; i++) {
+    for (size_t i = 0; f->has_code && i < AK_COUNT(ints); i++) {
         bool known_value = ints[i].value > 0 || strstr(ints[i].name, "_bytes") != NULL;
         bool missing = strcmp(ints[i].name, "code_bytes") == 0 && ints[i].value == 0;
         if (known_value && !missing) {

@@ -16,7 +16,7 @@ static const struct fill_kind {
                   [AK_FILL_CONSTANT] = {"constant", 1}, [AK_FILL_SPREAD] = {"spread", 2},
                   [AK_FILL_CUTS] = {"cuts", 2},         [AK_FILL_OFFSETS] = {"offsets", 2},
                   [AK_FILL_FILE] = {"file", 1}};
-enum { FILL_KINDS = sizeof fill_kinds / sizeof fill_kinds[0] };
+enum { FILL_KINDS = AK_COUNT(fill_kinds) };
 
 const char *ak_fill_text(ak_fill_kind kind)
 {
@@ -213,36 +213,28 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
 {
     static const char *const accesses[] = {"in", "out", "inout"}; /* as in ak_access */
     const char *dtype, *access, *fill, *description;
-    ak_status status = AK_OK;
-    AK_TRY(ak_problem_check_object(json, argument_keys, r));
-    AK_TRY(ak_problem_read_name(&argument->name, json, false, r));
-    for (size_t i = 0; i < r->problem->argument_count; i++) {
-        if (strcmp(r->problem->arguments[i].name, argument->name) == 0) {
-            return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is taken", r->where,
-                           argument->name);
-        }
+    AK_DO(ak_problem_check_object(json, argument_keys, r));
+    AK_DO(ak_problem_read_name(&argument->name, json, false, r));
+    if (AK_HAS(r->problem->arguments, r->problem->argument_count, name, argument->name)) {
+        return ak_fail(r->err, AK_INVALID, "%s: the name \"%s\" is taken", r->where,
+                       argument->name);
     }
-    AK_TRY(ak_json_string_or(&description, json, "description", "", r->where, r->err));
-    AK_TRY(ak_json_string_or(&dtype, json, "dtype", "dtype", r->where, r->err));
-    AK_TRY(ak_json_string(&access, json, "access", r->where, r->err));
-    AK_TRY(ak_json_string_or(&fill, json, "fill", "uniform(-1,1)", r->where, r->err));
-    AK_TRY(read_dtype(argument, dtype, r));
+    AK_DO(ak_json_string_or(&description, json, "description", "", r->where, r->err));
+    AK_DO(ak_json_string_or(&dtype, json, "dtype", "dtype", r->where, r->err));
+    AK_DO(ak_json_string(&access, json, "access", r->where, r->err));
+    AK_DO(ak_json_string_or(&fill, json, "fill", "uniform(-1,1)", r->where, r->err));
+    AK_DO(read_dtype(argument, dtype, r));
     argument->fill_usual = json_object_get(json, "fill") == NULL;
-    size_t a = 0;
-    while (a < 3 && strcmp(access, accesses[a]) != 0) {
-        a++;
-    }
+    const size_t a = AK_FIND_TEXT(accesses, AK_COUNT(accesses), access);
     if (a == 3) {
         return ak_fail(r->err, AK_INVALID, "%s: access \"%.40s\" must be in, out or inout",
                        r->where, access);
     }
     argument->access = (ak_access)a;
-    AK_TRY(read_unused(argument, json, r));
-    AK_TRY(read_own_tolerance(argument, json, r));
-    AK_TRY(read_fill(argument, fill, r));
-    status = read_shape(argument, json, r);
-out:
-    return status;
+    AK_DO(read_unused(argument, json, r));
+    AK_DO(read_own_tolerance(argument, json, r));
+    AK_DO(read_fill(argument, fill, r));
+    return read_shape(argument, json, r);
 }
 
 ak_status ak_problem_read_arguments(ak_problem_reader *r)

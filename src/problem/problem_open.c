@@ -161,7 +161,7 @@ static ak_status refuse_source(const char *name, ak_error *err)
 {
     static const char *const scanned[] = {".c", ".cpp", ".cc", ".cxx", ".cu", ".cl"};
     static const char *const others[] = {".f90", ".f", ".h", ".hip", ".ptx", ".cubin", ".so"};
-    for (size_t i = 0; i < sizeof scanned / sizeof *scanned; i++) {
+    for (size_t i = 0; i < AK_COUNT(scanned); i++) {
         if (ak_fs_has_suffix(name, scanned[i])) {
             return ak_fail(
                 err, AK_INVALID,
@@ -170,7 +170,7 @@ static ak_status refuse_source(const char *name, ak_error *err)
                 name, name);
         }
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < AK_COUNT(others); i++) {
         if (ak_fs_has_suffix(name, others[i])) {
             return refuse_file(name, err);
         }

@@ -126,8 +126,7 @@ static ak_status read_dtypes(ak_problem_reader *r)
     json_t *list = NULL;
     size_t count = 0;
     ak_problem *problem = r->problem;
-    AK_DO(ak_problem_read_array(&list, &count, "dtypes",
-                                sizeof problem->dtypes / sizeof problem->dtypes[0], r));
+    AK_DO(ak_problem_read_array(&list, &count, "dtypes", AK_COUNT(problem->dtypes), r));
     if (count == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: \"dtypes\" is empty", r->path);
     }
@@ -198,18 +197,15 @@ static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
 ak_status ak_problem_read_tolerance(ak_tolerance_spec *out, const json_t *json, ak_dtype dtype,
                                     ak_problem_reader *r)
 {
-    ak_status status = AK_OK;
     out->dtype = dtype;
-    AK_TRY(ak_problem_check_object(json, tolerance_keys, r));
-    AK_TRY(ak_json_string(&out->relative, json, "relative", r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
-    AK_TRY(ak_json_string_or(&out->absolute, json, "absolute", "0", r->where, r->err));
-    AK_TRY(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
-    AK_TRY(check_factor(out->relative, "relative", r));
-    AK_TRY(check_factor(out->rms, "rms", r));
-    status = check_factor(out->absolute, "absolute", r);
-out:
-    return status;
+    AK_DO(ak_problem_check_object(json, tolerance_keys, r));
+    AK_DO(ak_json_string(&out->relative, json, "relative", r->where, r->err));
+    AK_DO(ak_json_string_or(&out->rms, json, "rms", "0", r->where, r->err));
+    AK_DO(ak_json_string_or(&out->absolute, json, "absolute", "0", r->where, r->err));
+    AK_DO(ak_scope_set_real(r->sizes, "eps", ak_dtype_epsilon(dtype), r->err));
+    AK_DO(check_factor(out->relative, "relative", r));
+    AK_DO(check_factor(out->rms, "rms", r));
+    return check_factor(out->absolute, "absolute", r);
 }
 
 static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dtype dtype,
@@ -252,8 +248,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
 {
     json_t *all;
     ak_problem *problem = r->problem;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
+    AK_DO(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
     bool exact = true; /* all results are whole numbers */
     for (size_t i = 0; i < problem->dtype_count; i++) {
         exact = exact && !ak_dtype_is_float(problem->dtypes[i]);
@@ -262,7 +257,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
         return ak_fail(r->err, AK_INVALID, "%s: \"tolerance\" is missing", r->path);
     }
     for (size_t i = 0; i < problem->dtype_count; i++) {
-        AK_TRY(read_tolerance(&problem->tolerances[i], all, problem->dtypes[i], r));
+        AK_DO(read_tolerance(&problem->tolerances[i], all, problem->dtypes[i], r));
         problem->tolerance_count++;
     }
     const char *name;
@@ -277,12 +272,11 @@ static ak_status read_tolerances(ak_problem_reader *r)
                            r->path);
         }
         if (!has_dtype(problem, dtype)) {
-            AK_TRY(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
+            AK_DO(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
             problem->tolerance_count++;
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- sizes to check and to tune -------------------------------------------------------------- */
@@ -368,7 +362,7 @@ ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, con
     static ak_status (*const parts[])(ak_problem_reader *) = {
         read_sizes, read_dtypes, ak_problem_read_choices, ak_problem_read_arguments,
         read_sizes_to_use};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(parts); i++) {
         AK_TRY(parts[i](r));
     }
     AK_TRY(read_work(&problem->flops, "flops", r));

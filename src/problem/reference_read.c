@@ -49,7 +49,6 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     char file[AK_PATH_MAX];
     const char *colon = strrchr(name, ':');
     size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
-    ak_status status = AK_OK;
     (void)snprintf(file, sizeof file, "%.*s", (int)length, name);
     bool python = ak_fs_has_suffix(file, ".py");
     if (colon != NULL && !python) {
@@ -58,7 +57,7 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     }
     out->kind = python ? "python" : "c";
     out->function = python ? (colon == NULL ? "reference" : colon + 1) : "ak_reference";
-    AK_TRY(ak_problem_text(&out->name, problem, file, r->err));
+    AK_DO(ak_problem_text(&out->name, problem, file, r->err));
     if (ak_kernel_read(&problem->reference_source, problem, files, file, r->err) != AK_OK) {
         return ak_fail_within(r->err, "%s: \"reference\"", r->path);
     }
@@ -66,14 +65,12 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
     if (problem->reference_source[0] == 0) {
         return ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, file);
     }
-    AK_TRY(python ? name_it(r, "Python function ", name, colon == NULL ? ":reference" : "")
-                  : name_it(r, "C function in ", name, ""));
-    if (ak_kernel_has(files, DEVICE_REFERENCE)) {
-        status =
-            ak_kernel_read(&problem->device_reference, problem, files, DEVICE_REFERENCE, r->err);
-    }
-out:
-    return status;
+    AK_DO(python ? name_it(r, "Python function ", name, colon == NULL ? ":reference" : "")
+                 : name_it(r, "C function in ", name, ""));
+    return ak_kernel_has(files, DEVICE_REFERENCE)
+               ? ak_kernel_read(&problem->device_reference, problem, files, DEVICE_REFERENCE,
+                                r->err)
+               : AK_OK;
 }
 
 /* Reads the arrays that hold the right results, one for each argument that is written. Inputs must

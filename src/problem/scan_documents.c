@@ -84,7 +84,7 @@ static bool add_values(json_t *list, const char *name, int64_t value, bool truth
     const int64_t choices[] = {truth ? 0 : value / 2, truth ? 1 : value, truth ? 0 : 2 * value};
     json_t *values = json_array();
     bool good = true;
-    for (size_t i = 0; i < (truth ? 2 : sizeof choices / sizeof *choices); i++) {
+    for (size_t i = 0; i < (truth ? 2 : AK_COUNT(choices)); i++) {
         good = ((choices[i] == 0 && !truth) ||
                 json_array_append_new(values, json_integer(choices[i])) == 0) &&
                good;
@@ -283,7 +283,7 @@ static bool has_second_dimension(const ak_scan *s)
 {
     static const char *const signs[] = {"threadIdx.y",      "blockIdx.y",      "blockDim.y",
                                         "get_global_id(1)", "get_local_id(1)", "get_group_id(1)"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < AK_COUNT(signs); i++) {
         if (strstr(s->plain, signs[i]) != NULL) {
             return true;
         }

@@ -14,15 +14,13 @@
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX];
-    for (size_t i = 0; i < problem->file_count; i++) {
-        const ak_kernel_file *file = &problem->files[i];
-        if (strcmp(file->name, name) == 0) {
-            ak_status status = ak_kernel_path(path, problem->name, name, err);
-            return status == AK_OK ? ak_pack_add(out, path, file->text, file->length, err) : status;
-        }
+    const size_t i = AK_FIND(problem->files, problem->file_count, name, name);
+    if (i == problem->file_count) {
+        return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
+                       name);
     }
-    return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
-                   name);
+    AK_DO(ak_kernel_path(path, problem->name, name, err));
+    return ak_pack_add(out, path, problem->files[i].text, problem->files[i].length, err);
 }
 
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
@@ -53,21 +51,20 @@ static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err
 {
     char folder[AK_PATH_MAX], name[AK_PATH_MAX], path[AK_PATH_MAX];
     const char *at = problem->data == NULL ? "" : problem->data;
-    ak_status status = AK_OK;
     (void)snprintf(folder, sizeof folder, "%.*s",
                    (int)(ak_fs_base(problem->where) - problem->where), problem->where);
-    for (; status == AK_OK && *at != 0; at += strcspn(at, "\n") + 1) {
+    for (; *at != 0; at += strcspn(at, "\n") + 1) {
         char *data = NULL;
         size_t length = 0;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
-        AK_TRY(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
-        AK_TRY(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
-        status = ak_kernel_path(path, problem->name, name, err);
+        AK_DO(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
+        AK_DO(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
+        ak_status status = ak_kernel_path(path, problem->name, name, err);
         status = status == AK_OK ? ak_pack_add(out, path, data, length, err) : status;
         ak_free(data);
+        AK_DO(status);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)

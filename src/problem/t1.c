@@ -47,7 +47,6 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
                    "%s: \"Language\" is \"%.40s\", which is not supported; spaces may be for C, "
                    "C++, CUDA, HIP and OpenCL",
                    where, language);
-    return AK_OK;
 }
 
 /* Gives the problem a document that was made here, and notes its text as a kernel file called
@@ -104,7 +103,7 @@ static ak_status note_unread(ak_problem *problem, const json_t *document, ak_err
             ak_buf_print(&text, "%s%.60s", text.length == 0 ? "" : ", ", key);
         }
     }
-    for (size_t i = 0; i < sizeof in_kernel / sizeof *in_kernel; i++) {
+    for (size_t i = 0; i < AK_COUNT(in_kernel); i++) {
         if (json_object_get(kernel, in_kernel[i]) != NULL) {
             ak_buf_print(&text, "%s%s", text.length == 0 ? "" : ", ", in_kernel[i]);
         }

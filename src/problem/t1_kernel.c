@@ -141,16 +141,15 @@ static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
     char value[TEXT_BYTES] = "0";
     const json_t *given = json_object_get(argument, "FillValue");
     bool whole = !ak_dtype_is_float(type->dtype);
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(&fill, argument, "FillType", "Constant", c->where, c->err));
-    AK_TRY(ak_json_string_or(&source, argument, "DataSource", NULL, c->where, c->err));
+    AK_DO(ak_json_string_or(&fill, argument, "FillType", "Constant", c->where, c->err));
+    AK_DO(ak_json_string_or(&source, argument, "DataSource", NULL, c->where, c->err));
     if (given != NULL && !json_is_null(given)) {
-        AK_TRY(expression(value, given, "FillValue", c));
+        AK_DO(expression(value, given, "FillValue", c));
     }
     if (source != NULL && strcmp(fill, "BinaryRaw") != 0) {
-        AK_TRY(ak_fail(c->err, AK_INVALID,
-                       "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
-                       c->where, fill));
+        AK_DO(ak_fail(c->err, AK_INVALID,
+                      "%s: \"DataSource\" is read with the \"FillType\" BinaryRaw only, not %.40s",
+                      c->where, fill));
     }
     if (strcmp(fill, "Constant") == 0 || strcmp(fill, "Uninitialized") == 0) {
         (void)snprintf(out, TEXT_BYTES + 16, "constant(%s)", value);
@@ -165,8 +164,7 @@ static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
                        c->where, fill,
                        strcmp(fill, "BinaryRaw") == 0 ? " without a \"DataSource\"" : "");
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_access(const char **out, const json_t *argument, converter *c)
@@ -192,20 +190,19 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
 {
     char size[TEXT_BYTES], shape[TEXT_BYTES + 16], fill[TEXT_BYTES + 16];
     const char *access = "in", *memory = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(&memory, argument, "MemType", "Global", c->where, c->err));
+    AK_DO(ak_json_string_or(&memory, argument, "MemType", "Global", c->where, c->err));
     bool constant = strcmp(memory, "Constant") == 0;
     if (strcmp(memory, "Global") != 0 && !constant) {
         return ak_fail(c->err, AK_INVALID,
                        "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory",
                        c->where, memory, c->backend);
     }
-    AK_TRY(json_object_get(argument, "Size") == NULL
-               ? ak_fail(c->err, AK_INVALID, "%s: a vector needs a \"Size\"", c->where)
-               : AK_OK);
-    AK_TRY(expression(size, json_object_get(argument, "Size"), "Size", c));
-    AK_TRY(read_access(&access, argument, c));
-    AK_TRY(read_fill(fill, argument, type, c));
+    AK_DO(json_object_get(argument, "Size") == NULL
+              ? ak_fail(c->err, AK_INVALID, "%s: a vector needs a \"Size\"", c->where)
+              : AK_OK);
+    AK_DO(expression(size, json_object_get(argument, "Size"), "Size", c));
+    AK_DO(read_access(&access, argument, c));
+    AK_DO(read_fill(fill, argument, type, c));
     (void)snprintf(shape, sizeof shape, type->width == 1 ? "%s" : "(%s)*%d", size, type->width);
     json_t *made = json_pack("{s:s, s:s, s:[s], s:s}", "name", name, "dtype",
                              ak_dtype_text(type->dtype), "shape", shape, "access", access);
@@ -219,14 +216,13 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     good = good &&
            (constant ? json_array_append_new(c->constants, json_string(name))
                      : json_array_append_new(c->passed, json_pack("{s:s}", "Buffer", name))) == 0;
-    AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
+    AK_DO(good ? AK_OK : ak_fail_memory(c->err));
     c->dtype =
         c->dtype == NULL && strcmp(access, "in") != 0 ? ak_dtype_text(type->dtype) : c->dtype;
     size_t used = strlen(c->bytes);
     (void)snprintf(c->bytes + used, sizeof c->bytes - used, "%s(%s)*%zu", used == 0 ? "" : " + ",
                    shape, (strcmp(access, "inout") == 0 ? 2 : 1) * ak_dtype_bytes(type->dtype));
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status add_argument(const json_t *argument, converter *c)
@@ -236,13 +232,12 @@ static ak_status add_argument(const json_t *argument, converter *c)
         "MemType", "DataSource", "Output",     "RandomSeed", "TypeSize", NULL};
     const char *name = NULL, *type = NULL, *kind = NULL;
     char value[TEXT_BYTES];
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string(&name, argument, "Name", c->where, c->err));
+    AK_DO(ak_json_string(&name, argument, "Name", c->where, c->err));
     (void)snprintf(c->where + strlen(c->where), sizeof c->where - strlen(c->where), " (%.60s)",
                    name);
-    AK_TRY(ak_json_only(argument, known, c->where, c->err));
-    AK_TRY(ak_json_string(&type, argument, "Type", c->where, c->err));
-    AK_TRY(ak_json_string_or(&kind, argument, "MemoryType", "Vector", c->where, c->err));
+    AK_DO(ak_json_only(argument, known, c->where, c->err));
+    AK_DO(ak_json_string(&type, argument, "Type", c->where, c->err));
+    AK_DO(ak_json_string_or(&kind, argument, "MemoryType", "Vector", c->where, c->err));
     const struct t1_type *found = types + AK_FIND(types, AK_COUNT(types), name, type);
     bool scalar = strcmp(kind, "Scalar") == 0;
     if (!scalar && strcmp(kind, "Vector") != 0) {
@@ -258,17 +253,16 @@ static ak_status add_argument(const json_t *argument, converter *c)
     if (!scalar) {
         return add_vector(argument, name, found, c);
     }
-    AK_TRY(json_object_get(argument, "FillValue") == NULL
-               ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
-               : AK_OK);
+    AK_DO(json_object_get(argument, "FillValue") == NULL
+              ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
+              : AK_OK);
     const json_t *given = json_object_get(argument, "FillValue");
-    AK_TRY(expression(value, given, "FillValue", c));
+    AK_DO(expression(value, given, "FillValue", c));
     if (json_array_append_new(c->passed,
                               json_pack("{s:s}", ak_dtype_scalar(found->dtype), value)) != 0) {
-        status = ak_fail_memory(c->err);
+        return ak_fail_memory(c->err);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_arguments(converter *c)

@@ -141,7 +141,7 @@ ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_er
     }
     ak_buf list = AK_BUF(100);
     bool found = false;
-    const char *names[sizeof problem->dtypes / sizeof problem->dtypes[0] + 1] = {NULL};
+    const char *names[AK_COUNT(problem->dtypes) + 1] = {NULL};
     for (size_t i = 0; i < problem->dtype_count && !found; i++) {
         const char *name = ak_dtype_text(problem->dtypes[i]);
         names[i] = name;

@@ -43,9 +43,8 @@ static ak_status check_held(const double given[2], const ak_argument_spec *argum
 static ak_status measure_fill(double out[2], const ak_argument_spec *argument, ak_dtype dtype,
                               const ak_scope *scope, const char *where, ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t i = 0; i < 2 && argument->fill_text[i] != NULL; i++) {
-        AK_TRY(ak_expr_real(&out[i], argument->fill_text[i], scope, where, err));
+        AK_DO(ak_expr_real(&out[i], argument->fill_text[i], scope, where, err));
     }
     ak_dtype_range holds;
     if (argument->fill_usual && ak_dtype_holds(&holds, dtype) && holds.low == 0.0) {
@@ -63,10 +62,7 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
                            : "the second number must be greater than the first one; change the "
                              "expressions of \"fill\" or leave this size out");
     }
-    AK_TRY(argument->access == AK_ACCESS_OUT ? AK_OK
-                                             : check_held(out, argument, dtype, where, err));
-out:
-    return status;
+    return argument->access == AK_ACCESS_OUT ? AK_OK : check_held(out, argument, dtype, where, err);
 }
 
 static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
@@ -159,11 +155,10 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
                               const char *where, ak_error *err)
 {
     const ak_problem *problem = task->problem;
-    ak_status status = AK_OK;
-    AK_TRY(measure_number(&out->flops, problem->flops, "flops", scope, where, err));
-    AK_TRY(measure_number(&out->traffic, problem->bytes, "bytes", scope, where, err));
+    AK_DO(measure_number(&out->flops, problem->flops, "flops", scope, where, err));
+    AK_DO(measure_number(&out->traffic, problem->bytes, "bytes", scope, where, err));
     tolerance all = {0};
-    AK_TRY(measure_tolerance(&all, task, task->dtype, scope, where, err));
+    AK_DO(measure_tolerance(&all, task, task->dtype, scope, where, err));
     out->relative = all.relative;
     out->rms = all.rms;
     for (size_t i = 0; i < problem->argument_count; i++) {
@@ -171,19 +166,18 @@ static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scop
         const ak_dtype dtype = ak_task_argument_dtype(task, i);
         tolerance own = all;
         if (argument->tolerance.relative != NULL) {
-            AK_TRY(measure_one(&own, &argument->tolerance, dtype, scope, where, err));
+            AK_DO(measure_one(&own, &argument->tolerance, dtype, scope, where, err));
         } else if (argument->access != AK_ACCESS_IN && !argument->dtype_follows) {
             if (dtype != task->dtype && !ak_dtype_is_float(dtype)) {
                 own = (tolerance){0}; /* whole numbers are exact */
             }
-            AK_TRY(measure_tolerance(&own, task, dtype, scope, where, err));
+            AK_DO(measure_tolerance(&own, task, dtype, scope, where, err));
         }
         out->own_relative[i] = own.relative;
         out->own_rms[i] = own.rms;
         out->own_absolute[i] = own.absolute;
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 void ak_task_size_text(char *out, size_t bytes, const ak_problem *problem, const int64_t *size)

@@ -64,7 +64,7 @@ static int queue(server *s, struct MHD_Connection *connection, unsigned status, 
         return AK_MHD_NO;
     }
     int good = s->mhd->MHD_add_response_header(response, "Content-Type", type);
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(headers); i++) {
         good = good && s->mhd->MHD_add_response_header(response, headers[i][0], headers[i][1]);
     }
     good = good && s->mhd->MHD_queue_response(connection, status, response);

@@ -65,7 +65,7 @@ json_t *ak_shown_workers(const json_t *said)
         json_int_t compilers = json_is_integer(share) ? json_integer_value(share) : 0;
         bool good = ak_json_set(one, "seat", json_integer(number)) &&
                     ak_json_set(one, "compile_workers", json_integer(compilers));
-        for (size_t k = 0; good && k < sizeof texts / sizeof texts[0]; k++) {
+        for (size_t k = 0; good && k < AK_COUNT(texts); k++) {
             good = ak_json_set_text(one, texts[k], ak_json_text_at(worker, texts[k]));
         }
         if (json_array_append_new(workers, one) != 0 || !good) {

@@ -285,21 +285,18 @@ static ak_status print_tvm(ak_buf *out, const writer *w, ak_error *err)
 
 static ak_status write_source(ak_buf *out, const writer *w, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_buf_print(out,
                  "/* %s.c: see %s.h. First the runtime of autokernel, then the bundle, then the "
                  "functions. */\n#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
                  "#include \"%s.h\"\n\n#define AKR_API static __attribute__((unused))\n",
                  w->info->name, w->info->name, w->info->name);
-    AK_TRY(print_asset(out, "runtime/ak_runtime.h", err));
-    AK_TRY(print_asset(out, "runtime/ak_runtime.c", err));
-    AK_TRY(print_bundle(out, w->pack, err));
-    AK_TRY(print_asset(out, "runtime/amalgam_call.c", err));
+    AK_DO(print_asset(out, "runtime/ak_runtime.h", err));
+    AK_DO(print_asset(out, "runtime/ak_runtime.c", err));
+    AK_DO(print_bundle(out, w->pack, err));
+    AK_DO(print_asset(out, "runtime/amalgam_call.c", err));
     print_body(out, w);
-    AK_TRY(print_tvm(out, w, err));
-    status = ak_buf_status(out, err);
-out:
-    return status;
+    AK_DO(print_tvm(out, w, err));
+    return ak_buf_status(out, err);
 }
 
 /* ---- the test -------------------------------------------------------------------------------- */

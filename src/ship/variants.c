@@ -61,19 +61,17 @@ static ak_status write_when(json_t *when, const ak_task *task, const ak_program_
     const ak_implementation_spec *implementation = task->implementation;
     const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
     const json_t *conditions = json_object_get(space, "Conditions");
-    ak_status status = AK_OK;
     for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
         const json_t *need = json_array_get(implementation->needs, i);
-        AK_TRY(add_condition(when, ak_json_text_at(need, "Expression"), names, err));
+        AK_DO(add_condition(when, ak_json_text_at(need, "Expression"), names, err));
     }
     for (size_t i = 0; i < json_array_size(conditions); i++) {
         const json_t *condition = json_array_get(conditions, i);
         if (json_is_true(json_object_get(condition, "EverySize"))) {
-            AK_TRY(add_condition(when, ak_json_text_at(condition, "Expression"), names, err));
+            AK_DO(add_condition(when, ak_json_text_at(condition, "Expression"), names, err));
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static json_t *always(void)
@@ -300,17 +298,14 @@ out:
 
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(AK_NEW(b->variants, b->case_count, err));
-    AK_TRY(ak_fs_owned_open(&b->folder, err));
+    AK_DO(AK_NEW(b->variants, b->case_count, err));
+    AK_DO(ak_fs_owned_open(&b->folder, err));
     for (size_t i = 0; i < b->case_count; i++) {
-        AK_TRY(assign(b, &b->cases[i], err));
+        AK_DO(assign(b, &b->cases[i], err));
     }
     for (size_t i = 0; i < b->variant_count; i++) {
-        AK_TRY(compile(b, &b->variants[i], err));
+        AK_DO(compile(b, &b->variants[i], err));
     }
-    status = ak_sources_of(&b->sources, b->cases[0].task->problem, b->cases[0].task->implementation,
-                           err);
-out:
-    return status;
+    return ak_sources_of(&b->sources, b->cases[0].task->problem, b->cases[0].task->implementation,
+                         err);
 }

@@ -36,7 +36,7 @@ static ak_status open_bundle(akr_bundle **out, const char *path, int flags, ak_e
         [AKR_SYSTEM] = AK_IO};
     akr_error why;
     akr_status status = akr_open(out, path, flags, &why);
-    bool known = (size_t)status < sizeof statuses / sizeof statuses[0];
+    bool known = (size_t)status < AK_COUNT(statuses);
     if (status == AKR_NOT_FOUND) {
         return ak_fail(err, AK_NOT_FOUND,
                        "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' "

@@ -63,8 +63,7 @@ static ak_status add_atom(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *s
         return ak_fail(err, AK_LIMIT, "%s: the conditions have more than %d parts",
                        shared->expr->where, AK_ATOMS_MAX);
     }
-    AK_DO(ak_grow((void **)&atoms->items, &atoms->capacity, atoms->count + 1,
-                  sizeof atoms->items[0], err));
+    AK_DO(AK_GROW(atoms->items, &atoms->capacity, atoms->count + 1, err));
     ak_atom atom = *shared;
     atom.node = node;
     atom.cost = 1 + count_nodes(node) / NODES_A_WORK;

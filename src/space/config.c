@@ -220,8 +220,7 @@ ak_status ak_config_scope(ak_scope *scope, const ak_space *space, const ak_confi
 
 ak_status ak_options_add(ak_options *options, const char *text, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&options->argv, &options->capacity, options->count + 2,
-                  sizeof options->argv[0], err));
+    AK_DO(AK_GROW(options->argv, &options->capacity, options->count + 2, err));
     char *copy = ak_strdup(text);
     AK_DO(ak_made(copy, err));
     options->argv[options->count++] = copy;

@@ -56,7 +56,6 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
     ak_graph *g = p->graph;
     assert(count > 0 && total > 0); /* every node leads to a configuration */
     AK_DO(ak_unique_room(&p->unique, p->err));
-    ak_status status = AK_OK;
     /* `before` follows from the other members, but one call hashes whole edges. Padding is zero. */
     uint64_t hash = ak_hash64(edges, count * sizeof *edges);
     size_t at = hash & (p->unique.size - 1);
@@ -71,10 +70,8 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
     if (g->edge_count + count > AK_SPACE_EDGES_MAX || g->node_count >= AK_SPACE_NODES_MAX) {
         return too_large(p);
     }
-    AK_TRY(ak_grow((void **)&g->nodes, &g->node_capacity, g->node_count + 1, sizeof *g->nodes,
-                   p->err));
-    AK_TRY(ak_grow((void **)&g->edges, &g->edge_capacity, g->edge_count + count, sizeof *g->edges,
-                   p->err));
+    AK_DO(AK_GROW(g->nodes, &g->node_capacity, g->node_count + 1, p->err));
+    AK_DO(AK_GROW(g->edges, &g->edge_capacity, g->edge_count + count, p->err));
     *out = (uint32_t)g->node_count;
     g->nodes[g->node_count++] =
         (ak_graph_node){total, (uint32_t)g->edge_count, (uint32_t)count, (uint32_t)depth};
@@ -83,8 +80,7 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
     p->unique.slots[at].hash = hash;
     p->unique.slots[at].id = *out + 1;
     p->unique.count++;
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Finds the state of a layer or adds it; *known says which. */
@@ -93,8 +89,7 @@ static ak_status visit(size_t *out, bool *known, product *p, size_t depth)
     const layer *l = &p->layers[depth];
     ak_status status = AK_OK;
     AK_TRY(ak_unique_room(&p->visited, p->err));
-    AK_TRY(ak_grow((void **)&p->keys, &p->key_capacity, p->key_count + l->live_count + 1,
-                   sizeof *p->keys, p->err));
+    AK_TRY(AK_GROW(p->keys, &p->key_capacity, p->key_count + l->live_count + 1, p->err));
 out:
     if (status != AK_OK) {
         return status;
@@ -118,8 +113,7 @@ out:
     if (p->state_count >= AK_SPACE_NODES_MAX || p->key_count > 4 * (size_t)AK_SPACE_EDGES_MAX) {
         return too_large(p);
     }
-    status = ak_grow((void **)&p->states, &p->state_capacity, p->state_count + 1, sizeof *p->states,
-                     p->err);
+    status = AK_GROW(p->states, &p->state_capacity, p->state_count + 1, p->err);
     if (status != AK_OK) {
         return status;
     }
@@ -274,7 +268,7 @@ ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols 
     *r = (ak_rules){
         .atoms = atoms, .symbols = symbols, .where = where, .work_max = work_max, .err = err};
     *p = (product){.r = r, .graph = &graph, .err = err};
-    status = ak_grow((void **)&graph.nodes, &graph.node_capacity, 1, sizeof *graph.nodes, err);
+    status = AK_GROW(graph.nodes, &graph.node_capacity, 1, err);
     if (status != AK_OK) {
         goto out;
     }
@@ -351,7 +345,7 @@ ak_status ak_graph_list(ak_graph *out, const ak_symbols *symbols, const ak_confi
     AK_DO(AK_NEW(p, 1, err));
     *p = (product){.r = &r, .graph = &graph, .err = err};
     ak_status status = AK_OK;
-    AK_TRY(ak_grow((void **)&graph.nodes, &graph.node_capacity, 1, sizeof *graph.nodes, err));
+    AK_TRY(AK_GROW(graph.nodes, &graph.node_capacity, 1, err));
     for (size_t depth = 0; depth < symbols->count; depth++) {
         p->layers[depth].edges =
             ak_alloc(symbols->parameters[depth].value_count, sizeof *p->layers[depth].edges);

@@ -175,7 +175,7 @@ static const char *what_is_meant(const char *s)
         {"||", "\"||\" means nothing here; write \"or\""},
         {"!", "\"!\" means nothing here; write \"not\""},
     };
-    for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(meant); i++) {
         if (strncmp(s, meant[i].begin, strlen(meant[i].begin)) == 0) {
             return meant[i].text;
         }
@@ -206,7 +206,7 @@ bool ak_lex_advance(ak_parser *p)
         static const char *const pairs[] = {"**", "//", "<=", ">=", "==", "!="};
         t.kind = AK_TOKEN_MARK;
         t.length = 1;
-        for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(pairs); i++) {
             if (s[0] == pairs[i][0] && s[1] == pairs[i][1]) {
                 t.length = 2;
             }

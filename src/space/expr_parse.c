@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 static const struct {
     const char *name;
     size_t least, most;
@@ -13,7 +15,6 @@ static const struct {
     AK_FUNCTION_MAP(FUNCTION_ROW)
 #undef FUNCTION_ROW
 };
-#define FUNCTION_COUNT (sizeof functions / sizeof functions[0])
 
 static ak_node *new_node(ak_parser *p, ak_node_kind kind)
 {
@@ -111,11 +112,11 @@ static ak_node *parse_items(ak_parser *p, ak_node *node, const char *close, bool
 static ak_node *parse_call(ak_parser *p, const ak_token *name)
 {
     size_t f = 0;
-    while (f < FUNCTION_COUNT && !(strlen(functions[f].name) == name->length &&
-                                   memcmp(functions[f].name, name->at, name->length) == 0)) {
+    while (f < AK_COUNT(functions) && !(strlen(functions[f].name) == name->length &&
+                                        memcmp(functions[f].name, name->at, name->length) == 0)) {
         f++;
     }
-    if (f == FUNCTION_COUNT) {
+    if (f == AK_COUNT(functions)) {
         return ak_lex_fault(
             p, name->at,
             "unknown function; there are min max abs sqrt log2 ceil floor round int float "
@@ -395,19 +396,15 @@ static ak_status resolve_name(ak_expr *expr, ak_node *node, const binding *bound
             return AK_OK;
         }
     }
-    for (size_t i = 0; i < expr->name_count; i++) {
-        if (strcmp(expr->names[i], node->name) == 0) {
-            node->slot = i;
-            return AK_OK;
-        }
+    node->slot = AK_FIND_TEXT(expr->names, expr->name_count, node->name);
+    if (node->slot < expr->name_count) {
+        return AK_OK;
     }
     if (expr->name_count == AK_EXPR_NAMES_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
                        AK_EXPR_NAMES_MAX);
     }
-    AK_DO(ak_grow((void **)&expr->names, &expr->name_capacity, expr->name_count + 1,
-                  sizeof expr->names[0], err));
-    node->slot = expr->name_count;
+    AK_DO(AK_GROW(expr->names, &expr->name_capacity, expr->name_count + 1, err));
     expr->names[expr->name_count++] = node->name;
     return AK_OK;
 }

@@ -77,14 +77,12 @@ static ak_status write(writer *w, const ak_node *node);
 /* Writes an operation of several operands, two operands at a time. */
 static ak_status write_fold(writer *w, const ak_node *first, const char *word)
 {
-    ak_status status = AK_OK;
-    AK_TRY(write(w, first));
+    AK_DO(write(w, first));
     for (const ak_node *child = first->next; child != NULL; child = child->next) {
-        AK_TRY(write(w, child));
-        AK_TRY(put_word(w, word));
+        AK_DO(write(w, child));
+        AK_DO(put_word(w, word));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static const char *word_of(ak_op op)
@@ -94,60 +92,53 @@ static const char *word_of(ak_op op)
         [AK_OP_FLOOR_DIVIDE] = "//", [AK_OP_MODULO] = "%",    [AK_OP_LESS] = "<",
         [AK_OP_LESS_EQUAL] = "<=",   [AK_OP_GREATER] = ">",   [AK_OP_GREATER_EQUAL] = ">=",
         [AK_OP_EQUAL] = "==",        [AK_OP_NOT_EQUAL] = "!="};
-    return (size_t)op < sizeof words / sizeof words[0] ? words[op] : NULL;
+    return (size_t)op < AK_COUNT(words) ? words[op] : NULL;
 }
 
 static ak_status write_chain(writer *w, const ak_node *node)
 {
-    ak_status status = AK_OK;
-    AK_TRY(write(w, node->child));
+    AK_DO(write(w, node->child));
     for (const ak_node *child = node->child->next; child != NULL; child = child->next) {
         const char *word = word_of(child->op);
-        AK_TRY(word == NULL ? cannot(w, "a true division has no whole number") : AK_OK);
-        AK_TRY(write(w, child));
-        AK_TRY(put_word(w, word));
+        AK_DO(word == NULL ? cannot(w, "a true division has no whole number") : AK_OK);
+        AK_DO(write(w, child));
+        AK_DO(put_word(w, word));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Writes "x in [1, 2]" as "x == 1 or x == 2". */
 static ak_status write_in(writer *w, const ak_node *left, const ak_node *right)
 {
-    ak_status status = AK_OK;
     ak_value list;
-    AK_TRY(is_open(w, right) ? cannot(w, "the list after \"in\" is not known") : AK_OK);
-    AK_TRY(value_of(&list, w, right));
-    AK_TRY(list.type != AK_VALUE_LIST ? cannot(w, "\"in\" needs a list") : AK_OK);
-    AK_TRY(put(w, json_integer(0)));
+    AK_DO(is_open(w, right) ? cannot(w, "the list after \"in\" is not known") : AK_OK);
+    AK_DO(value_of(&list, w, right));
+    AK_DO(list.type != AK_VALUE_LIST ? cannot(w, "\"in\" needs a list") : AK_OK);
+    AK_DO(put(w, json_integer(0)));
     for (size_t i = 0; i < list.as.list.count; i++) {
-        AK_TRY(write(w, left));
-        AK_TRY(put_value(w, &list.as.list.items[i]));
-        AK_TRY(put_word(w, "=="));
-        AK_TRY(put_word(w, "or()"));
+        AK_DO(write(w, left));
+        AK_DO(put_value(w, &list.as.list.items[i]));
+        AK_DO(put_word(w, "=="));
+        AK_DO(put_word(w, "or()"));
     }
-    status = right->op == AK_OP_NOT_IN ? put_word(w, "not()") : AK_OK;
-out:
-    return status;
+    return right->op == AK_OP_NOT_IN ? put_word(w, "not()") : AK_OK;
 }
 
 /* Writes "a < b < c" as "a < b and b < c". */
 static ak_status write_compare(writer *w, const ak_node *node)
 {
-    ak_status status = AK_OK;
     for (const ak_node *left = node->child; left->next != NULL; left = left->next) {
         const ak_node *right = left->next;
         if (right->op == AK_OP_IN || right->op == AK_OP_NOT_IN) {
-            AK_TRY(write_in(w, left, right));
+            AK_DO(write_in(w, left, right));
         } else {
-            AK_TRY(write(w, left));
-            AK_TRY(write(w, right));
-            AK_TRY(put_word(w, word_of(right->op)));
+            AK_DO(write(w, left));
+            AK_DO(write(w, right));
+            AK_DO(put_word(w, word_of(right->op)));
         }
-        AK_TRY(left == node->child ? AK_OK : put_word(w, "and()"));
+        AK_DO(left == node->child ? AK_OK : put_word(w, "and()"));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Writes "yes if condition else no". If the condition is known, writes only the value that it
@@ -155,37 +146,30 @@ out:
 static ak_status write_if(writer *w, const ak_node *node)
 {
     const ak_node *condition = node->child, *yes = condition->next, *no = yes->next;
-    ak_status status = AK_OK;
     if (!is_open(w, condition)) {
         ak_value value;
-        AK_TRY(value_of(&value, w, condition));
+        AK_DO(value_of(&value, w, condition));
         return write(w, ak_value_truth(&value) ? yes : no);
     }
-    AK_TRY(write(w, condition));
-    AK_TRY(write(w, yes));
-    AK_TRY(write(w, no));
-    status = put_word(w, "if()");
-out:
-    return status;
+    AK_DO(write(w, condition));
+    AK_DO(write(w, yes));
+    AK_DO(write(w, no));
+    return put_word(w, "if()");
 }
 
 /* Writes floor(a/b) as a//b, and ceil(a/b) as -(-a//b). */
 static ak_status write_quotient(writer *w, const ak_node *quotient, bool up)
 {
-    ak_status status = AK_OK;
-    AK_TRY(write(w, quotient->child));
-    AK_TRY(up ? put_word(w, "neg()") : AK_OK);
-    AK_TRY(write(w, quotient->child->next));
-    AK_TRY(put_word(w, "//"));
-    status = up ? put_word(w, "neg()") : AK_OK;
-out:
-    return status;
+    AK_DO(write(w, quotient->child));
+    AK_DO(up ? put_word(w, "neg()") : AK_OK);
+    AK_DO(write(w, quotient->child->next));
+    AK_DO(put_word(w, "//"));
+    return up ? put_word(w, "neg()") : AK_OK;
 }
 
 static ak_status write_call(writer *w, const ak_node *node)
 {
     const ak_node *first = node->child;
-    ak_status status = AK_OK;
     switch (node->function) {
     case AK_FUNCTION_MIN:
     case AK_FUNCTION_MAX:
@@ -195,7 +179,7 @@ static ak_status write_call(writer *w, const ak_node *node)
         }
         break;
     case AK_FUNCTION_ABS:
-        AK_TRY(write(w, first));
+        AK_DO(write(w, first));
         return put_word(w, "abs()");
     case AK_FUNCTION_CEIL:
     case AK_FUNCTION_FLOOR:
@@ -210,29 +194,25 @@ static ak_status write_call(writer *w, const ak_node *node)
     default:
         break;
     }
-    status = cannot(w, "it needs lists or numbers that are not whole");
-out:
-    return status;
+    return cannot(w, "it needs lists or numbers that are not whole");
 }
 
 static ak_status write_power(writer *w, const ak_node *node)
 {
     ak_value exponent;
-    ak_status status = AK_OK;
     const ak_node *base = node->child;
-    AK_TRY(is_open(w, base->next) ? cannot(w, "the exponent is not known") : AK_OK);
-    AK_TRY(value_of(&exponent, w, base->next));
+    AK_DO(is_open(w, base->next) ? cannot(w, "the exponent is not known") : AK_OK);
+    AK_DO(value_of(&exponent, w, base->next));
     if (exponent.type != AK_VALUE_INT || exponent.as.integer < 1 ||
         exponent.as.integer > POWER_MAX) {
         return cannot(w, "such a power cannot be written as products");
     }
-    AK_TRY(write(w, base));
+    AK_DO(write(w, base));
     for (int64_t i = 1; i < exponent.as.integer; i++) {
-        AK_TRY(write(w, base));
-        AK_TRY(put_word(w, "*"));
+        AK_DO(write(w, base));
+        AK_DO(put_word(w, "*"));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status write_one(writer *w, const ak_node *operand, const char *word)

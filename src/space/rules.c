@@ -59,9 +59,8 @@ static ak_status rule_make(uint32_t *out, ak_rules *r, size_t variable, const ui
                        "different cases; split it, or give its parameters fewer values",
                        r->atom->expr->where, r->atom->expr->text, AK_SPACE_EDGES_MAX);
     }
-    AK_DO(ak_grow((void **)&r->nodes, &r->node_capacity, r->node_count + 1, sizeof *r->nodes, err));
-    AK_DO(ak_grow((void **)&r->children, &r->child_capacity, r->child_count + count,
-                  sizeof *r->children, err));
+    AK_DO(AK_GROW(r->nodes, &r->node_capacity, r->node_count + 1, err));
+    AK_DO(AK_GROW(r->children, &r->child_capacity, r->child_count + count, err));
     *out = (uint32_t)r->node_count;
     r->nodes[r->node_count++] = (ak_rule_node){(uint32_t)r->child_count, (uint8_t)variable};
     memcpy(&r->children[r->child_count], children, count * sizeof *children);
@@ -178,7 +177,7 @@ ak_status ak_rules_build(ak_rules *r)
     r->root = ak_alloc(atoms + 1, sizeof *r->root);
     r->scratch = ak_arena_new();
     /* Nodes 0 and 1 are the ends, AK_RULE_NEVER and AK_RULE_ALWAYS. */
-    status = ak_grow((void **)&r->nodes, &r->node_capacity, 2, sizeof *r->nodes, r->err);
+    status = AK_GROW(r->nodes, &r->node_capacity, 2, r->err);
     if (order == NULL || r->root == NULL || r->scratch == NULL || status != AK_OK) {
         status = ak_fail_memory(r->err);
         goto out;

@@ -80,8 +80,7 @@ ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_err
         scope->entries[index].value = copy;
         return AK_OK;
     }
-    AK_DO(ak_grow((void **)&scope->entries, &scope->capacity, scope->count + 1,
-                  sizeof scope->entries[0], err));
+    AK_DO(AK_GROW(scope->entries, &scope->capacity, scope->count + 1, err));
     char *kept = ak_arena_strndup(scope->arena, name, strlen(name));
     AK_DO(ak_made(kept, err));
     AK_DO(ak_map_put(scope->names, name, scope->count, err));

@@ -91,13 +91,12 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     if (space->arena == NULL || space->names == NULL) {
         return ak_fail_memory(err);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_space_read(space, spec, err));
-    AK_TRY(ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
-                           space->arena, err));
+    AK_DO(ak_space_read(space, spec, err));
+    AK_DO(ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
+                          space->arena, err));
     space->listed = spec->listed != NULL;
     for (size_t i = 0; i < space->condition_count && !space->listed; i++) {
-        AK_TRY(ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err));
+        AK_DO(ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err));
     }
     space->symbols.constants =
         NULL; /* they are folded by now, and the caller may free them before the space */
@@ -109,27 +108,26 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
         return AK_OK;
     }
     if (space->listed) {
-        AK_TRY(ak_graph_list(&space->graph, &space->symbols, spec->listed, spec->listed_count,
-                             spec->where, err));
+        AK_DO(ak_graph_list(&space->graph, &space->symbols, spec->listed, spec->listed_count,
+                            spec->where, err));
     } else {
-        AK_TRY(ak_graph_build(&space->graph, &space->atoms, &space->symbols, spec->work_max,
-                              spec->where, err));
+        AK_DO(ak_graph_build(&space->graph, &space->atoms, &space->symbols, spec->work_max,
+                             spec->where, err));
     }
     if (space->graph.empty) {
-        AK_TRY(space->listed ? ak_fail(err, AK_INVALID,
-                                       "%s holds no configuration: a recording needs at least one",
-                                       spec->where)
-                             : explain_empty(space, spec->where, err));
+        AK_DO(space->listed ? ak_fail(err, AK_INVALID,
+                                      "%s holds no configuration: a recording needs at least one",
+                                      spec->where)
+                            : explain_empty(space, spec->where, err));
     }
-    AK_TRY(mark_values(space, err));
+    AK_DO(mark_values(space, err));
     AK_DO(AK_NEW(space->cost, space->graph.node_count, err));
     ak_config wish = space->fallback;
     ak_space_repair(&space->fallback, space, &wish);
     if (!space->listed) {
-        AK_TRY(ak_space_read_starts(space, spec, err));
+        AK_DO(ak_space_read_starts(space, spec, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *err)

@@ -53,22 +53,20 @@ static ak_status read_parameter(const json_t *json, ak_space_reader *r)
     ak_parameter *parameter = &space->parameters[space->count];
     ak_parameter_body *body = &space->bodies[space->count];
     const char *description;
-    ak_status status = AK_OK;
-    AK_TRY(read_name(parameter, json, space->count + 1, r));
-    AK_TRY(ak_json_no_typo(json, parameter_keys, r->where, r->err));
-    AK_TRY(ak_json_string_or(&description, json, "Description", "", r->where, r->err));
-    AK_TRY(copy_text(&parameter->description, description, r));
-    AK_TRY(ak_space_read_values(parameter, body, json, r));
-    AK_TRY(ak_space_read_default(parameter, json, r));
-    AK_TRY(ak_space_read_use(parameter, body, json, r));
-    AK_TRY(ak_space_check_fix(parameter, body, r));
-    AK_TRY(ak_space_filter_values(parameter, body, r));
-    AK_TRY(ak_space_rank_values(parameter, body, r));
+    AK_DO(read_name(parameter, json, space->count + 1, r));
+    AK_DO(ak_json_no_typo(json, parameter_keys, r->where, r->err));
+    AK_DO(ak_json_string_or(&description, json, "Description", "", r->where, r->err));
+    AK_DO(copy_text(&parameter->description, description, r));
+    AK_DO(ak_space_read_values(parameter, body, json, r));
+    AK_DO(ak_space_read_default(parameter, json, r));
+    AK_DO(ak_space_read_use(parameter, body, json, r));
+    AK_DO(ak_space_check_fix(parameter, body, r));
+    AK_DO(ak_space_filter_values(parameter, body, r));
+    AK_DO(ak_space_rank_values(parameter, body, r));
     ak_arena_reset(r->scratch);
     space->cartesian *= (double)parameter->value_count;
     space->count++;
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_condition(const json_t *json, ak_space_reader *r)
@@ -76,28 +74,26 @@ static ak_status read_condition(const json_t *json, ak_space_reader *r)
     ak_space *space = r->space;
     size_t index = space->condition_count;
     const char *text = NULL, *reason = "";
-    ak_status status = AK_OK;
     (void)snprintf(r->where, sizeof r->where, "%.400s: condition %zu", r->spec->where, index + 1);
     if (json_is_string(json)) {
         text = json_string_value(json);
     } else if (json_is_object(json)) {
         json_t *names;
-        AK_TRY(ak_json_no_typo(json, condition_keys, r->where, r->err));
-        AK_TRY(ak_json_string(&text, json, "Expression", r->where, r->err));
-        AK_TRY(ak_json_string_or(&reason, json, "Description", "", r->where, r->err));
+        AK_DO(ak_json_no_typo(json, condition_keys, r->where, r->err));
+        AK_DO(ak_json_string(&text, json, "Expression", r->where, r->err));
+        AK_DO(ak_json_string_or(&reason, json, "Description", "", r->where, r->err));
         /* The list is for other tools: the expression itself says which names it reads. */
-        AK_TRY(ak_json_array_or_null(&names, json, "Parameters", r->where, r->err));
+        AK_DO(ak_json_array_or_null(&names, json, "Parameters", r->where, r->err));
         bool every; /* only its type is checked here; ak_task_allows uses it */
-        AK_TRY(ak_json_bool_or(&every, json, "EverySize", false, r->where, r->err));
+        AK_DO(ak_json_bool_or(&every, json, "EverySize", false, r->where, r->err));
     } else {
         return ak_fail(r->err, AK_INVALID, "%s must be an object or an expression", r->where);
     }
-    AK_TRY(copy_text(&space->texts[index], text, r));
-    AK_TRY(copy_text(&space->reasons[index], reason, r));
-    AK_TRY(ak_expr_parse(&space->conditions[index], text, r->where, r->err));
+    AK_DO(copy_text(&space->texts[index], text, r));
+    AK_DO(copy_text(&space->reasons[index], reason, r));
+    AK_DO(ak_expr_parse(&space->conditions[index], text, r->where, r->err));
     space->condition_count++;
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status read_all(ak_space_reader *r)
@@ -108,11 +104,10 @@ static ak_status read_all(ak_space_reader *r)
     if (!json_is_object(r->spec->definition)) {
         return ak_fail(r->err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where);
     }
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_no_typo(r->spec->definition, space_keys, where, r->err));
-    AK_TRY(
+    AK_DO(ak_json_no_typo(r->spec->definition, space_keys, where, r->err));
+    AK_DO(
         ak_json_array_or_null(&parameters, r->spec->definition, "TuningParameters", where, r->err));
-    AK_TRY(ak_json_array_or_null(&conditions, r->spec->definition, "Conditions", where, r->err));
+    AK_DO(ak_json_array_or_null(&conditions, r->spec->definition, "Conditions", where, r->err));
     if (parameters == NULL) {
         return ak_fail(r->err, AK_INVALID, "%s: \"TuningParameters\" is missing", where);
     }
@@ -132,14 +127,13 @@ static ak_status read_all(ak_space_reader *r)
         return ak_fail_memory(r->err);
     }
     for (size_t i = 0; i < n; i++) {
-        AK_TRY(read_parameter(json_array_get(parameters, i), r));
+        AK_DO(read_parameter(json_array_get(parameters, i), r));
     }
-    AK_TRY(ak_space_check_fix_names(space, r));
+    AK_DO(ak_space_check_fix_names(space, r));
     for (size_t i = 0; i < m; i++) {
-        AK_TRY(read_condition(json_array_get(conditions, i), r));
+        AK_DO(read_condition(json_array_get(conditions, i), r));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err)

@@ -192,7 +192,7 @@ typedef struct reading {
 static ak_status add_start(reading *r, const ak_config *config, int kind, double amount,
                            ak_error *err)
 {
-    AK_DO(ak_grow((void **)&r->starts, &r->capacity, r->count + 1, sizeof r->starts[0], err));
+    AK_DO(AK_GROW(r->starts, &r->capacity, r->count + 1, err));
     r->starts[r->count] = (start){*config, kind, amount, r->count};
     r->count++;
     return AK_OK;

@@ -74,11 +74,8 @@ static ak_status check_option_names(const json_t *options, const ak_parameter_bo
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
-        bool known = strcmp(key, "true") == 0 || strcmp(key, "false") == 0;
-        for (size_t i = 0; i < count && !known; i++) {
-            known = strcmp(key, body->text[i]) == 0;
-        }
-        if (!known) {
+        if (strcmp(key, "true") != 0 && strcmp(key, "false") != 0 &&
+            !AK_HAS_TEXT(body->text, count, key)) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: Options has \"%.60s\", which is not one of the values", r->where,
                            key);
@@ -105,9 +102,8 @@ static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *b
 {
     const char *pattern;
     json_t *options;
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_string_or(&pattern, json, "Option", NULL, r->where, r->err));
-    AK_TRY(ak_json_object_or_null(&options, json, "Options", r->where, r->err));
+    AK_DO(ak_json_string_or(&pattern, json, "Option", NULL, r->where, r->err));
+    AK_DO(ak_json_object_or_null(&options, json, "Options", r->where, r->err));
     if ((pattern == NULL) == (options == NULL) || (pattern != NULL && *pattern == 0)) {
         return ak_fail(r->err, AK_INVALID,
                        "%s: Use \"option\" needs either Option, such as \"-O{}\", or Options",
@@ -120,16 +116,15 @@ static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *b
                        r->where, pattern);
     }
     if (options != NULL) {
-        AK_TRY(check_option_names(options, body, parameter->value_count, r));
+        AK_DO(check_option_names(options, body, parameter->value_count, r));
     }
     body->added = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->added);
     AK_DO(ak_made(body->added, r->err));
     for (size_t i = 0; i < parameter->value_count; i++) {
-        AK_TRY(pattern != NULL ? add_option(&body->added[i], pattern, body->text[i], r)
-                               : add_listed(&body->added[i], options, body->text[i], r));
+        AK_DO(pattern != NULL ? add_option(&body->added[i], pattern, body->text[i], r)
+                              : add_listed(&body->added[i], options, body->text[i], r));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Returns whether a list of names, separated by colons, has this one. */

@@ -80,11 +80,10 @@ static ak_status read_type(declared_type *out, const json_t *json, ak_space_read
     if (name == NULL) {
         return AK_OK;
     }
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
-        if (strcmp(name, type_names[i].name) == 0) {
-            *out = type_names[i].type;
-            return AK_OK;
-        }
+    const size_t i = AK_FIND(type_names, AK_COUNT(type_names), name, name);
+    if (i < AK_COUNT(type_names)) {
+        *out = type_names[i].type;
+        return AK_OK;
     }
     return ak_fail(r->err, AK_INVALID,
                    "%s: Type \"%.40s\" is unknown; it must be int, uint, float, bool or string",
@@ -216,12 +215,11 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
     ak_value value = {.type = AK_VALUE_LIST};
     size_t count = 0;
     declared_type type;
-    ak_status status = AK_OK;
-    AK_TRY(read_type(&type, json, r));
+    AK_DO(read_type(&type, json, r));
     if (json_is_array(list)) {
         count = json_array_size(list);
     } else if (json_is_string(list)) {
-        AK_TRY(evaluate(&value, json_string_value(list), r));
+        AK_DO(evaluate(&value, json_string_value(list), r));
         if (value.type != AK_VALUE_LIST) {
             return ak_fail(r->err, AK_INVALID, "%s: Values must be a list", r->where);
         }
@@ -244,16 +242,15 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
     AK_DO(ak_made(values, r->err));
     for (size_t i = 0; i < count; i++) {
         if (json_is_array(list)) {
-            AK_TRY(from_json(&values[i], json_array_get(list, i), r));
+            AK_DO(from_json(&values[i], json_array_get(list, i), r));
         } else {
             values[i] = value.as.list.items[i];
         }
     }
-    AK_TRY(finish_values(values, &body->text, count, &type, r));
+    AK_DO(finish_values(values, &body->text, count, &type, r));
     parameter->values = values;
     parameter->value_count = count;
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- the default ----------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ ak_status ak_walk_open(ak_walk *walk, const ak_space *space, uint64_t seed, ak_e
     }
     ak_rng rng;
     ak_rng_seed(&rng, seed);
-    for (size_t i = 0; i < sizeof walk->key / sizeof walk->key[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(walk->key); i++) {
         walk->key[i] = ak_rng_next(&rng);
     }
     walk->proposed = ak_set_new();
@@ -67,7 +67,7 @@ static uint64_t permute(const ak_walk *walk, uint64_t index)
     do {
         uint64_t left = index >> walk->half_bits;
         uint64_t right = index & mask;
-        for (size_t i = 0; i < sizeof walk->key / sizeof walk->key[0]; i++) {
+        for (size_t i = 0; i < AK_COUNT(walk->key); i++) {
             uint64_t round[2] = {walk->key[i], right};
             uint64_t mixed = left ^ (ak_hash64(round, sizeof round) & mask);
             left = right;

@@ -278,7 +278,7 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
     const char *backend = NULL;
     char *note = NULL;
     const bool is_python = ak_python_kernel_is(file);
-    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
+    for (size_t i = 0; i < AK_COUNT(languages); i++) {
         backend = backend == NULL && ak_fs_has_suffix(file, languages[i].suffix)
                       ? languages[i].backend
                       : backend;

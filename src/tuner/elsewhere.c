@@ -35,14 +35,7 @@ typedef struct reader {
     place *places;
     size_t count, capacity;
     ak_like *like;
-    ak_status status;
-    ak_error *err;
 } reader;
-
-static bool is_recorded(const char *device)
-{
-    return ak_device_is_recorded(device);
-}
 
 static void clear_place(place *p)
 {
@@ -74,9 +67,9 @@ static char *text_or_empty(const char *text)
     return ak_strdup(text == NULL ? "" : text);
 }
 
-static ak_status add_place(reader *r, const ak_trial *trial, double distance)
+static ak_status add_place(reader *r, const ak_trial *trial, double distance, ak_error *err)
 {
-    AK_DO(ak_grow((void **)&r->places, &r->capacity, r->count + 1, sizeof *r->places, r->err));
+    AK_DO(AK_GROW(r->places, &r->capacity, r->count + 1, err));
     place *p = &r->places[r->count];
     *p = (place){.device = text_or_empty(trial->device),
                  .size = text_or_empty(trial->size),
@@ -88,10 +81,10 @@ static ak_status add_place(reader *r, const ak_trial *trial, double distance)
     r->count++;
     bool good = p->device != NULL && p->size != NULL && p->dtype != NULL && p->choices != NULL &&
                 p->environment != NULL;
-    return good ? AK_OK : ak_fail_memory(r->err);
+    return good ? AK_OK : ak_fail_memory(err);
 }
 
-static bool note_place(void *context, const ak_trial *trial)
+static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
     const ak_task *task = r->task;
@@ -100,16 +93,16 @@ static bool note_place(void *context, const ak_trial *trial)
                ak_text_same(trial->dtype, ak_dtype_text(task->dtype)) &&
                ak_text_same(trial->choices, task->choices_text);
     double distance = distance_of(task, trial);
-    if (own || is_recorded(trial->device) != is_recorded(task->device) || !(distance < HUGE_VAL)) {
-        return true;
+    if (own || ak_device_is_recorded(trial->device) != ak_device_is_recorded(task->device) ||
+        !(distance < HUGE_VAL)) {
+        return AK_OK;
     }
     for (size_t i = r->count; i-- > 0;) { /* usually the last one */
         if (is_place(&r->places[i], trial)) {
-            return true;
+            return AK_OK;
         }
     }
-    r->status = r->count < KNOWN_MAX ? add_place(r, trial, distance) : AK_OK;
-    return r->status == AK_OK;
+    return r->count < KNOWN_MAX ? add_place(r, trial, distance, err) : AK_OK;
 }
 
 /* Returns true if the result may be the machine's fault, so that it says nothing about the
@@ -120,20 +113,18 @@ static bool says_nothing(const ak_trial *trial)
            trial->status == AK_TRIAL_CRASHED || trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
-static bool take_trial(void *context, const ak_trial *trial)
+static ak_status take_trial(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
     json_t *values = NULL;
     if (says_nothing(trial)) {
-        return true;
+        return AK_OK;
     }
     double ms = trial->status == AK_TRIAL_OK ? ak_trial_cost(trial) : HUGE_VAL;
-    r->status = ak_config_text_to_json(&values, trial->config, "a trial of the archive", r->err);
-    if (r->status == AK_OK) {
-        r->status = ak_like_add(r->like, values, ms, r->err);
-    }
+    AK_DO(ak_config_text_to_json(&values, trial->config, "a trial of the archive", err));
+    ak_status status = ak_like_add(r->like, values, ms, err);
     json_decref(values);
-    return r->status == AK_OK;
+    return status;
 }
 
 static int nearest_first(const void *a, const void *b)
@@ -148,12 +139,12 @@ static ak_archive_filter filter_of(const ak_task *task)
 {
     return (ak_archive_filter){.kernel = task->problem->name,
                                .implementation = task->implementation->name,
-                               .simulated = is_recorded(task->device)};
+                               .simulated = ak_device_is_recorded(task->device)};
 }
 
 /* Adds the trials of one place. Its name is "M=512,N=512,K=512", followed by what else differs from
    the task. */
-static ak_status take_place(reader *r, const place *p, ak_archive *archive)
+static ak_status take_place(reader *r, const place *p, ak_archive *archive, ak_error *err)
 {
     char name[512];
     const ak_task *task = r->task;
@@ -169,42 +160,35 @@ static ak_status take_place(reader *r, const place *p, ak_archive *archive)
     filter.dtype = p->dtype;
     filter.choices = p->choices;
     filter.environment = p->environment;
-    ak_status status = AK_OK;
-    AK_TRY(ak_like_begin(r->like, name, r->err));
-    AK_TRY(ak_archive_each(archive, &filter, take_trial, r, r->err));
-    status = r->status;
-out:
-    return status;
+    AK_DO(ak_like_begin(r->like, name, err));
+    return ak_archive_take(archive, &filter, take_trial, r, err);
 }
 
-static ak_status read_archive(reader *r, ak_archive *archive)
+static ak_status read_archive(reader *r, ak_archive *archive, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_archive_filter filter = filter_of(r->task);
-    AK_TRY(ak_archive_each(archive, &filter, note_place, r, r->err));
-    AK_TRY(r->status);
+    AK_DO(ak_archive_take(archive, &filter, note_place, r, err));
     if (r->count > 0) {
         qsort(r->places, r->count, sizeof *r->places, nearest_first);
     }
     for (size_t i = 0; i < r->count && i < PLACES_MAX; i++) {
-        AK_TRY(take_place(r, &r->places[i], archive));
+        AK_DO(take_place(r, &r->places[i], archive, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
                        const ak_tune_options *options, ak_error *err)
 {
     ak_status status = AK_OK;
-    reader r = {.task = task, .like = ak_like_new(task->space), .status = AK_OK, .err = err};
+    reader r = {.task = task, .like = ak_like_new(task->space)};
     *out = NULL;
     AK_TRY(ak_made(r.like, err));
     for (size_t i = 0; i < options->like_count; i++) {
         AK_TRY(ak_like_add_recording(r.like, options->like[i], err));
     }
     if (options->like_count == 0 && archive != NULL && !options->like_none) {
-        AK_TRY(read_archive(&r, archive));
+        AK_TRY(read_archive(&r, archive, err));
     }
     AK_TRY(ak_like_finish(r.like, task->seed, err));
     if (ak_like_text(r.like)[0] != 0) {

@@ -39,10 +39,8 @@ ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_tri
                              bool repeated, ak_error *err)
 {
     double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0, cost = ak_trial_cost(trial);
-    void *list = r->history;
     assert(ak_tuning_find(r, config) == NULL); /* resume.c and search.c ensure this by their keys */
-    AK_DO(ak_grow(&list, &r->history_capacity, r->history_count + 1, sizeof *r->history, err));
-    r->history = list;
+    AK_DO(AK_GROW(r->history, &r->history_capacity, r->history_count + 1, err));
     r->history[r->history_count++] =
         (ak_seen){.config = *config,
                   .cost = cost,

@@ -30,16 +30,15 @@ static ak_status run(ak_result *out, const rest *c, const ak_comparison_candidat
     job.candidates = candidates;
     job.candidate_count = count;
     job.plan.seconds = seconds;
+    AK_DO(ak_pool_submit(c->session->pool, &job, err));
+    AK_DO(ak_session_wait(out, c->session, job.id, 1, err));
     ak_status status = AK_OK;
-    AK_TRY(ak_pool_submit(c->session->pool, &job, err));
-    AK_TRY(ak_session_wait(out, c->session, job.id, 1, err));
     if (out->entry_count != count) {
         status = ak_fail(err, AK_INTERNAL, "the device worker measured %zu of %zu candidates: %s",
                          out->entry_count, count,
                          out->trial.reason == NULL ? "no reason given" : out->trial.reason);
         ak_result_clear(out);
     }
-out:
     return status;
 }
 

@@ -11,8 +11,6 @@ typedef struct resume {
     ak_set *known; /* keys of the configurations found so far */
     size_t count;
     bool counting; /* only count, because no strategy is open yet */
-    ak_status status;
-    ak_error *err;
 } resume;
 
 /* Returns true if the failure may be the machine's fault, so that the configuration may be tried
@@ -23,26 +21,21 @@ static bool may_be_tried_again(const ak_trial *trial)
            trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
-static bool resume_one(void *context, const ak_trial *trial)
+static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
 {
     resume *state = context;
     ak_tuning *r = state->r;
     ak_config config;
     bool fresh = false;
     if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
-        return true; /* belongs to an earlier version of the space */
+        return AK_OK; /* belongs to an earlier version of the space */
     }
     if (may_be_tried_again(trial)) {
-        return true;
+        return AK_OK;
     }
-    state->status =
-        ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), state->err);
-    if (state->status == AK_OK && fresh) {
-        state->count++;
-        state->status =
-            state->counting ? AK_OK : ak_tuning_remember(r, &config, trial, false, state->err);
-    }
-    return state->status == AK_OK;
+    AK_DO(ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), err));
+    state->count += fresh ? 1 : 0;
+    return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, false, err) : AK_OK;
 }
 
 /* Visits the archived trials of this task and environment. */
@@ -53,9 +46,7 @@ static ak_status visit_known(resume *state, ak_error *err)
         return AK_OK;
     }
     const ak_archive_filter filter = ak_session_filter(&r->session);
-    state->err = err;
-    AK_DO(ak_archive_each(r->archive, &filter, resume_one, state, err));
-    return state->status;
+    return ak_archive_take(r->archive, &filter, resume_one, state, err);
 }
 
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
@@ -71,45 +62,39 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
 typedef struct others {
     ak_tuning *r;
     const char *environment;
-    char *last; /* the environment that was looked at last, */
-    bool same,
-        only_source; /* whether it is this one, and whether only the kernel's source differs */
-    ak_status status;
-    ak_error *err;
+    char *last;             /* the environment that was looked at last */
+    bool same, only_source; /* it is this one; only the kernel's source is another there */
 } others;
 
-static bool count_other(void *context, const ak_trial *trial)
+static ak_status count_other(void *context, const ak_trial *trial, ak_error *err)
 {
     others *o = context;
-    if (trial->environment == NULL || strcmp(trial->environment, o->environment) == 0) {
-        return true;
+    const char *other = trial->environment;
+    if (other == NULL || strcmp(other, o->environment) == 0) {
+        return AK_OK;
     }
-    if (o->last == NULL || strcmp(o->last, trial->environment) != 0) {
-        o->status = ak_archive_same_environment(&o->same, o->r->archive, trial->environment,
-                                                o->environment, o->err);
-        o->status = o->status == AK_OK
-                        ? ak_archive_same_but_source(&o->only_source, o->r->archive,
-                                                     trial->environment, o->environment, o->err)
-                        : o->status;
-        o->status =
-            o->status == AK_OK ? ak_trial_set(&o->last, trial->environment, o->err) : o->status;
+    if (!ak_text_same(o->last, other)) {
+        ak_archive *archive = o->r->archive;
+        AK_DO(ak_archive_same_environment(&o->same, archive, other, o->environment, err));
+        AK_DO(ak_archive_same_but_source(&o->only_source, archive, other, o->environment, err));
+        AK_DO(ak_trial_set(&o->last, other, err));
     }
     o->r->outdated += !o->same && o->only_source ? 1 : 0;
     o->r->elsewhere += !o->same && !o->only_source ? 1 : 0;
-    return o->status == AK_OK;
+    return AK_OK;
 }
 
 static ak_status count_others(ak_tuning *r, ak_error *err)
 {
     ak_archive_filter filter = ak_session_filter(&r->session);
-    others o = {.r = r, .environment = filter.environment, .status = AK_OK, .err = err};
+    others o = {.r = r, .environment = filter.environment};
     if (!r->options->resume || r->archive == NULL || filter.environment == NULL) {
         return AK_OK;
     }
     filter.environment = NULL;
-    ak_status status = ak_archive_each(r->archive, &filter, count_other, &o, err);
+    ak_status status = ak_archive_take(r->archive, &filter, count_other, &o, err);
     ak_free(o.last);
-    return status == AK_OK ? o.status : status;
+    return status;
 }
 
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err)

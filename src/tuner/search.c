@@ -49,16 +49,14 @@ static size_t most_in_flight(const ak_tuning *r)
 /* Returns a slot that is free; NULL if there is no memory. Slots may move. */
 static ak_flight *free_flight(ak_tuning *r, ak_error *err)
 {
-    void *flights = r->flights;
     for (size_t i = 0; i < r->flight_count; i++) {
         if (!r->flights[i].used) {
             return &r->flights[i];
         }
     }
-    ak_status status =
-        ak_grow(&flights, &r->flight_capacity, r->flight_count + 1, sizeof *r->flights, err);
-    r->flights = flights;
-    return status == AK_OK ? &r->flights[r->flight_count++] : NULL;
+    return AK_GROW(r->flights, &r->flight_capacity, r->flight_count + 1, err) == AK_OK
+               ? &r->flights[r->flight_count++]
+               : NULL;
 }
 
 /* Submits a proposal unless its configuration was submitted or resumed before. */
@@ -333,26 +331,24 @@ static ak_status take_next_or_fault(bool *fault, ak_tuning *r, ak_error *err)
 /* Searches until a reason to stop. *why is that reason, or NULL after an error. */
 static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_proposal first = {0};
     ak_space_default(&first.config, r->task->space);
-    AK_TRY(submit(r, &first, proposed_first, 0, err));
+    AK_DO(submit(r, &first, proposed_first, 0, err));
     while ((*why = ak_tuning_stop_reason(r)) == NULL) {
         bool fault = false;
-        AK_TRY(feed(r, err));
-        AK_TRY(ak_run_advisor_status(&r->advisor, err));
+        AK_DO(feed(r, err));
+        AK_DO(ak_run_advisor_status(&r->advisor, err));
         if (ak_pool_pending(r->session.pool) == 0) {
             continue;
         }
-        AK_TRY(take_next_or_fault(&fault, r, err));
+        AK_DO(take_next_or_fault(&fault, r, err));
         if (fault) {
             ak_pool_withdraw(r->session.pool);
             *why = "fault";
             break;
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Takes the jobs that are still in flight as trials. If time is up (`late`) and there is a result,

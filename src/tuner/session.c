@@ -136,7 +136,7 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
                       ? 0
                       : backend->flops_per_clock(task->constants, ak_task_operands(task));
     AK_TRY(ak_json_parse(&facts, environment, strlen(environment), "environment", err));
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(others); i++) {
         (void)json_object_del(facts, others[i]);
     }
     AK_TRY(ak_json_text(&text, facts, err));
@@ -153,20 +153,17 @@ out:
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_ceilings now = {0};
-    AK_TRY(ak_pool_ceilings(&now, session->pool, err));
+    AK_DO(ak_pool_ceilings(&now, session->pool, err));
     if (ak_pool_recalls(session->pool)) {
         return AK_OK;
     }
     if (session->ceilings_key == NULL) {
-        AK_TRY(
-            name_ceilings(&session->ceilings_key, session->environment_json, session->task, err));
+        AK_DO(name_ceilings(&session->ceilings_key, session->environment_json, session->task, err));
     }
     ak_ceilings_keep(&now, session->ceilings_key);
     (void)ak_ceilings_raise(&session->ceilings, &now);
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_session_survey(ak_session *session, ak_error *err)

@@ -43,14 +43,11 @@ static const ak_baseline_info *baseline_of(const ak_session *session, const char
 static ak_status name_library(ak_compared *c, const ak_session *session, const char *library,
                               const char *version, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_baseline_info *info = baseline_of(session, library);
     const char *installed = info == NULL ? "" : info->version;
-    AK_TRY(ak_copy_text(&c->name, info == NULL ? library : info->title, err));
-    AK_TRY(ak_copy_text(&c->version, version == NULL ? installed : version, err));
-    AK_TRY(ak_copy_text(&c->library, library, err));
-out:
-    return status;
+    AK_DO(ak_copy_text(&c->name, info == NULL ? library : info->title, err));
+    AK_DO(ak_copy_text(&c->version, version == NULL ? installed : version, err));
+    return ak_copy_text(&c->library, library, err);
 }
 
 static const ak_task *task_of(const ak_comparison_candidate *candidate, const ak_session *session)
@@ -144,31 +141,29 @@ static ak_status describe(ak_compared *c, const ak_session *session,
                           const ak_comparison_candidate *candidate, const char *name,
                           ak_comparison_entry *entry, ak_error *err)
 {
-    ak_status status = AK_OK;
-    AK_TRY(candidate->baseline != NULL
-               ? name_library(c, session, candidate->baseline, entry->version, err)
-               : name_candidate(c, session, candidate, name, err));
+    AK_DO(candidate->baseline != NULL
+              ? name_library(c, session, candidate->baseline, entry->version, err)
+              : name_candidate(c, session, candidate, name, err));
     if (entry->status != AK_TRIAL_OK) {
         const char *why =
             entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason;
-        AK_TRY(ak_copy_text(&c->reason, why, err));
+        AK_DO(ak_copy_text(&c->reason, why, err));
     } else if (entry->sample_count > 0) {
         if (entry->reason != NULL) {
-            AK_TRY(ak_copy_text(&c->note, entry->reason, err));
+            AK_DO(ak_copy_text(&c->note, entry->reason, err));
         }
         set_times(c, session, entry);
         if (session->task->objective != NULL) {
-            AK_TRY(set_costs(c, task_of(candidate, session), candidate, entry, err));
+            AK_DO(set_costs(c, task_of(candidate, session), candidate, entry, err));
         }
     }
     if (entry->overlap != AK_OVERLAP_UNKNOWN) {
-        AK_TRY(ak_copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
+        AK_DO(ak_copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
     }
     if (entry->conditions.samples > 0) {
-        AK_TRY(set_conditions(c, &entry->conditions, err));
+        AK_DO(set_conditions(c, &entry->conditions, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
@@ -338,20 +333,18 @@ static ak_status judge_all(comparison *d, const ak_session *session, ak_error *e
 {
     const ak_comparison_spec *spec = d->spec;
     ak_compared *list = d->out->list;
-    ak_status status = AK_OK;
     for (size_t i = 0; i < spec->count; i++) {
-        AK_TRY(describe(&list[i], session, &spec->candidates[i], spec->names[i],
-                        &d->result->entries[i], err));
+        AK_DO(describe(&list[i], session, &spec->candidates[i], spec->names[i],
+                       &d->result->entries[i], err));
     }
-    AK_TRY(cost_control(d, session, err));
+    AK_DO(cost_control(d, session, err));
     describe_noise(d);
     choose_reference(d);
-    AK_TRY(judge_control(d, err));
+    AK_DO(judge_control(d, err));
     for (size_t i = 0; i < spec->count; i++) {
-        AK_TRY(judge_candidate(&list[i], d, i, err));
+        AK_DO(judge_candidate(&list[i], d, i, err));
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Rejects candidates and libraries that are implausibly fast, as is done for trials. The baseline

@@ -30,21 +30,18 @@ double ak_many_elapsed(const ak_many *m)
    two steps. */
 static ak_status find_table(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     const ak_sizes_result *result = m->result;
-    AK_TRY(ak_many_tune_each(m, err));
-    AK_TRY(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_gather_elites(m, err));
+    AK_DO(ak_many_tune_each(m, err));
+    AK_DO(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_gather_elites(m, err));
     if (result->config_count == 0) {
         return AK_OK; /* no configuration works at any size */
     }
-    AK_TRY(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_measure(m, err));
-    AK_TRY(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_choose(m, err));
+    AK_DO(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_measure(m, err));
+    AK_DO(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_choose(m, err));
     if (result->table_count == 0) {
         return AK_OK; /* no configuration serves every size */
     }
-    AK_TRY(ak_many_cancelled(m) ? AK_CANCELLED : ak_many_confirm(m, err));
-out:
-    return status;
+    return ak_many_cancelled(m) ? AK_CANCELLED : ak_many_confirm(m, err);
 }
 
 static ak_status run_all(ak_many *m, ak_error *err)

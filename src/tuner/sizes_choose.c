@@ -109,14 +109,13 @@ out:
 
 ak_status ak_many_confirm(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     double sum = 0;
     result->loss = (ak_sizes_loss){.configs = result->table_count};
     for (size_t s = 0; s < result->size_count; s++) {
         ak_size_result *one = &result->sizes[s];
         if (one->config != one->winner) {
-            AK_TRY(confirm_one(m, s, err));
+            AK_DO(confirm_one(m, s, err));
         }
         sum += log(one->loss);
         if (one->loss > result->loss.worst) {
@@ -125,6 +124,5 @@ ak_status ak_many_confirm(ak_many *m, ak_error *err)
         }
     }
     result->loss.geomean = exp(sum / (double)result->size_count);
-out:
-    return status;
+    return AK_OK;
 }

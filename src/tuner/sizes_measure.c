@@ -32,12 +32,11 @@ static ak_status add_elite(ak_many *m, const char *config, ak_error *err)
 /* Collects every winner, then the candidates of the finishes, rank by rank. */
 ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     size_t most = result->size_count < ELITES_MIN ? ELITES_MIN : result->size_count;
     AK_DO(AK_NEW(result->configs, most, err));
     for (size_t i = 0; i < result->size_count; i++) {
-        AK_TRY(m->tuned[i].found ? add_elite(m, m->tuned[i].best.config, err) : AK_OK);
+        AK_DO(m->tuned[i].found ? add_elite(m, m->tuned[i].best.config, err) : AK_OK);
     }
     bool more = true;
     for (size_t rank = 0; more; rank++) {
@@ -45,13 +44,12 @@ ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
         for (size_t i = 0; i < result->size_count; i++) {
             if (rank < m->tuned[i].candidate_count && result->config_count < most) {
                 const char *config = m->tuned[i].candidates[rank].config;
-                AK_TRY(config == NULL ? AK_OK : add_elite(m, config, err));
+                AK_DO(config == NULL ? AK_OK : add_elite(m, config, err));
                 more = true;
             }
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* ---- measurement ----------------------------------------------------------------------------- */
@@ -147,7 +145,6 @@ static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_sessio
 static ak_status measure_elites(ak_many *m, column *known, size_t size, ak_session *session,
                                 chunk *c, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     size_t list[CHUNK + 1], next = 0, count;
     bool first = true;
@@ -161,11 +158,10 @@ static ak_status measure_elites(ak_many *m, column *known, size_t size, ak_sessi
         }
         first = false;
         if (c->count > 0) {
-            AK_TRY(measure_chunk(m, known, size, session, c, err));
+            AK_DO(measure_chunk(m, known, size, session, c, err));
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static void find_winner(const ak_sizes_result *result, size_t size, const ak_task *task)
@@ -265,13 +261,11 @@ out:
 
 ak_status ak_many_measure(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     AK_DO(AK_NEW(result->ms, result->config_count * result->size_count, err));
     AK_DO(AK_NEW(result->costs, result->config_count * result->size_count, err));
     for (size_t i = 0; i < result->size_count; i++) {
-        AK_TRY(measure_one(m, i, err));
+        AK_DO(measure_one(m, i, err));
     }
-out:
-    return status;
+    return AK_OK;
 }

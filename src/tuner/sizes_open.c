@@ -20,34 +20,30 @@ static void replace(ak_many *m, size_t size, ak_task *task)
 /* Opens all tasks before anything is measured, so that a mistake in the sizes is reported first. */
 static ak_status open_each(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_size_result *sizes = m->result->sizes;
     for (size_t i = 0; i < m->result->size_count; i++) {
         ak_task_spec spec = spec_of(m, i);
-        AK_TRY(ak_task_open(&m->tasks[i], &spec, err));
-        AK_TRY(ak_copy_text(&sizes[i].size, m->tasks[i]->size_text, err));
+        AK_DO(ak_task_open(&m->tasks[i], &spec, err));
+        AK_DO(ak_copy_text(&sizes[i].size, m->tasks[i]->size_text, err));
         for (size_t j = 0; j < i; j++) {
             if (strcmp(sizes[j].size, sizes[i].size) == 0) {
                 return ak_fail(err, AK_INVALID, "size %s is given twice", sizes[i].size);
             }
         }
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Lets each size choose its implementation by measurements, which may be made now. */
 static ak_status choose_each(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t i = 0; i < m->result->size_count; i++) {
         ak_task *task = NULL;
         ak_task_spec spec = spec_of(m, i);
-        AK_TRY(ak_task_choose(&task, &spec, m->archive, true, m->options->cancel, err));
+        AK_DO(ak_task_choose(&task, &spec, m->archive, true, m->options->cancel, err));
         replace(m, i, task);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 /* Returns how many sizes chose the implementation of this task. */
@@ -93,19 +89,16 @@ out:
 
 ak_status ak_many_open_tasks(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
-    AK_TRY(open_each(m, err));
-    AK_TRY(choose_each(m, err));
-    AK_TRY(agree_on_implementation(m, err));
+    AK_DO(open_each(m, err));
+    AK_DO(choose_each(m, err));
+    AK_DO(agree_on_implementation(m, err));
     const ak_task *first = m->tasks[0];
-    AK_TRY(ak_copy_text(&result->kernel, first->problem->name, err));
-    AK_TRY(ak_copy_text(&result->implementation, first->implementation->name, err));
-    AK_TRY(ak_copy_text(&result->device, first->device, err));
-    AK_TRY(ak_copy_text(&result->dtype, ak_dtype_text(first->dtype), err));
-    AK_TRY(ak_copy_text(&result->choices, first->choices_text, err));
-    AK_TRY(ak_copy_text(&result->objective, ak_task_objective(first), err));
-    AK_TRY(ak_copy_text(&result->unit, ak_task_objective_unit(first), err));
-out:
-    return status;
+    AK_DO(ak_copy_text(&result->kernel, first->problem->name, err));
+    AK_DO(ak_copy_text(&result->implementation, first->implementation->name, err));
+    AK_DO(ak_copy_text(&result->device, first->device, err));
+    AK_DO(ak_copy_text(&result->dtype, ak_dtype_text(first->dtype), err));
+    AK_DO(ak_copy_text(&result->choices, first->choices_text, err));
+    AK_DO(ak_copy_text(&result->objective, ak_task_objective(first), err));
+    return ak_copy_text(&result->unit, ak_task_objective_unit(first), err);
 }

@@ -85,7 +85,6 @@ static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *opt
 
 static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_tune_options options;
     ak_llm_options llm;
     share(&options, m, i);
@@ -95,7 +94,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
         options.llm = &llm;
     }
     ak_many_announce_phase(m, "size", i);
-    AK_TRY(tune_or_recall(m, i, &options, err));
+    AK_DO(tune_or_recall(m, i, &options, err));
     const ak_tune_result *tuned = &m->tuned[i];
     size_t used = tuned->evaluated + tuned->resumed;
     m->used += used < options.evaluations ? used : options.evaluations;
@@ -103,21 +102,18 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     size_t tried = tuned->evaluated + (m->request->tuned ? tuned->resumed : 0);
     m->result->evaluated += tried;
     m->result->sizes[i].evaluated = tried;
-    AK_TRY(ak_copy_text(&m->result->sizes[i].run, tuned->run, err));
-    AK_TRY(add_llm(m->result, tuned, err));
+    AK_DO(ak_copy_text(&m->result->sizes[i].run, tuned->run, err));
+    AK_DO(add_llm(m->result, tuned, err));
     if (tuned->found) {
         give(m, tuned->best.config);
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_many_tune_each(ak_many *m, ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t i = 0; i < m->result->size_count && !ak_many_cancelled(m); i++) {
-        AK_TRY(tune_one(m, i, err));
+        AK_DO(tune_one(m, i, err));
     }
-out:
-    return status;
+    return AK_OK;
 }

@@ -316,7 +316,7 @@ ak_status ak_kernel_new(const char *path, ak_error *err)
     const char *name = ak_fs_base(path);
     AK_DO(ak_skeleton_folder(path, err));
     ak_status status = AK_OK;
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; i < AK_COUNT(files); i++) {
         AK_TRY(write_one(path, files[i].file, files[i].text, name, err));
     }
     return AK_OK;

@@ -107,14 +107,11 @@ out:
 
 ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
 {
-    ak_status status = AK_OK;
     if (!tester->ceilings_known) {
-        AK_TRY(ak_session_ceilings(&tester->session, err));
+        AK_DO(ak_session_ceilings(&tester->session, err));
         tester->ceilings_known = true;
     }
-    status = run_job(out, tester, config, AK_JOB_TRIAL, err);
-out:
-    return status;
+    return run_job(out, tester, config, AK_JOB_TRIAL, err);
 }
 
 ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
@@ -245,7 +242,7 @@ static ak_status find_others(const ak_task **out, size_t *count, const ak_task *
                     {"size", task->size_text, other->size_text},
                     {"dtype", ak_dtype_text(task->dtype), ak_dtype_text(other->dtype)},
                     {"options", task->choices_text, other->choices_text}};
-        for (size_t k = 0; k < sizeof same / sizeof same[0]; k++) {
+        for (size_t k = 0; k < AK_COUNT(same); k++) {
             if (strcmp(same[k].mine, same[k].its) != 0) {
                 return ak_fail(err, AK_INVALID,
                                "implementations are compared for one task, but %s has the %s "

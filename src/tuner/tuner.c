@@ -31,32 +31,29 @@ static void prepare(ak_tuning *r, const ak_tune_options *options)
 /* Chooses the strategy and refuses impossible requests before anything is opened. */
 static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error *err)
 {
-    ak_status status = AK_OK;
     const char *name = r->options->strategy != NULL ? r->options->strategy
                        : r->options->llm != NULL    ? "hybrid"
                                                     : AK_STRATEGY_DEFAULT;
-    AK_TRY(ak_strategy_choose(out, name, err));
-    AK_TRY(ak_strategy_text(r->asked, out, err));
+    AK_DO(ak_strategy_choose(out, name, err));
+    AK_DO(ak_strategy_text(r->asked, out, err));
     r->ops = out->ops;
-    AK_TRY(out->ops->await != NULL && r->options->llm == NULL
-               ? ak_fail(err, AK_INVALID,
-                         "the strategy %s asks a language model, and none is configured: name one, "
-                         "such as --llm openai:gpt-5 (docs/llm.md), or leave --strategy out",
-                         out->ops->name)
-               : AK_OK);
-    AK_TRY(
-        out->ops->await == NULL && r->options->llm_must_ask
-            ? ak_fail(err, AK_INVALID,
-                      "the strategy %s asks no language model, so that --llm does nothing: leave "
-                      "one of them out, or choose --strategy llm or hybrid",
-                      out->ops->name)
-            : AK_OK);
+    AK_DO(out->ops->await != NULL && r->options->llm == NULL
+              ? ak_fail(err, AK_INVALID,
+                        "the strategy %s asks a language model, and none is configured: name one, "
+                        "such as --llm openai:gpt-5 (docs/llm.md), or leave --strategy out",
+                        out->ops->name)
+              : AK_OK);
+    AK_DO(out->ops->await == NULL && r->options->llm_must_ask
+              ? ak_fail(err, AK_INVALID,
+                        "the strategy %s asks no language model, so that --llm does nothing: leave "
+                        "one of them out, or choose --strategy llm or hybrid",
+                        out->ops->name)
+              : AK_OK);
     if (r->task->recorded && r->options->target_speedup > 0) {
-        status = ak_fail(err, AK_INVALID,
-                         "a recording has no library to beat; leave out --target-speedup");
+        return ak_fail(err, AK_INVALID,
+                       "a recording has no library to beat; leave out --target-speedup");
     }
-out:
-    return status;
+    return AK_OK;
 }
 
 static ak_status open_session(ak_tuning *r, ak_error *err)
@@ -97,7 +94,6 @@ static ak_status open_strategy(ak_tuning *r, const ak_strategy_choice *choice, a
 
 static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_error *err)
 {
-    ak_status status = AK_OK;
     r->submitted = ak_set_new();
     AK_DO(ak_made(r->submitted, err));
     const ak_run_advisor_setting setting = {.options = r->options,
@@ -106,17 +102,15 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
                                             .ops = r->ops,
                                             .events = &r->events,
                                             .archive = r->archive};
-    AK_TRY(ak_run_advisor_open(&r->advisor, &setting, err));
-    AK_TRY(open_session(r, err));
+    AK_DO(ak_run_advisor_open(&r->advisor, &setting, err));
+    AK_DO(open_session(r, err));
     ak_session_rename(r->task, r->archive, r->session.environment, r->session.environment_json);
-    AK_TRY(ak_tuning_reduce_budget(r, err));
-    AK_TRY(ak_elsewhere(&r->like, r->task, r->archive, r->options, err));
+    AK_DO(ak_tuning_reduce_budget(r, err));
+    AK_DO(ak_elsewhere(&r->like, r->task, r->archive, r->options, err));
     ak_transfer_open(&r->transfer, r->like);
-    AK_TRY(open_strategy(r, choice, err));
-    AK_TRY(ak_tuning_defer(r, err));
-    AK_TRY(ak_tuning_begin_record(r, err));
-out:
-    return status;
+    AK_DO(open_strategy(r, choice, err));
+    AK_DO(ak_tuning_defer(r, err));
+    return ak_tuning_begin_record(r, err);
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */
@@ -131,7 +125,6 @@ static void close_strategy(ak_tuning *r)
 
 static ak_status conclude(ak_tuning *r, ak_error *err)
 {
-    ak_status status = AK_OK;
     if (!r->result->found && r->fault.status != AK_OK) {
         return ak_fail(err, r->fault.status, "%s", r->fault.text);
     }
@@ -139,11 +132,9 @@ static ak_status conclude(ak_tuning *r, ak_error *err)
         ak_tuning_warn(r, r->fault.text);
     }
     close_strategy(r); /* closing may abandon a call, which still costs and is reported */
-    AK_TRY(ak_run_advisor_status(&r->advisor, err));
-    AK_TRY(ak_run_advisor_total(r->result, &r->advisor, err));
-    AK_TRY(ak_tuning_end_record(r, err));
-out:
-    return status;
+    AK_DO(ak_run_advisor_status(&r->advisor, err));
+    AK_DO(ak_run_advisor_total(r->result, &r->advisor, err));
+    return ak_tuning_end_record(r, err);
 }
 
 static void close_run(ak_tuning *r)

@@ -36,9 +36,7 @@ static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
     va_start(args, format);
     (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
-    void *texts = out->texts;
-    AK_DO(ak_grow(&texts, &out->capacity, out->count + 1, sizeof *out->texts, err));
-    out->texts = texts;
+    AK_DO(AK_GROW(out->texts, &out->capacity, out->count + 1, err));
     AK_DO(ak_copy_text(&out->texts[out->count], text, err));
     out->count++;
     return AK_OK;

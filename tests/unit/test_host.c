@@ -2,6 +2,8 @@
    fail in every way, hashes of artifacts, devices and their child processes. */
 #include "worker_fixture.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -836,6 +838,65 @@ static void a_dead_runnable_stays_dead(void **state)
     ak_task_close(task);
 }
 
+/* Has a processor be busy until it is told to end. */
+static void *be_busy(void *context)
+{
+    while (!atomic_load((atomic_bool *)context)) {
+    }
+    return NULL;
+}
+
+/* Where more threads want to run than there are processors, the worker, which reads the clock,
+   often runs again long after the call has ended. Only the call's own time, here about 0.3 ms, is
+   certain.
+ */
+static void waits_of_the_worker_are_no_time_of_a_call(void **state)
+{
+    (void)state;
+    enum { CALLS = 40, BUSY_MAX = 64 };
+    ak_task *task = fixture_task("1000000");
+    ak_device *device = NULL;
+    ak_runnable *runnable = NULL;
+    ak_outcome outcome;
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n"
+               "    for (volatile int i = 0; i < 600000; i++) {\n    }\n"
+               "    *(float *)c->arg[1] = 1;\n}\n");
+    ak_compile_result compiled = compile_with(NULL, 60 * AK_SECOND_NS);
+    ak_compile_result_clear(&compiled);
+    assert_int_equal(ak_host_ops.open(&device, task, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.reserve(device, 16 << 20, NULL), AK_OK);
+    ak_load load = {.artifact = artifact};
+    assert_int_equal(ak_host_ops.load(&runnable, device, &load, &outcome, NULL), AK_OK);
+    size_t offset[] = {0, 8 << 20};
+    ak_launch launch = {.task = task,
+                        .shape = &task->shape,
+                        .offset = offset,
+                        .threads = 1,
+                        .iterations = 1,
+                        .unseen = true,
+                        .timeout_ns = 60 * AK_SECOND_NS};
+    pthread_t busy[BUSY_MAX];
+    atomic_bool end = false;
+    const int threads = 2 * ak_host_cpus() < BUSY_MAX ? 2 * ak_host_cpus() : BUSY_MAX;
+    for (int i = 0; i < threads; i++) {
+        assert_int_equal(pthread_create(&busy[i], NULL, be_busy, &end), 0);
+    }
+    int late = 0;
+    for (int i = 0; i < CALLS; i++) {
+        assert_int_equal(ak_host_ops.launch(&outcome, runnable, &launch, NULL), AK_OK);
+        assert_int_equal(outcome.status, AK_TRIAL_OK);
+        late += outcome.waits_known && outcome.ns - outcome.waited_ns > 2 * AK_MS_NS ? 1 : 0;
+    }
+    atomic_store(&end, true);
+    for (int i = 0; i < threads; i++) {
+        assert_int_equal(pthread_join(busy[i], NULL), 0);
+    }
+    assert_true(late <= CALLS / 20);
+    ak_host_ops.unload(runnable);
+    ak_host_ops.close(device);
+    ak_task_close(task);
+}
+
 static void what_is_no_artifact_is_not_loaded(void **state)
 {
     (void)state;
@@ -964,6 +1025,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(energy_is_that_of_all_packages),
         cmocka_unit_test(the_block_is_bounded),
         cmocka_unit_test(a_dead_runnable_stays_dead),
+        cmocka_unit_test(waits_of_the_worker_are_no_time_of_a_call),
         cmocka_unit_test(what_is_no_artifact_is_not_loaded),
         cmocka_unit_test(a_python_baseline_that_fails_leaves_no_process),
     };

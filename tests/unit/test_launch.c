@@ -595,6 +595,7 @@ static void test_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_largest_block),
         cmocka_unit_test(test_gemm),
         cmocka_unit_test(test_gemm_of_odd_rows),
         cmocka_unit_test(test_gemm_of_terms),

@@ -11,8 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/alloc.h"
-#include "base/fs.h"
+#include "archive_fixture.h"
 #include "llm/tape.h"
 
 static char folder[AK_PATH_MAX];
@@ -265,6 +264,29 @@ static void no_memory_is_an_error(void **state)
     json_decref(schema);
 }
 
+/* The same where Jansson has none, which then may call a text invalid; nothing is freed twice. The
+   script has more lines than a new array of Jansson has room for. */
+static void no_memory_for_lines_is_an_error(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX], spec[AK_PATH_MAX + 8];
+    write_text(path, "script.jsonl",
+               "{\"text\": 1}\n{\"text\": 2}\n{\"text\": 3}\n{\"text\": 4}\n{\"text\": 5}\n"
+               "{\"text\": 6}\n{\"text\": 7}\n{\"text\": 8}\n{\"text\": 9}\n");
+    (void)snprintf(spec, sizeof spec, "replay:%s", path);
+    const ak_llm_options options = {.model = spec};
+    ak_status status = AK_NO_MEMORY;
+    fixture_fail_json_too();
+    for (size_t nth = 1; status != AK_OK; nth++) {
+        ak_llm *llm = NULL;
+        ak_alloc_fail_at(nth);
+        status = ak_llm_open(&llm, &options, NULL, NULL);
+        ak_alloc_fail_at(0);
+        ak_llm_close(llm);
+        assert_true(nth < 1000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +296,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damaged_recordings_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_budget_holds_in_a_replay_too, setup, teardown),
         cmocka_unit_test_setup_teardown(no_memory_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_memory_for_lines_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

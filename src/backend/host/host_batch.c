@@ -118,6 +118,14 @@ static void give_back(ak_runnable *runner)
     }
 }
 
+/* Adds how long this thread has waited for a processor: it reads the clock, and while it waits,
+   time passes that the child does not take. Negative if that or the sum so far is not known. */
+static int64_t with_own_waits(int64_t sum)
+{
+    const int64_t own = sum < 0 ? -1 : ak_host_waits("/proc/thread-self/schedstat");
+    return own < 0 ? -1 : sum + own;
+}
+
 /* Starts the batch that the child is ready for and waits for its end; *ns is the time by the
    clock. */
 static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, bool alert, int64_t deadline,
@@ -227,10 +235,14 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     give_back(runner);
+    waits = with_own_waits(waits); /* not those while it gave back, which may take long */
     bool done = timed(out, &ns, runner, alert, deadline, limit_ns);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
-    int64_t within = done && waits >= 0 && asked.iterations == 1 ? ak_host_child_waits(runner) : -1;
+    int64_t within = -1;
+    if (done && waits >= 0 && asked.iterations == 1) {
+        within = with_own_waits(ak_host_child_waits(runner));
+    }
     int64_t at_done = ak_clock_ns();
     if (!done || !ak_host_child_await_byte(out, AK_RUNNER_END, runner, at_done + END_TIMEOUT_NS,
                                            END_TIMEOUT_NS)) {
@@ -244,7 +256,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         return;
     }
-    int64_t waited = waits < 0 ? -1 : ak_host_child_waits(runner) - waits;
+    int64_t waited = waits < 0 ? -1 : with_own_waits(ak_host_child_waits(runner)) - waits;
     if (!request_whole(runner->page, &asked)) {
         ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it changed the harness' request");
     } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {

@@ -177,9 +177,22 @@ static void post_mortem(ak_outcome *out, ak_runnable *runner)
     }
 }
 
+int64_t ak_host_waits(const char *schedstat)
+{
+    char text[96];
+    int fd = open(schedstat, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    text[got < 0 ? 0 : got] = 0;
+    const char *second = strchr(text, ' ');
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return second == NULL ? -1 : strtoll(second, NULL, 10);
+}
+
 int64_t ak_host_child_waits(const ak_runnable *runner)
 {
-    char folder[64], path[384], text[96];
+    char folder[64], path[384];
     int64_t sum = 0;
     (void)snprintf(folder, sizeof folder, "/proc/%d/task", (int)runner->proc.pid);
     DIR *tasks = opendir(folder);
@@ -187,17 +200,10 @@ int64_t ak_host_child_waits(const ak_runnable *runner)
         return -1;
     }
     for (const struct dirent *one = readdir(tasks); one != NULL && sum >= 0; one = readdir(tasks)) {
-        if (one->d_name[0] == '.') {
-            continue;
-        }
-        (void)snprintf(path, sizeof path, "%s/%s/schedstat", folder, one->d_name);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-        text[got < 0 ? 0 : got] = 0;
-        char *second = strchr(text, ' ');
-        sum = second == NULL ? -1 : sum + strtoll(second, NULL, 10);
-        if (fd >= 0) {
-            (void)close(fd);
+        if (one->d_name[0] != '.') {
+            (void)snprintf(path, sizeof path, "%s/%s/schedstat", folder, one->d_name);
+            const int64_t waits = ak_host_waits(path);
+            sum = waits < 0 ? -1 : sum + waits;
         }
     }
     (void)closedir(tasks);

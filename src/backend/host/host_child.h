@@ -95,9 +95,11 @@ bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, i
                               int64_t limit_ns);
 /* Reads the reply that the child left in the page, which may hold anything. */
 void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
-/* Returns how long the child's threads, added up, have been ready to run without a processor, in
-   nanoseconds: the second number in schedstat (Documentation/scheduler/sched-stats.rst). Negative
-   if that is not known. */
+/* Returns how long a thread has been ready to run without a processor, in nanoseconds: the second
+   number in its file schedstat (Documentation/scheduler/sched-stats.rst). Negative if that is not
+   known. */
+int64_t ak_host_waits(const char *schedstat);
+/* The same of the child's threads, added up. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
 #endif
