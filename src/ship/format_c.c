@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/asset.h"
+#include "base/code_text.h"
 #include "formats/format.h"
 #include "runtime/ak_runtime.h"
 
@@ -128,19 +129,10 @@ static void print_arguments(ak_buf *out, const writer *w)
                                             : "read and written",
                      akr_dtype_text(a->dtype));
         for (size_t d = 0; d < json_array_size(extents); d++) {
-            ak_buf_print(out, "%s%s", d == 0 ? "" : ", ",
-                         json_string_value(json_array_get(extents, d)));
+            ak_buf_puts(out, d == 0 ? "" : ", ");
+            ak_code_comment(out, json_string_value(json_array_get(extents, d)));
         }
         ak_buf_print(out, "]%s\n", a->unused ? ", not looked at: may be NULL" : "");
-    }
-}
-
-/* Prints a text of the user within a comment, so that it cannot end the comment. */
-static void print_comment(ak_buf *out, const char *text)
-{
-    for (; *text != 0; text++) {
-        ak_buf_putc(out, *text);
-        ak_buf_puts(out, text[0] == '*' && text[1] == '/' ? " " : "");
     }
 }
 
@@ -148,16 +140,16 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
 {
     const akr_info *info = w->info;
     ak_buf_print(out, "/*\n * %s.h: ", info->name);
-    print_comment(out, ak_json_text_at(w->file, "description"));
+    ak_code_comment(out, ak_json_text_at(w->file, "description"));
     ak_buf_puts(out, "\n *\n * Written by autokernel " AK_VERSION
                      " (docs/shipping.md); link with -ldl -lm -pthread.\n *\n");
     print_arguments(out, w);
     ak_buf_print(out,
                  " *\n * Arrays are row-major and aligned to %d bytes, and so is the workspace; "
-                 "what is written overlaps\n * nothing else. %s%s%s"
-                 "Measured sizes (",
-                 (int)info->alignment, info->options[0] == 0 ? "" : "Options: ", info->options,
-                 info->options[0] == 0 ? "" : ". ");
+                 "what is written overlaps\n * nothing else. %s",
+                 (int)info->alignment, info->options[0] == 0 ? "" : "Options: ");
+    ak_code_comment(out, info->options);
+    ak_buf_print(out, "%sMeasured sizes (", info->options[0] == 0 ? "" : ". ");
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, "%s%s", i == 0 ? "" : ", ", info->size_name[i]);
     }
