@@ -305,7 +305,10 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
 #define TEST_UNSIGNED(name)               "UNSIGNED"
 #define DTYPE_TEXT(...)                   DTYPE_KIND(__VA_ARGS__),
     static const char *const dtypes[] = {AKR_DTYPE_MAP(DTYPE_TEXT)};
+    static const char *const tolerances[] = {"relative", "rms", "absolute"};
     const akr_argument *a = &w->info->argument[i];
+    const json_t *measured = json_array_get(json_object_get(w->file, "measured"), 0);
+    const json_t *tolerance = json_array_get(json_object_get(measured, "tolerances"), (size_t)i);
     const json_t *fill =
         json_object_get(json_array_get(json_object_get(w->file, "arguments"), (size_t)i), "fill");
     const char *kind = ak_json_text_at(fill, "kind");
@@ -320,15 +323,19 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     ak_buf_real(out, ak_json_number_at(fill, "a"));
     ak_buf_puts(out, ", ");
     ak_buf_real(out, ak_json_number_at(fill, "b"));
-    ak_buf_print(out, ", %lld, %lld, %lld, %zu}, /* %s */\n", (long long)count, (long long)row,
-                 (long long)plan->pitch[i], plan->bytes[i], a->name);
+    ak_buf_print(out, ", %lld, %lld, %lld, %zu", (long long)count, (long long)row,
+                 (long long)plan->pitch[i], plan->bytes[i]);
+    for (size_t t = 0; t < AK_COUNT(tolerances); t++) {
+        ak_buf_puts(out, ", ");
+        ak_buf_real(out, ak_json_number_at(tolerance, tolerances[t]));
+    }
+    ak_buf_print(out, "}, /* %s */\n", a->name);
 }
 
 /* Prints the test of the first measured size: arrays, a call, the reference, the comparison. */
 static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
 {
     const akr_info *info = w->info;
-    const json_t *measured = json_array_get(json_object_get(w->file, "measured"), 0);
     const json_t *options = json_object_get(w->file, "option_values");
     ak_buf_puts(out, "\nint main(void)\n{\n    static const test_array arrays[] = {\n");
     for (int i = 0; i < info->argument_count; i++) {
@@ -373,12 +380,8 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
                  "        return test_refused(\"%s\", ak_%s_text(status));\n    }\n"
                  "    ak_host_call call = {size, choice, number, (void *const *)right, rows, NULL, "
                  "1, test_alone, test_no_barrier, NULL};\n    ak_reference(&call);\n"
-                 "    return test_ended(\"%s\", test_compare(arg, right, arrays, %d, ",
+                 "    return test_ended(\"%s\", test_compare(arg, right, arrays, %d));\n}\n",
                  info->name, info->name, info->name, info->argument_count);
-    ak_buf_real(out, ak_json_number_at(measured, "relative"));
-    ak_buf_puts(out, ", ");
-    ak_buf_real(out, ak_json_number_at(measured, "rms"));
-    ak_buf_puts(out, "));\n}\n");
 }
 
 /* Returns whether an argument is filled from a file, which a bundle does not have. */
