@@ -149,6 +149,21 @@ ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files,
     return check_links(path, files->folder, name, err);
 }
 
+ak_status ak_kernel_beside(char path[AK_PATH_MAX], const char *file, const char *name,
+                           ak_error *err)
+{
+    ak_kernel_files files = {.folder = "."};
+    const size_t length = (size_t)(ak_fs_base(file) - file);
+    if (length >= AK_PATH_MAX) {
+        return ak_fail(err, AK_LIMIT, "%.100s...: the path is too long", file);
+    }
+    if (length > 0) {
+        memcpy(files.folder, file, length);
+        files.folder[length > 1 ? length - 1 : length] = 0; /* without its last "/" */
+    }
+    return ak_kernel_locate(path, &files, name, err);
+}
+
 bool ak_kernel_has(const ak_kernel_files *files, const char *name)
 {
     char path[AK_PATH_MAX];
