@@ -98,7 +98,7 @@ static ak_status own_open(ak_baseline **out, char *version, size_t bytes,
         return ak_fail_memory(err);
     }
     memcpy(&(*out)->kernel, &kernel, sizeof kernel);
-    (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "own library" : "own C file");
+    (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "library" : "C file");
     return AK_OK;
 }
 
@@ -140,7 +140,7 @@ static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
     status = status == AK_OK ? ak_json_read(&message, setup->page->artifact, err) : status;
     status = status == AK_OK ? ak_script_ask(&reply, &b->script, message, OPEN_NS, err) : status;
     if (status == AK_OK) {
-        (void)snprintf(version, bytes, "own Python function, NumPy %.16s",
+        (void)snprintf(version, bytes, "Python function, NumPy %.16s",
                        ak_json_text_at(reply, "numpy"));
         *out = b;
     } else {
