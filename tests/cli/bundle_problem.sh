@@ -50,8 +50,11 @@ END
     echo "exit $?"
 }
 other 'arguments[3]["name"], arguments[4]["name"] = "V", "W"'
+autokernel bundle show other
+other 'arguments[3]["name"] = "Q"; arguments[4]["name"] = "W"; arguments[2]["extents"] = ["n + 0"]'
 other 'arguments[3], arguments[4] = arguments[4], arguments[3]'
 other 'arguments[4].update(shape=[[1]], extents=["1"])'
+autokernel bundle show other
 other 'arguments[4]["shape"] = [[1]]'
 other 'arguments[2]["dtype"] = "f64"'
 other 'arguments[0]["access"] = "inout"'
