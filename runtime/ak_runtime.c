@@ -1488,6 +1488,62 @@ static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_err
     return AKR_OK;
 }
 
+/* Returns whether two lists have the same texts under these keys, or are the same texts themselves
+   if the keys are NULL. What is no text says nothing. */
+static int same_texts(const json *j, const node *list, const char *key, const json *other,
+                      const node *others, const char *other_key)
+{
+    int count, other_count;
+    const node *n = items_of(&count, j, list), *o = items_of(&other_count, other, others);
+    if (count != other_count) {
+        return count < 0 || other_count < 0;
+    }
+    for (; n != NULL; n = next_of(j, n), o = next_of(other, o)) {
+        const char *text = key == NULL ? (n->type == '"' ? n->text : NULL) : text_of(j, n, key);
+        const char *is =
+            other_key == NULL ? (o->type == '"' ? o->text : NULL) : text_of(other, o, other_key);
+        if (text != NULL && is != NULL && strcmp(text, is) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Checks that a call takes what the problem in the bundle takes, where the bundle has problem.json:
+   the names of sizes, and names, access and shapes of arguments, in order. Programs are not
+   compared; `autokernel bundle verify` does that. */
+static akr_status check_problem(const akr_bundle *b, const files *f, const node *root,
+                                akr_error *err)
+{
+    static const char *const keys[] = {"name", "access"};
+    char name[PATH_BYTES];
+    const json *j = &b->document;
+    const node *sizes = member(j, root, "sizes"), *list = member(j, root, "arguments"), *n, *o;
+    json own;
+    int i, count, same;
+    const entry *file;
+    akr_error why; /* a problem that this reader cannot read says nothing */
+    (void)snprintf(name, sizeof name, "source/%.200s/problem.json", b->info.kernel);
+    file = known_file(f, name);
+    if (file == NULL || read_json(&own, file->data, file->length, &why) != AKR_OK) {
+        return AKR_OK;
+    }
+    o = member(&own, &own.nodes[0], "arguments");
+    same = same_texts(j, sizes, keys[0], &own, member(&own, &own.nodes[0], "sizes"), keys[0]);
+    for (i = 0; i < 2; i++) {
+        same = same && same_texts(j, list, keys[i], &own, o, keys[i]);
+    }
+    n = items_of(&count, j, list);
+    o = items_of(&count, &own, o);
+    for (; same && n != NULL && o != NULL; n = next_of(j, n), o = next_of(&own, o)) {
+        same = same_texts(j, member(j, n, "extents"), NULL, &own, member(&own, o, "shape"), NULL);
+    }
+    json_free(&own);
+    return same ? AKR_OK
+                : fail(err, AKR_DAMAGED,
+                       BUNDLE_JSON ": its sizes or arguments are not those of %.100s", name);
+}
+
 static akr_status check_document(const entry *document, files *f, akr_error *err)
 {
     char is[96];
@@ -1544,7 +1600,8 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
     }
     status = read_problem(b, root, err);
     status = status != AKR_OK ? status : read_variants(b, root, err);
-    return status != AKR_OK ? status : check_files(b, f, root, err);
+    status = status != AKR_OK ? status : check_files(b, f, root, err);
+    return status != AKR_OK ? status : check_problem(b, f, root, err);
 }
 
 /* ---- the CUDA driver --------------------------------------------------------------------------

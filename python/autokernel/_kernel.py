@@ -205,8 +205,9 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
             expected[f"arg{i}"] = f"answer{i}.npy"
     kinds = [entry["dtype"] for entry in listed]
     dtype = next((k for k in kinds if k[0] not in "iu"), kinds[0])
-    traffic = sum(a.nbytes * (2 if written.get(i) == "inout" else 1)
-                  for i, a in enumerate(arguments) if isinstance(a, np.ndarray))
+    # Each array once: nobody says whether what is written is read before, and what need not be
+    # moved would make the memory look faster than it is.
+    traffic = sum(a.nbytes for a in arguments if isinstance(a, np.ndarray))
     (folder / "problem.json").write_text(json.dumps({
         "schema": 1, "name": name, "sizes": [{"name": n, "default": v} for n, v in sizes.items()],
         "dtypes": [dtype], "arguments": listed, "flops": "0", "bytes": str(traffic),
@@ -434,7 +435,8 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
       (std::chrono, clock_gettime, gettimeofday, clock, omp_get_wtime) stand still. `time` is the
       median.
     * Each array begins every call with the contents that it was given, unless `outputs` lists its
-      index as one that the kernel only writes.
+      index as one that the kernel only writes. `gbs` counts each array once, also where a kernel
+      reads what it writes.
     * Arrays and scalars are whole numbers of 8 to 64 bits or floats of NumPy (scalars of 32 and 64
       bits). Whole numbers may differ from `answer` by `atol` only, and must be below 2^53.
     * `answer` is compared as numpy.allclose does it, with `atol` (1e-6) for each array by itself;

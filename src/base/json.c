@@ -264,7 +264,7 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void print_string(ak_buf *out, const char *text, size_t length)
+void ak_json_quote(ak_buf *out, const char *text, size_t length)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
     size_t done = 0; /* bytes appended so far; those without an escape are appended in one piece */
@@ -320,7 +320,7 @@ static void print_object(ak_buf *out, const json_t *object, bool indented, size_
     {
         ak_buf_puts(out, comma);
         new_line(out, indented, depth + 1);
-        print_string(out, key, strlen(key));
+        ak_json_quote(out, key, strlen(key));
         ak_buf_puts(out, indented ? ": " : ":");
         print_value(out, item, indented, depth + 1);
         comma = ",";
@@ -359,7 +359,7 @@ static void print_value(ak_buf *out, const json_t *value, bool indented, size_t 
         print_array(out, value, indented, depth);
         break;
     case JSON_STRING:
-        print_string(out, json_string_value(value), json_string_length(value));
+        ak_json_quote(out, json_string_value(value), json_string_length(value));
         break;
     case JSON_INTEGER:
         ak_buf_print(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));

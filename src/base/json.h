@@ -73,6 +73,9 @@ double ak_json_positive_at(const json_t *object, const char *key);
    than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is AK_NO_MEMORY. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
+/* Writes a text as a string in double quotes, in one line and without what would steer a terminal.
+ */
+void ak_json_quote(ak_buf *out, const char *text, size_t length);
 /* Writes a text as it is, without quotes, and any other value in one line. */
 void ak_json_print_plain(ak_buf *out, const json_t *value);
 

@@ -138,12 +138,56 @@ out:
 
 /* ---- report and export ----------------------------------------------------------------------- */
 
+/* Gives the id of the run that `text` names, or of the latest one if that is NULL, among the runs
+   of kernels that the client may use. Errors name no others. */
+static ak_status find_run(char **out, const ak_mcp_call *call, const char *text, ak_error *err)
+{
+    const ak_mcp *mcp = call->mcp;
+    char *id = NULL, *list = NULL;
+    const char *found = NULL;
+    json_t *runs = NULL, *each;
+    size_t matched = 0, i;
+    ak_status status = AK_OK;
+    if (text == NULL || ak_archive_find_run(&id, mcp->archive, text, NULL) == AK_OK) {
+        const ak_archive_filter filter = {.run = id};
+        status = ak_archive_runs_json(&list, &matched, mcp->archive, &filter, err);
+        AK_TRY(ak_out_parse(&runs, status, &list, "runs", err));
+    }
+    json_array_foreach(runs, i, each)
+    {
+        const char *kernel = ak_json_text_at(each, "kernel");
+        const bool imported = json_is_true(json_object_get(each, "imported"));
+        if (AK_FIND(mcp->kernels, mcp->kernel_count, name, kernel) == mcp->kernel_count) {
+            continue;
+        }
+        found = found == NULL || !imported ? ak_json_text_at(each, "id") : found;
+        if (!imported) {
+            break; /* as in the command `report`, a run of our own comes before imported ones */
+        }
+    }
+    if (found == NULL) {
+        AK_TRY(text == NULL
+                   ? ak_fail(err, AK_NOT_FOUND,
+                             "there is no run of the kernels of this server; 'autokernel tune' "
+                             "makes one")
+                   : ak_fail(err, AK_NOT_FOUND,
+                             "no run of the kernels of this server is called %.60s, or several "
+                             "begin so; without \"run\" the latest is reported",
+                             text));
+    }
+    status = ak_copy_text(out, found, err);
+out:
+    json_decref(runs);
+    ak_text_free(id);
+    return status;
+}
+
 ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
 {
     char *text = NULL, *id = NULL;
     const char *format = ak_mcp_text(call, "format", "md"), *run = ak_mcp_text(call, "run", NULL);
     ak_status status = AK_OK;
-    AK_TRY(run == NULL ? AK_OK : ak_archive_find_run(&id, call->mcp->archive, run, err));
+    AK_TRY(find_run(&id, call, run, err));
     AK_TRY(ak_report(&text, call->mcp->archive, id, format, err));
     ak_buf_puts(&call->text, text);
     AK_TRY(ak_json_set_text(call->result, "format", format) &&
@@ -152,7 +196,7 @@ ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
                : ak_fail_memory(err));
 out:
     ak_text_free(text);
-    ak_text_free(id);
+    ak_free(id);
     return status;
 }
 

@@ -91,8 +91,9 @@ const ak_mcp_tool ak_mcp_tools[] = {
      "measured.",
      true, true, "", "", "\"trials\": " OBJECTS, ak_mcp_best},
     {"report", "Report of a run",
-     "What happened in a run of 'autokernel tune': the latest one, or one by its identity.", false,
-     true,
+     "What happened in a run of 'autokernel tune' on one of these kernels: the latest one, or one "
+     "by its identity.",
+     false, true,
      "\"run\": {\"type\": \"string\", \"maxLength\": 80}, \"format\": {\"type\": \"string\", "
      "\"enum\": [\"text\", \"md\", \"csv\", \"json\"], \"description\": \"left out: md\"}",
      "", "\"format\": " STRING ", \"report\": " STRING, ak_mcp_report},

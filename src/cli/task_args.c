@@ -346,7 +346,12 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
     }
     if (text[0] == '#') {
         ak_trial trial = {0};
+        const char *kernel = ak_problem_name(ak_task_problem(task));
         ak_status status = find_trial(&trial, text, args, err);
+        if (status == AK_OK && strcmp(trial.kernel, kernel) != 0) {
+            status = ak_fail(err, AK_NOT_FOUND, "--config %.60s: there is no such trial of %.60s",
+                             text, kernel);
+        }
         if (status == AK_OK) {
             (void)snprintf(out->name, sizeof out->name, "%s", text);
             status = strcmp(trial.implementation, mine) == 0

@@ -6,6 +6,7 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/code_text.h"
 #include "formats/format.h"
 
 #define ENTRIES_MAX 4096
@@ -86,7 +87,9 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     json_object_foreach(values, name, value)
     {
         if (!AK_HAS_TEXT(options, AK_COUNT(options), name)) {
-            ak_buf_print(out, "%s\"%s\": ", first ? "" : ", ", name);
+            ak_buf_puts(out, first ? "" : ", ");
+            ak_code_string(out, name);
+            ak_buf_puts(out, ": ");
             put_value(out, value);
             first = false;
         }
@@ -134,9 +137,10 @@ static ak_status put_key(ak_buf *out, const entry *e, ak_error *err)
         ak_buf_puts(out, ", ");
     }
     json_decref(sizes);
-    ak_buf_print(out, "\"%s\"", e->dtype);
+    ak_code_string(out, ak_or_empty(e->dtype));
     if (e->choices != NULL && e->choices[0] != 0) {
-        ak_buf_print(out, ", \"%s\"", e->choices);
+        ak_buf_puts(out, ", ");
+        ak_code_string(out, e->choices);
     }
     ak_buf_puts(out, ")");
     return AK_OK;
@@ -155,10 +159,11 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
                        "(docs/howto-triton.md)",
                        ak_archive_path(archive)));
     }
-    ak_buf_print(out,
-                 "# Written by autokernel " AK_VERSION " from measurements of %s on %s.\n"
-                 "import triton\n\nCONFIGS = [\n",
-                 filter->kernel == NULL ? "several kernels" : filter->kernel, all.list[0].device);
+    ak_buf_puts(out, "# Written by autokernel " AK_VERSION " from measurements of ");
+    ak_code_comment(out, filter->kernel == NULL ? "several kernels" : filter->kernel);
+    ak_buf_puts(out, " on ");
+    ak_code_comment(out, ak_or_empty(all.list[0].device));
+    ak_buf_puts(out, ".\nimport triton\n\nCONFIGS = [\n");
     for (size_t i = 0; i < all.count; i++) {
         if (number_of(&all, i) == written) {
             ak_buf_puts(out, "    ");
@@ -172,8 +177,11 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     for (size_t i = 0; i < all.count; i++) {
         ak_buf_puts(out, "    ");
         AK_TRY(put_key(out, &all.list[i], err));
-        ak_buf_print(out, ": CONFIGS[%zu],  # %s, %s\n", number_of(&all, i), all.list[i].size,
-                     all.list[i].device);
+        ak_buf_print(out, ": CONFIGS[%zu],  # ", number_of(&all, i));
+        ak_code_comment(out, ak_or_empty(all.list[i].size));
+        ak_buf_puts(out, ", ");
+        ak_code_comment(out, ak_or_empty(all.list[i].device));
+        ak_buf_puts(out, "\n");
     }
     ak_buf_puts(out, "}\n");
     AK_TRY(ak_buf_status(out, err));

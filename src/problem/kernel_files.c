@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/asset.h"
+#include "base/plain.h"
 
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err)
 {
@@ -29,6 +30,7 @@ ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err)
    kernel's, and can stand in a #line. */
 static ak_status check_name(const char *name, const char *folder, ak_error *err)
 {
+    unsigned code;
     int depth = 0;
     bool fine = *name != 0 && *name != '/';
     for (const char *part = name; fine && *part != 0;) {
@@ -43,7 +45,7 @@ static ak_status check_name(const char *name, const char *folder, ak_error *err)
         part += *part == '/' ? 1 : 0;
     }
     for (const char *p = name; *p != 0; p++) {
-        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\' || *p == 0x7f) {
+        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\' || ak_plain_obeyed(&code, p) > 0) {
             return ak_fail(err, AK_INVALID,
                            "%s: the file name \"%.100s\" has a double quote, a backslash or a "
                            "control character, which no source may have: rename the file",
@@ -145,6 +147,21 @@ ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files,
     AK_DO(check_name(name, files->folder, err));
     AK_DO(ak_fs_join(path, files->folder, name, err));
     return check_links(path, files->folder, name, err);
+}
+
+ak_status ak_kernel_beside(char path[AK_PATH_MAX], const char *file, const char *name,
+                           ak_error *err)
+{
+    ak_kernel_files files = {.folder = "."};
+    const size_t length = (size_t)(ak_fs_base(file) - file);
+    if (length >= AK_PATH_MAX) {
+        return ak_fail(err, AK_LIMIT, "%.100s...: the path is too long", file);
+    }
+    if (length > 0) {
+        memcpy(files.folder, file, length);
+        files.folder[length > 1 ? length - 1 : length] = 0; /* without its last "/" */
+    }
+    return ak_kernel_locate(path, &files, name, err);
 }
 
 bool ak_kernel_has(const ak_kernel_files *files, const char *name)

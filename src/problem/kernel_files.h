@@ -32,6 +32,10 @@ ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *
    name leads elsewhere. Built-in kernels have no such files. */
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err);
+/* Gives the path of a file that another file, such as a source or a T1 file, names as lying in its
+   folder or, with "../", in the one above. Returns AK_INVALID as ak_kernel_locate does. */
+ak_status ak_kernel_beside(char path[AK_PATH_MAX], const char *file, const char *name,
+                           ak_error *err);
 /* Returns true if the kernel has a file with this name. */
 bool ak_kernel_has(const ak_kernel_files *files, const char *name);
 /* Remembers a text as one of the kernel's files, so that a caller can keep the sources

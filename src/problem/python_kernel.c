@@ -56,6 +56,14 @@ static bool has_decorator(const char *path)
     return found;
 }
 
+/* Returns AK_INVALID unless a file that belongs to a Python file is in its folder, or in one beside
+   that, also after links are followed. */
+static ak_status stays_beside(const char *path, const char *name, ak_error *err)
+{
+    char place[AK_PATH_MAX];
+    return ak_kernel_beside(place, path, name, err);
+}
+
 /* Finds the settings: "kernel.FUNCTION.json" if there is one, else "kernel.json", else the Python
    file itself. */
 static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const char *function,
@@ -78,7 +86,7 @@ static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const ch
         (void)snprintf(text, sizeof text, "%s", path);
     }
     memcpy(out, text, strlen(text) + 1);
-    return AK_OK;
+    return strcmp(out, path) == 0 ? AK_OK : stays_beside(path, ak_fs_base(out), err);
 }
 
 /* Adds the bytes of a file to the hash; a file that does not exist adds nothing. */
@@ -97,7 +105,8 @@ static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
 
 /* Finds the file that the settings name as the reference, which lies beside the kernel: "" if that
    is the kernel's own file or no Python file. */
-static void find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings)
+static ak_status find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings,
+                                ak_error *err)
 {
     const char *text = json_string_value(json_object_get(settings, "reference"));
     char name[AK_PATH_MAX], function[FUNCTION_MAX + 1];
@@ -105,9 +114,11 @@ static void find_reference(char out[AK_PATH_MAX], const char *path, const json_t
     out[0] = 0;
     if (text != NULL && split(name, function, text) && strcmp(name, ak_fs_base(path)) != 0 &&
         folder + strlen(name) < AK_PATH_MAX) {
+        AK_DO(stays_beside(path, name, err));
         memcpy(out, path, folder);
         memcpy(out + folder, name, strlen(name) + 1);
     }
+    return AK_OK;
 }
 
 static ak_status place_of(char out[AK_PATH_MAX], const ak_python_source *source,
@@ -157,8 +168,7 @@ static ak_status find(found *out, const char *name, ak_error *err)
                                      .function = out->function,
                                      .settings = out->settings,
                                      .settings_name = ak_fs_base(out->settings_path)};
-    find_reference(out->source.reference, out->path, out->settings);
-    return AK_OK;
+    return find_reference(out->source.reference, out->path, out->settings, err);
 }
 
 void ak_python_kernel_blame(ak_error *err, const char *folder, const char *name)

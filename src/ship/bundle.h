@@ -78,6 +78,12 @@ ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
 /* Returns what the device did while the trial was measured; a JSON null if that is not known. */
 json_t *ak_bundle_conditions(const ak_trial *trial);
+/* Gives what bundle.json says of the problem of a task, which programs that call a bundle go by:
+   description, options, sizes, arguments and what names them. */
+ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err);
+/* Returns the tolerances of a check at the task's own size, one for each argument: null for what is
+   only read. NULL: no memory. */
+json_t *ak_bundle_tolerances(const ak_task *task);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/asset.h"
+#include "base/code_text.h"
 #include "formats/format.h"
 #include "runtime/ak_runtime.h"
 
@@ -128,19 +129,10 @@ static void print_arguments(ak_buf *out, const writer *w)
                                             : "read and written",
                      akr_dtype_text(a->dtype));
         for (size_t d = 0; d < json_array_size(extents); d++) {
-            ak_buf_print(out, "%s%s", d == 0 ? "" : ", ",
-                         json_string_value(json_array_get(extents, d)));
+            ak_buf_puts(out, d == 0 ? "" : ", ");
+            ak_code_comment(out, json_string_value(json_array_get(extents, d)));
         }
         ak_buf_print(out, "]%s\n", a->unused ? ", not looked at: may be NULL" : "");
-    }
-}
-
-/* Prints a text of the user within a comment, so that it cannot end the comment. */
-static void print_comment(ak_buf *out, const char *text)
-{
-    for (; *text != 0; text++) {
-        ak_buf_putc(out, *text);
-        ak_buf_puts(out, text[0] == '*' && text[1] == '/' ? " " : "");
     }
 }
 
@@ -148,16 +140,16 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
 {
     const akr_info *info = w->info;
     ak_buf_print(out, "/*\n * %s.h: ", info->name);
-    print_comment(out, ak_json_text_at(w->file, "description"));
+    ak_code_comment(out, ak_json_text_at(w->file, "description"));
     ak_buf_puts(out, "\n *\n * Written by autokernel " AK_VERSION
                      " (docs/shipping.md); link with -ldl -lm -pthread.\n *\n");
     print_arguments(out, w);
     ak_buf_print(out,
                  " *\n * Arrays are row-major and aligned to %d bytes, and so is the workspace; "
-                 "what is written overlaps\n * nothing else. %s%s%s"
-                 "Measured sizes (",
-                 (int)info->alignment, info->options[0] == 0 ? "" : "Options: ", info->options,
-                 info->options[0] == 0 ? "" : ". ");
+                 "what is written overlaps\n * nothing else. %s",
+                 (int)info->alignment, info->options[0] == 0 ? "" : "Options: ");
+    ak_code_comment(out, info->options);
+    ak_buf_print(out, "%sMeasured sizes (", info->options[0] == 0 ? "" : ". ");
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, "%s%s", i == 0 ? "" : ", ", info->size_name[i]);
     }
@@ -310,7 +302,10 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
 #define TEST_UNSIGNED(name)               "UNSIGNED"
 #define DTYPE_TEXT(...)                   DTYPE_KIND(__VA_ARGS__),
     static const char *const dtypes[] = {AKR_DTYPE_MAP(DTYPE_TEXT)};
+    static const char *const tolerances[] = {"relative", "rms", "absolute"};
     const akr_argument *a = &w->info->argument[i];
+    const json_t *measured = json_array_get(json_object_get(w->file, "measured"), 0);
+    const json_t *tolerance = json_array_get(json_object_get(measured, "tolerances"), (size_t)i);
     const json_t *fill =
         json_object_get(json_array_get(json_object_get(w->file, "arguments"), (size_t)i), "fill");
     const char *kind = ak_json_text_at(fill, "kind");
@@ -325,15 +320,19 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     ak_buf_real(out, ak_json_number_at(fill, "a"));
     ak_buf_puts(out, ", ");
     ak_buf_real(out, ak_json_number_at(fill, "b"));
-    ak_buf_print(out, ", %lld, %lld, %lld, %zu}, /* %s */\n", (long long)count, (long long)row,
-                 (long long)plan->pitch[i], plan->bytes[i], a->name);
+    ak_buf_print(out, ", %lld, %lld, %lld, %zu", (long long)count, (long long)row,
+                 (long long)plan->pitch[i], plan->bytes[i]);
+    for (size_t t = 0; t < AK_COUNT(tolerances); t++) {
+        ak_buf_puts(out, ", ");
+        ak_buf_real(out, ak_json_number_at(tolerance, tolerances[t]));
+    }
+    ak_buf_print(out, "}, /* %s */\n", a->name);
 }
 
 /* Prints the test of the first measured size: arrays, a call, the reference, the comparison. */
 static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
 {
     const akr_info *info = w->info;
-    const json_t *measured = json_array_get(json_object_get(w->file, "measured"), 0);
     const json_t *options = json_object_get(w->file, "option_values");
     ak_buf_puts(out, "\nint main(void)\n{\n    static const test_array arrays[] = {\n");
     for (int i = 0; i < info->argument_count; i++) {
@@ -378,12 +377,8 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
                  "        return test_refused(\"%s\", ak_%s_text(status));\n    }\n"
                  "    ak_host_call call = {size, choice, number, (void *const *)right, rows, NULL, "
                  "1, test_alone, test_no_barrier, NULL};\n    ak_reference(&call);\n"
-                 "    return test_ended(\"%s\", test_compare(arg, right, arrays, %d, ",
+                 "    return test_ended(\"%s\", test_compare(arg, right, arrays, %d));\n}\n",
                  info->name, info->name, info->name, info->argument_count);
-    ak_buf_real(out, ak_json_number_at(measured, "relative"));
-    ak_buf_puts(out, ", ");
-    ak_buf_real(out, ak_json_number_at(measured, "rms"));
-    ak_buf_puts(out, "));\n}\n");
 }
 
 /* Returns whether an argument is filled from a file, which a bundle does not have. */

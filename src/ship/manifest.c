@@ -253,6 +253,21 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
              ak_json_set(one, "loss_ci", json_incref(json_object_get(c->table, "loss_ci")))));
 }
 
+json_t *ak_bundle_tolerances(const ak_task *task)
+{
+    const ak_shape *shape = &task->shape;
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < task->problem->argument_count && good; i++) {
+        json_t *one = task->problem->arguments[i].access == AK_ACCESS_IN
+                          ? json_null()
+                          : json_pack("{s:f,s:f,s:f}", "relative", shape->own_relative[i], "rms",
+                                      shape->own_rms[i], "absolute", shape->own_absolute[i]);
+        good = json_array_append_new(list, one) == 0;
+    }
+    return ak_json_whole(list, good);
+}
+
 static json_t *measured_of(const ak_bundle_build *b)
 {
     json_t *list = json_array();
@@ -260,10 +275,6 @@ static json_t *measured_of(const ak_bundle_build *b)
     for (size_t i = 0; i < b->case_count && good; i++) {
         const ak_bundle_case *c = &b->cases[i];
         json_t *one = json_object(), *size = json_array();
-        size_t output = 0;
-        while (c->task->problem->arguments[output].access == AK_ACCESS_IN) {
-            output++;
-        }
         for (size_t k = 0; k < c->task->problem->size_count && good; k++) {
             good = json_array_append_new(size, json_integer(c->task->shape.size[k])) == 0;
         }
@@ -271,8 +282,7 @@ static json_t *measured_of(const ak_bundle_build *b)
                ak_json_set(one, "variant", json_integer((json_int_t)c->variant)) &&
                ak_json_set(one, "workspace_bytes", json_integer((json_int_t)c->workspace_bytes)) &&
                ak_json_set(one, "threads", json_integer(c->threads)) &&
-               ak_json_set(one, "relative", json_real(c->task->shape.own_relative[output])) &&
-               ak_json_set(one, "rms", json_real(c->task->shape.own_rms[output])) &&
+               ak_json_set(one, "tolerances", ak_bundle_tolerances(c->task)) &&
                set_evidence(one, b, c);
         json_decref(size);
         good = append(list, one, good);
@@ -298,33 +308,46 @@ static bool add_files(json_t *list, const ak_pack *pack)
     return good;
 }
 
+ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    json_t *object = json_object();
+    ak_status status = AK_OK;
+    bool good = object != NULL && ak_json_set_text(object, "kernel", problem->name) &&
+                ak_json_set_text(object, "description", problem->description) &&
+                ak_json_set_text(object, "implementation", task->implementation->name) &&
+                ak_json_set_text(object, "backend", task->backend) &&
+                ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
+                ak_json_set_text(object, "options", task->choices_text) &&
+                ak_json_set(object, "option_values", options_of(task)) &&
+                ak_json_set(object, "sizes", sizes_of(problem));
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(set_arguments(object, task, err));
+    *out = json_incref(object);
+out:
+    json_decref(object);
+    return status;
+}
+
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = b->cases[0].task;
-    const ak_problem *problem = task->problem;
-    json_t *file = json_object(), *files = json_array();
+    json_t *file = json_object(), *files = json_array(), *interface = NULL;
     ak_status status = AK_OK;
     bool good = file != NULL && files != NULL &&
                 ak_json_set(file, "schema", json_integer(AK_BUNDLE_SCHEMA)) &&
                 ak_json_set_text(file, "kind", AK_BUNDLE_KIND) &&
-                ak_json_set_text(file, "name", b->name) &&
-                ak_json_set_text(file, "kernel", problem->name) &&
-                ak_json_set_text(file, "description", problem->description) &&
-                ak_json_set_text(file, "implementation", task->implementation->name) &&
-                ak_json_set_text(file, "backend", task->backend) &&
-                ak_json_set_text(file, "dtype", ak_dtype_text(task->dtype)) &&
-                ak_json_set_text(file, "options", task->choices_text) &&
-                ak_json_set(file, "option_values", options_of(task)) &&
-                ak_json_set(file, "sizes", sizes_of(problem));
+                ak_json_set_text(file, "name", b->name);
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
-    AK_TRY(set_arguments(file, task, err));
+    AK_TRY(ak_bundle_interface(&interface, task, err));
+    AK_TRY(json_object_update(file, interface) == 0 ? AK_OK : ak_fail_memory(err));
     AK_TRY(set_variants(file, b, err));
     good = ak_json_set(file, "measured", measured_of(b)) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
            ak_json_set(file, "environment", json_incref(b->environment)) &&
            add_files(files, &b->code) && add_files(files, &b->sources) &&
            ak_json_set(file, "files", json_incref(files)) &&
-           ak_json_set_text(file, "licence", problem->builtin ? "MIT" : NULL) &&
+           ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
            ak_json_set_text(file, "created", b->created) &&
            ak_json_set_text(file, "autokernel", AK_VERSION);
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
@@ -334,5 +357,6 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
 out:
     json_decref(file);
     json_decref(files);
+    json_decref(interface);
     return status;
 }

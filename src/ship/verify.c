@@ -162,6 +162,70 @@ out:
     return status;
 }
 
+/* Names the first part of `have` that is not as in `want`, such as "arguments 2 shape". */
+static void name_difference(ak_buf *out, const char *key, const json_t *have, const json_t *want)
+{
+    char number[24];
+    ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", key);
+    if (json_is_object(have) && json_is_object(want)) {
+        json_t *part;
+        json_object_foreach((json_t *)(uintptr_t)want, key, part)
+        {
+            if (!json_equal(json_object_get(have, key), part)) {
+                name_difference(out, key, json_object_get(have, key), part);
+                return;
+            }
+        }
+    }
+    for (size_t i = 0; json_is_array(have) && i < json_array_size(want); i++) {
+        const json_t *part = json_array_get(want, i);
+        if (json_is_object(part) && !json_equal(json_array_get(have, i), part)) {
+            (void)snprintf(number, sizeof number, "%zu", i + 1);
+            name_difference(out, number, json_array_get(have, i), part);
+            return;
+        }
+    }
+}
+
+/* Returns an error unless programs that go by bundle.json call what is judged here: its sizes,
+   arguments, options and tolerances are those of the problem that the bundle has. bundle.json is
+   written for the first size, on which what fills arrays may depend. */
+static ak_status own_interface(const verifying *v, const ak_task *task, const json_t *measured,
+                               ak_error *err)
+{
+    json_t *interface = NULL, *tolerances = NULL, *value;
+    const char *key, *other = NULL;
+    ak_buf what = AK_BUF(160);
+    ak_status status = AK_OK;
+    if (json_array_size(v->rows) == 0) {
+        AK_TRY(ak_bundle_interface(&interface, task, err));
+    }
+    json_object_foreach(interface, key, value)
+    {
+        if (other == NULL && !json_equal(json_object_get(v->file, key), value)) {
+            other = key;
+            name_difference(&what, key, json_object_get(v->file, key), value);
+        }
+    }
+    tolerances = ak_bundle_tolerances(task);
+    AK_TRY(ak_made(tolerances, err));
+    if (other == NULL && !json_equal(json_object_get(measured, "tolerances"), tolerances)) {
+        other = "tolerances";
+        ak_buf_puts(&what, other);
+    }
+    if (other != NULL) {
+        status = ak_fail(err, AK_INVALID,
+                         "%.200s: bundle.json differs from the problem in the bundle (%.150s), so "
+                         "programs would call something else than what is checked: export it again",
+                         v->path, what.data);
+    }
+out:
+    ak_buf_free(&what);
+    json_decref(tolerances);
+    json_decref(interface);
+    return status;
+}
+
 /* A time of the bundle, and how it was measured. */
 typedef struct then_and_now {
     double ms, clock; /* 0: not known */
@@ -365,6 +429,7 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     AK_TRY(own_files(v, variant, err));
     AK_TRY(size_text(&size, v->file, json_object_get(measured, "size"), err));
     AK_TRY(open_task(&task, &config, v, variant, size.data, err));
+    AK_TRY(own_interface(v, task, measured, err));
     AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
     const ak_session_options options = {.compile_workers = 1,
                                         .artifact = code,

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "problem/kernel_files.h"
 #include "problem/kernel_scan.h"
 #include "problem/python_kernel.h"
 #include "problem/source_text.h"
@@ -43,12 +44,12 @@ static ak_status write_json(const char *folder, const char *name, const json_t *
    kernel's folder. */
 static ak_status copy_file(const char *folder, const char *from, const char *name, ak_error *err)
 {
-    char path[2 * AK_PATH_MAX + 8], target[AK_PATH_MAX], *bytes = NULL;
+    char path[AK_PATH_MAX], above[AK_PATH_MAX + 4], target[AK_PATH_MAX], *bytes = NULL;
     size_t length = 0;
-    int head = (int)(ak_fs_base(from) - from);
-    (void)snprintf(path, sizeof path, "%.*s%s", head, from, name);
+    AK_DO(ak_kernel_beside(path, from, name, err));
     if (!ak_fs_is_file(path)) {
-        (void)snprintf(path, sizeof path, "%.*s../%s", head, from, name);
+        (void)snprintf(above, sizeof above, "../%.*s", AK_PATH_MAX - 1, name);
+        AK_DO(ak_kernel_beside(path, from, above, err));
     }
     ak_status status = ak_fs_read(&bytes, &length, path, AK_SOURCE_BYTES_MAX, err);
     status = status == AK_OK ? ak_fs_join(target, folder, ak_fs_base(name), err) : status;
@@ -176,6 +177,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
                      name);
         return AK_OK;
     }
+    AK_TRY(ak_kernel_beside(path, all->file, name, err)); /* no link leads out of the folder */
     AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
     AK_TRY(strlen(text) < length
                ? ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", path, strlen(text))

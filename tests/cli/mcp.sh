@@ -105,6 +105,32 @@ END
 autokernel mcp nothing </dev/null; echo $?
 autokernel mcp --evals 0 </dev/null; echo $?
 autokernel mcp matmul matmul </dev/null; echo $?
+echo "- no way to other kernels"
+export AUTOKERNEL_ARCHIVE=$PWD/both.db
+sed 's/"tiny"/"other"/' tiny.json >other.json
+for kernel in tiny other; do autokernel tune $kernel.json --device sim --evals 3 --quiet >/dev/null 2>&1; done
+python3 - <<'END'
+import json, subprocess
+from mcp_client import Client
+runs = json.loads(subprocess.run(["autokernel", "history", "--runs", "--json"], capture_output=True, text=True).stdout)
+ids = {run["kernel"]: run["id"] for run in runs}
+trials = json.loads(subprocess.run(["autokernel", "export", "--format", "json", "--output", "-", "other", "--device", "sim"],
+                                   capture_output=True, text=True).stdout)
+print(sorted(ids))
+c = Client("tiny.json", "--device", "sim")
+print([json.loads(c.tool("report", format="json", **run)["report"])["run"]["kernel"]
+       for run in ({}, {"run": ids["tiny"]}, {"run": ids["tiny"][:9]})])
+for run in (ids["other"], ids["other"][:9], "0000", "#1"):
+    print(c.tool("report", run=run).replace(run, "RUN"))
+number = trials[0]["id"]
+for config in ("#%d" % number, "#99"):
+    print(str(c.tool("facts", kernel="tiny", config=config)).replace("#%d" % number, "#N"))
+print(c.tool("measure", kernel="tiny", configs=["#%d" % number])["trials"][0]["status"])
+for tool in "history", "best", "export", "describe_space":
+    print(c.tool(tool, kernel="other"))
+print(c.request("resources/read", uri="autokernel://kernels/other/host.c")["error"]["message"])
+c.close()
+END
 echo "- the newest revision, which has no sessions"
 python3 - <<'END'
 from mcp_client import Client

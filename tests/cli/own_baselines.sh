@@ -37,7 +37,17 @@ baselines "$naive, $library"
 table
 table library
 table none
-autokernel tune ./m --size 1000 --evals 1 --quiet --json | grep -o '"name":"[a-z]*","version":"own[^"]*"' | sort -u
+autokernel tune ./m --size 1000 --evals 1 --quiet --json | grep -o '"name":"[a-z]* .own.","version":"[^"]*"' | sort -u
+echo "-- everywhere it is said to be the kernel's own"
+baselines "${naive/\"naive\"/\"copy_loop\"}"
+autokernel tune ./m --size 1000 --evals 1 --device host --libraries copy_loop 2>&1 | sed -n 's/^library \(.*\):.*/\1/p'
+for format in md html json; do
+    autokernel report --format $format --output report.$format >/dev/null 2>&1
+    printf '%s: %s, bare %s\n' $format "$(grep -c 'copy_loop (own)' report.$format | sed 's/[1-9].*/there/')" "$(grep -oE '.{1,14}copy_loop.{1,2}' report.$format | grep -vc -e 'copy_loop (' -e librar)"
+done
+autokernel export ./m --device host --format best | grep -oE '"name": ?"copy[^"]*"'
+autokernel export ./m --device host --format bundle --output own.akb >/dev/null
+tar xOf own.akb bundle.json | grep -A 1 '"name": "copy_loop'
 echo "-- its own flags, and an ak_kernel"
 cat >own.c <<'C'
 #ifndef FACTOR
@@ -118,7 +128,7 @@ refused "${naive/\"scale\"/\"gone\"}" | sed 's#/[^ ]*/own#own#'
 refused "${naive/\"X\"/\"Q\"}"
 refused "${naive/arguments/options\": [\"-fplugin=x\"], \"arguments}"
 refused "${naive/arguments/options\": [5], \"arguments}"
-refused "${naive/\"naive\"/\"openblas\"}"
+for name in openblas OpenBLAS open_BLAS2 BLIS_ oneDNN_fast cuBLASLt copy; do refused "${naive/\"naive\"/\"$name\"}"; done
 refused "$naive, $naive"
 refused "${library/library_scale/gone}" | sed 's#/[^ ]*/m#m#'
 refused "${library/.\/libmine/libgone}"

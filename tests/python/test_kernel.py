@@ -56,6 +56,12 @@ def test_every_configuration_is_tried():
     assert run["best_config"]["WRONG"] == 0 and run["failed"]["wrong_result"] == 3
 
 
+def test_each_array_is_moved_once():
+    for outputs in (), (0,):
+        best = tuned(tune_params={"UNROLL": [4], "WRONG": [0]}, outputs=outputs)[1]["best"]
+        assert best["gbs"] * best["ms"] * 1e6 == pytest.approx(3 * 4 * N)
+
+
 def test_that_nothing_works_is_explained():
     with pytest.raises(ak.TuneError, match=r"wrong_result: .*\[0\]: got"):
         tuned(tune_params={"UNROLL": [1], "WRONG": [1]})

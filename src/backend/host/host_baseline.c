@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
+
+#define PLAIN_BYTES 80
+
 #define X(name) extern const ak_baseline_ops ak_baseline_##name;
 #include "backend/host/baselines.def"
 #undef X
@@ -22,6 +26,46 @@ const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name)
         if (strlen(known) == length && strncmp(known, name, length) == 0) {
             *variant = name[length] == ':' ? name + length + 1 : "";
             return ak_baseline_table[i];
+        }
+    }
+    return NULL;
+}
+
+/* Keeps the letters and digits of a text, in lower case. */
+static void plain_name(char out[PLAIN_BYTES], const char *text)
+{
+    size_t length = 0;
+    for (; *text != 0 && length + 1 < PLAIN_BYTES; text++) {
+        if (ak_ascii_is_letter(*text) || ak_ascii_is_digit(*text)) {
+            out[length++] = ak_ascii_lower(*text);
+        }
+    }
+    out[length] = 0;
+}
+
+static bool begins_like(const char *plain, const char *known, bool whole)
+{
+    char other[PLAIN_BYTES];
+    plain_name(other, known);
+    return strncmp(plain, other, strlen(other)) == 0 && (!whole || strlen(plain) == strlen(other));
+}
+
+const char *ak_baseline_resembled(const char *name)
+{
+    /* those that only GPUs have */
+    static const char *const others[] = {"cuBLAS", "cuDNN"};
+    char plain[PLAIN_BYTES];
+    plain_name(plain, name);
+    for (size_t i = 0; ak_baseline_table[i] != NULL; i++) {
+        const ak_baseline_ops *ops = ak_baseline_table[i];
+        const bool whole = strchr(ops->title, ' ') != NULL;
+        if (begins_like(plain, ops->name, whole) || begins_like(plain, ops->title, whole)) {
+            return ops->title;
+        }
+    }
+    for (size_t i = 0; i < AK_COUNT(others); i++) {
+        if (begins_like(plain, others[i], false)) {
+            return others[i];
         }
     }
     return NULL;

@@ -56,6 +56,11 @@ void ak_own_confine(const struct ak_runner_page *page);
 /* Finds "openblas:Haswell" by what precedes the colon; NULL if there is no such baseline. *variant
    is what follows the colon, or "". */
 const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name);
+/* Returns the title of the library that a reader would take a baseline of this name for, or NULL:
+   case and all that is no letter or digit apart, the name is that or the title of a library, or
+   begins with it. A title of several words, "copy of the same size", is no name of a product, and
+   other names may begin like it. */
+const char *ak_baseline_resembled(const char *name);
 bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dtype dtype);
 
 /* matmul or matmul_act by a library whose product is that of BLAS, C = alpha * A * B + beta * C in

@@ -217,9 +217,9 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 /* Constants are not searched for system calls, so they must not be executable. Linkers for other
    processors see to that by themselves, and gold does not know the option. */
 #ifdef __aarch64__
-#define SEPARATE ",-z,separate-code"
+#define LINK "-Wl,-z,relro,-z,now,-z,separate-code,--build-id=none"
 #else
-#define SEPARATE ""
+#define LINK "-Wl,-z,relro,-z,now,--build-id=none"
 #endif
 
 /* Returns the command, which the caller frees, or NULL without memory. */
@@ -232,7 +232,7 @@ static const char **command_of(const char *compiler, const parts *p, const ak_co
     const char *const tail[] = {"-fPIC",
                                 "-shared",
                                 "-nostartfiles",
-                                "-Wl,-z,relro,-z,now" SEPARATE ",--build-id=none",
+                                LINK,
                                 STRIP,
                                 p->openmp ? p->prefix : NULL,
                                 p->fortran ? NULL : "-MD",

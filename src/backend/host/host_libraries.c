@@ -7,6 +7,8 @@
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_child.h"
 
+#define OWN_MARK " (own)" /* behind the name of a baseline that the problem brings */
+
 /* A library whose variants are visited. `seen` holds the versions visited so far, one per line: a
    core type that a library replaces by another is not a variant. */
 typedef struct visited {
@@ -50,15 +52,20 @@ static ak_status visit_own(ak_device *device, const ak_own_baseline *own, ak_bas
 {
     ak_runnable *runner = NULL;
     ak_outcome outcome;
-    const char *variant;
-    if (ak_baseline_find(&variant, own->name) != NULL) {
-        return ak_fail(err, AK_INVALID, "%s: the baseline %s has the name of a library",
-                       device->task->problem->where, own->name);
+    char title[64 + sizeof OWN_MARK];
+    const char *known = ak_baseline_resembled(own->name);
+    if (known != NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: the baseline %s would be taken for the library %s: give it a name that "
+                       "does not begin like a library's",
+                       device->task->problem->where, own->name, known);
     }
+    /* A name has neither blanks nor parentheses, so no name can have or hide the mark. */
+    (void)snprintf(title, sizeof title, "%s" OWN_MARK, own->name);
     AK_DO(ak_host_ops.load(&runner, device, &(ak_load){.baseline = own->name}, &outcome, err));
     ak_status status = AK_OK;
     if (outcome.status == AK_TRIAL_OK) {
-        visit(context, own->name, own->name, runner->version, true, "");
+        visit(context, own->name, title, runner->version, true, "");
     } else {
         status = ak_fail(err, AK_INVALID,
                          "%s: the baseline %s: %s; --libraries none goes on without baselines",

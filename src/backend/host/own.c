@@ -97,7 +97,7 @@ static ak_status own_open(ak_baseline **out, char *version, size_t bytes,
         return ak_fail_memory(err);
     }
     memcpy(&(*out)->kernel, &kernel, sizeof kernel);
-    (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "own library" : "own C file");
+    (void)snprintf(version, bytes, "%s", page->library[0] != 0 ? "library" : "C file");
     return AK_OK;
 }
 
@@ -140,7 +140,7 @@ static ak_status python_open(ak_baseline **out, char *version, size_t bytes,
     AK_TRY(ak_script_ask(&reply, &script, message, OPEN_NS, err));
     AK_TRY(AK_NEW(*out, 1, err));
     **out = (ak_baseline){.page = setup->page, .block_fd = setup->block_fd, .script = script};
-    (void)snprintf(version, bytes, "own Python function, NumPy %.16s",
+    (void)snprintf(version, bytes, "Python function, NumPy %.16s",
                    ak_json_text_at(reply, "numpy"));
 out:
     if (status != AK_OK) {
