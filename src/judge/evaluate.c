@@ -65,7 +65,12 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
     size_t wanted = e->sets < AK_STAGE_SETS ? 0 : few ? AK_FRESH_MAX : 1;
     while (status == AK_OK && e->fresh_count < wanted) {
         status = ak_stage_plan(&e->fresh[e->fresh_count], &e->memory, e->task, size, 0, 0, err);
+        e->fresh[e->fresh_count].other = &e->own[0];
         e->fresh_count += status == AK_OK ? 1 : 0;
+    }
+    if (e->sets == AK_STAGE_SETS) {
+        e->own[0].other = &e->own[1];
+        e->own[1].other = &e->own[0];
     }
     return status;
 }
@@ -495,9 +500,9 @@ out:
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candidate *candidate,
                             int64_t timeout_ns, ak_error *err)
 {
-    /* Each round has other poison and another content of the red zones (ak_guard_content_of).
-       Several rounds also give a race a chance to show. */
-    enum { ROUNDS = 4 };
+    /* In each round outputs begin with something else (ak_guard_old), and red zones have another
+       content (ak_guard_content_of). Several rounds also give a race a chance to show. */
+    enum { ROUNDS = AK_GUARD_OLDS };
     ak_loaded r;
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
