@@ -196,6 +196,14 @@ static const attack old_contents[] = {
     {9, "does nothing where there is zero", WRONG, NULL},
 };
 
+/* Kernels that rely on inputs which the problem fills with constants. */
+static const attack constant[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "reads nothing", WRONG, "other numbers than its constants"},
+    {2, "reads the first elements", WRONG, "other numbers than its constants"},
+    {3, "does not read zeros", WRONG, "other numbers than its constants"},
+};
+
 /* Kernels that are fast only on inputs that they have seen, of which most are slow also there where
    the harness looks. Their time is at best that on inputs that they have not seen. */
 static const attack replay[] = {
@@ -284,6 +292,13 @@ static void nobody_relies_on_old_contents(void **state)
     }
 }
 
+static void nobody_relies_on_constants(void **state)
+{
+    (void)state;
+    try_attacks("constant", "host", constant, sizeof constant / sizeof constant[0], 1);
+    try_checks("constant", "host", NULL, constant, sizeof constant / sizeof constant[0]);
+}
+
 static void no_attack_is_promoted(void **state)
 {
     (void)state;
@@ -319,6 +334,7 @@ int main(void)
         cmocka_unit_test(nobody_is_accused_for_equal_results),
         cmocka_unit_test(nobody_believes_what_looks_right),
         cmocka_unit_test(nobody_relies_on_old_contents),
+        cmocka_unit_test(nobody_relies_on_constants),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_promoted),
     };
