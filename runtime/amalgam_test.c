@@ -121,14 +121,15 @@ static __attribute__((unused)) double test_fill(const test_array *array, long i)
     }
 }
 
-/* Makes the arrays of the function and those of the reference, which are double and whose rows
-   adjoin. What is only written holds NaN. */
-static __attribute__((unused)) void test_make(void **arg, double **right, int64_t *rows,
-                                              const test_array *arrays, int count)
+/* Makes the arrays of the function, a copy of them, and those of the reference, which are double
+   and whose rows adjoin. What is only written holds NaN, as do the gaps between rows. */
+static __attribute__((unused)) void test_make(void **arg, void **first, double **right,
+                                              int64_t *rows, const test_array *arrays, int count)
 {
     for (int k = 0; k < count; k++) {
         const test_array *array = &arrays[k];
         arg[k] = aligned_alloc(64, (size_t)(array->bytes + 127) / 64 * 64);
+        first[k] = malloc((size_t)array->bytes);
         right[k] = (double *)calloc((size_t)array->count, sizeof(double));
         rows[k] = array->row;
         memset(arg[k], 0xff, (size_t)array->bytes);
@@ -137,6 +138,31 @@ static __attribute__((unused)) void test_make(void **arg, double **right, int64_
             test_put(arg[k], array, at, test_fill(array, i));
             right[k][i] = test_get(arg[k], array, at);
         }
+        memcpy(first[k], arg[k], (size_t)array->bytes);
+    }
+}
+
+/* What outputs hold before a call: a function that begins a maximum with what it finds is right
+   after some of them only. */
+typedef enum test_old { TEST_NAN, TEST_HIGH, TEST_LOW, TEST_ZERO, TEST_OLDS } test_old;
+
+static __attribute__((unused)) double test_high(const test_array *of)
+{
+    static const double high[] = {32768, 0x1p125, 256, 32768, 0x1p125, 0x1p1020};
+    return of->dtype >= TEST_SIGNED ? ldexp(1, 8 * (int)of->width - 2) : high[of->dtype];
+}
+
+/* Restores what is read, and fills what is only written. */
+static __attribute__((unused)) void test_begin(void *const *arg, void *const *first,
+                                               const test_array *arrays, int count, test_old old)
+{
+    for (int k = 0; k < count; k++) {
+        const test_array *array = &arrays[k];
+        double low = array->dtype == TEST_UNSIGNED ? 1 : -test_high(array);
+        double with = old == TEST_HIGH ? test_high(array) : old == TEST_LOW ? low : 0;
+        memcpy(arg[k], first[k], (size_t)array->bytes);
+        for (long i = 0; old != TEST_NAN && !array->is_read && i < array->count; i++)
+            test_put(arg[k], array, i / array->row * array->pitch + i % array->row, with);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "check/guard.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -28,6 +29,12 @@ enum {
    ends and the middle, which masks and images hold most. */
 #define POISON_WHOLE_BYTE 0xA0
 #define ROUND_BITS        (AK_GUARD_ROUNDS - 1)
+/* Large floats, whose last four bits differ between rounds but for those of a byte. */
+#define HIGH_F16  UINT16_C(0x7850)
+#define HIGH_BF16 UINT16_C(0x7E10)
+#define HIGH_F32  UINT32_C(0x7E25C3D0)
+#define HIGH_F64  UINT64_C(0x7FD5A5C3D2E1F0B0)
+#define HIGH_BYTE 0x78 /* 256 in e4m3, 32768 in e5m2 */
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -279,31 +286,35 @@ static uint64_t poison_of(uint64_t *round_bits, ak_dtype dtype)
                                     : POISON_F16;
 }
 
-void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round)
+static void fill(void *array, size_t bytes, size_t element, uint64_t with)
 {
-    uint64_t round_bits, poison = poison_of(&round_bits, dtype);
-    size_t element = ak_dtype_bytes(dtype), count = bytes / element;
-    poison |= round & round_bits;
+    size_t count = bytes / element;
     switch (element) {
     case 1:
-        memset(array, (int)poison, count);
+        memset(array, (int)(with & 0xff), count);
         break;
     case 2:
         for (size_t i = 0; i < count; i++) {
-            ((uint16_t *)array)[i] = (uint16_t)poison;
+            ((uint16_t *)array)[i] = (uint16_t)with;
         }
         break;
     case 4:
         for (size_t i = 0; i < count; i++) {
-            ((uint32_t *)array)[i] = (uint32_t)poison;
+            ((uint32_t *)array)[i] = (uint32_t)with;
         }
         break;
     default:
         for (size_t i = 0; i < count; i++) {
-            ((uint64_t *)array)[i] = poison;
+            ((uint64_t *)array)[i] = with;
         }
         break;
     }
+}
+
+void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round)
+{
+    uint64_t round_bits, poison = poison_of(&round_bits, dtype);
+    fill(array, bytes, ak_dtype_bytes(dtype), poison | (round & round_bits));
 }
 
 bool ak_guard_is_poison(const void *element, ak_dtype dtype)
@@ -311,4 +322,75 @@ bool ak_guard_is_poison(const void *element, ak_dtype dtype)
     uint64_t round_bits, poison = poison_of(&round_bits, dtype), word = 0;
     memcpy(&word, element, ak_dtype_bytes(dtype)); /* every host is little endian */
     return (word & ~round_bits) == poison;
+}
+
+/* ---- old contents ---------------------------------------------------------------------------- */
+
+ak_guard_old ak_guard_old_of(unsigned round)
+{
+    static const ak_guard_old turns[] = {
+        AK_GUARD_OLD_POISON, AK_GUARD_OLD_HIGH,   AK_GUARD_OLD_LOW, AK_GUARD_OLD_RESULTS,
+        AK_GUARD_OLD_ZERO,   AK_GUARD_OLD_POISON, AK_GUARD_OLD_LOW, AK_GUARD_OLD_HIGH,
+        AK_GUARD_OLD_ZERO,   AK_GUARD_OLD_RESULTS};
+    return turns[round % (sizeof turns / sizeof turns[0])];
+}
+
+unsigned ak_guard_first_round(unsigned round)
+{
+    return (round + AK_GUARD_OLDS - 1) / AK_GUARD_OLDS * AK_GUARD_OLDS;
+}
+
+/* Returns the large number of a dtype, or the small one. */
+static uint64_t extreme(ak_dtype dtype, bool low, unsigned round)
+{
+    const size_t bytes = ak_dtype_bytes(dtype);
+    const uint64_t ones = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
+    const uint64_t sign = (ones >> 1) + 1, differs = round & ROUND_BITS;
+    ak_dtype_range holds;
+    if (ak_dtype_is_float(dtype)) {
+        uint64_t high = bytes == 1               ? HIGH_BYTE
+                        : bytes == 4             ? HIGH_F32 | differs
+                        : bytes == 8             ? HIGH_F64 | differs
+                        : dtype == AK_DTYPE_BF16 ? HIGH_BF16 | differs
+                                                 : HIGH_F16 | differs;
+        return low ? high | sign : high;
+    }
+    const bool is_signed = ak_dtype_holds(&holds, dtype) && holds.low < 0;
+    const uint64_t high = (is_signed ? sign - 1 : ones) & ~(uint64_t)ROUND_BITS;
+    return (low ? (is_signed ? sign : 0) : high) | differs;
+}
+
+void ak_guard_fill_old(void *array, size_t bytes, ak_dtype dtype, unsigned round)
+{
+    const ak_guard_old old = ak_guard_old_of(round);
+    if (old == AK_GUARD_OLD_POISON) {
+        ak_guard_poison(array, bytes, dtype, round);
+    } else {
+        fill(array, bytes, ak_dtype_bytes(dtype),
+             old == AK_GUARD_OLD_ZERO ? 0 : extreme(dtype, old == AK_GUARD_OLD_LOW, round));
+    }
+}
+
+uint32_t ak_guard_fraction(ak_dtype dtype)
+{
+    return ak_dtype_is_float(dtype) ? (uint32_t)-ilogb(ak_dtype_epsilon(dtype)) : 0;
+}
+
+uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random)
+{
+    /* The number of places that the highest bit to change may have, each a power of two. Of narrow
+       numbers no other bit changes, because more of them could make up for it. */
+    enum { BYTE = 3, NARROW = 10, PLACES_NARROW = 2, PLACES_WIDE = 8, NEAR = 7 };
+    if (fraction == 0) {
+        return element ^ ((random & NEAR) == 0 ? 1 : random & NEAR);
+    }
+    const uint64_t exponents = (UINT64_C(1) << (8 * bytes - 1 - fraction)) - 1;
+    const uint64_t exponent = element >> fraction & exponents;
+    if (exponent == exponents) {
+        return element;
+    }
+    element = exponent == 0 ? exponents >> 1 << fraction : element;
+    const uint64_t places = fraction > NARROW ? PLACES_WIDE : fraction > BYTE ? PLACES_NARROW : 1;
+    const uint64_t top = UINT64_C(1) << (fraction - 1 - (random & (places - 1)));
+    return element ^ (fraction > NARROW ? top | (random >> 3 & (top - 1)) : top);
 }

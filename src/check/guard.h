@@ -1,7 +1,7 @@
 /*
  * guard.h: buffers that show what a kernel did wrong. Each array lies between two red zones with
- * unpredictable bytes; outputs are poisoned before every launch with a NaN pattern that differs
- * between rounds; inputs are hashed.
+ * unpredictable bytes; before every launch outputs are filled with a NaN pattern that differs
+ * between rounds (poison), with numbers, or with results that are not right; inputs are hashed.
  *
  *     | zone 0 | array 0 | zone 1 | array 1 | ... | zone `count` |
  *
@@ -110,5 +110,32 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
 #define AK_GUARD_ROUNDS 16
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round);
 bool ak_guard_is_poison(const void *element, ak_dtype dtype);
+
+/* What outputs hold before a call. Only a kernel that writes all of its results without a look at
+   them is right after each: one that begins a maximum with what it finds is right after NaN and low
+   numbers, one that believes what could be a result is wrong only after such. */
+typedef enum ak_guard_old {
+    AK_GUARD_OLD_POISON,
+    AK_GUARD_OLD_HIGH,    /* a number larger than usual results, in floats positive */
+    AK_GUARD_OLD_LOW,     /* a number smaller than usual results, in floats negative */
+    AK_GUARD_OLD_RESULTS, /* results of other inputs or, where nobody has any, changed ones */
+    AK_GUARD_OLD_ZERO
+} ak_guard_old;
+
+/* Each of them comes in as many rounds, in two orders by turns. */
+#define AK_GUARD_OLDS 5
+ak_guard_old ak_guard_old_of(unsigned round);
+/* Returns the first round from `round` on that begins with poison and has the others after it. */
+unsigned ak_guard_first_round(unsigned round);
+/* Fills an array with what it holds before a round, for AK_GUARD_OLD_RESULTS with high numbers. */
+void ak_guard_fill_old(void *array, size_t bytes, ak_dtype dtype, unsigned round);
+
+/* Bits of the fraction of a float; 0 for whole numbers. */
+uint32_t ak_guard_fraction(ak_dtype dtype);
+/* Returns an element (its bytes, in the lowest of 8) with other bits in the upper part of its
+   fraction: a number of its sign and magnitude, too far from it for an error of rounding. Of zero,
+   which has no magnitude, it makes one near 1, and of a whole number one near it. What is no number
+   stays as it is. */
+uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random);
 
 #endif

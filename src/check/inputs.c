@@ -324,6 +324,18 @@ static void fill_uniform(double *out, size_t count, const ak_fill *fill, ak_dtyp
     }
 }
 
+static void fill_constant(double *out, size_t count, const ak_fill *fill, ak_dtype dtype,
+                          ak_rng *rng)
+{
+    enum { EIGHTHS = 8, LEAST = 4 };
+    const bool varied = fill->habit == AK_HABIT_VARIED && ak_dtype_is_float(dtype);
+    for (size_t i = 0; i < count; i++) {
+        const double part =
+            varied ? (double)(LEAST + ak_rng_below(rng, EIGHTHS - LEAST + 1)) / EIGHTHS : 1.0;
+        out[i] = varied && fill->a == 0.0 ? part : fill->a * part;
+    }
+}
+
 /* ---- numbers at equal distances ---- */
 
 /* Returns the place of i in a permutation of 0 .. count - 1 that is computed for each element by
@@ -414,7 +426,8 @@ static void fill_offsets(double *out, size_t first, size_t count, const ak_fill 
 static void change_habit(double *values, size_t count, const ak_fill *fill)
 {
     const bool normal = fill->kind == AK_FILL_NORMAL;
-    if (fill->habit == AK_HABIT_USUAL || (!normal && fill->kind != AK_FILL_UNIFORM)) {
+    if (fill->habit == AK_HABIT_USUAL || fill->habit == AK_HABIT_VARIED ||
+        (!normal && fill->kind != AK_FILL_UNIFORM)) {
         return;
     }
     double middle = normal ? fill->a : (fill->a + fill->b) / 2;
@@ -461,9 +474,7 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
             break;
         case AK_FILL_FILE: /* the judge reads it (judge/stage.c) */
         case AK_FILL_CONSTANT:
-            for (size_t i = 0; i < length; i++) {
-                block[i] = fill->a;
-            }
+            fill_constant(block, length, fill, dtype, &rng);
             break;
         case AK_FILL_SPREAD:
             fill_spread(block, first + start, length, fill, ak_hash64(place, sizeof *place * 2));

@@ -11,7 +11,16 @@
 /* How numbers of uniform and normal fills lie within their range: as the problem says, near the
    ends (of a normal fill: one deviation from the mean), or most of them near the middle and some
    far out. A right kernel is right for all three. */
-typedef enum ak_fill_habit { AK_HABIT_USUAL, AK_HABIT_ENDS, AK_HABIT_MIDDLE } ak_fill_habit;
+typedef enum ak_fill_habit {
+    AK_HABIT_USUAL,
+    AK_HABIT_ENDS,
+    AK_HABIT_MIDDLE,
+    /* Floats of a constant fill are four to eight eighths of the constant, drawn for each element
+       (of zero: of one), so that they have its sign, are not larger, and add up as exactly. For
+       problems whose inputs are all constant, where a kernel that reads none of them would be
+       right. */
+    AK_HABIT_VARIED
+} ak_fill_habit;
 
 /* The fill of an argument at one shape. */
 typedef struct ak_fill {

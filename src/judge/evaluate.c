@@ -48,6 +48,25 @@ static size_t sets_of(const ak_evaluator *e)
     return cheap ? AK_STAGE_SETS : 1;
 }
 
+/* Returns whether all inputs are constant and others may take their place: right results from files
+   belong to these inputs, and whole numbers may be lengths and indices. */
+static bool constants_vary(const ak_task *task)
+{
+    bool floats = false;
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        const ak_argument_spec *argument = &task->problem->arguments[i];
+        if (argument->access != AK_ACCESS_OUT && argument->fill != AK_FILL_CONSTANT) {
+            return false;
+        }
+        if (task->problem->reference.array[i] != NULL) {
+            return false;
+        }
+        floats = floats || (argument->access != AK_ACCESS_OUT &&
+                            ak_dtype_is_float(ak_task_argument_dtype(task, i)));
+    }
+    return floats;
+}
+
 static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
 {
     const int64_t *size = e->task->shape.size;
@@ -61,11 +80,19 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
         *end = base + e->own[e->sets].arrays.total;
         e->sets++;
     }
+    const ak_fill_habit varied = constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
     bool few = e->task->shape.flops <= FRESH_FEW_FLOPS && e->own[0].arrays.total <= FRESH_FEW_BYTES;
     size_t wanted = e->sets < AK_STAGE_SETS ? 0 : few ? AK_FRESH_MAX : 1;
     while (status == AK_OK && e->fresh_count < wanted) {
         status = ak_stage_plan(&e->fresh[e->fresh_count], &e->memory, e->task, size, 0, 0, err);
+        e->fresh[e->fresh_count].other = &e->own[0];
+        e->fresh[e->fresh_count].habit = varied;
         e->fresh_count += status == AK_OK ? 1 : 0;
+    }
+    if (e->sets == AK_STAGE_SETS) {
+        e->own[0].other = &e->own[1];
+        e->own[1].other = &e->own[0];
+        e->own[1].habit = varied;
     }
     return status;
 }
@@ -95,7 +122,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     while (e->hidden_count < AK_HIDDEN_MAX && ak_hidden_draw(size, e->task, &e->rng)) {
         const size_t i = e->hidden_count++;
         AK_DO(plan_apart(&e->hidden[i], &end, e, size, base, err));
-        e->hidden[i].habit = (ak_fill_habit)i;
+        e->hidden[i].habit = constants_vary(e->task) ? AK_HABIT_VARIED : (ak_fill_habit)i;
         e->hidden[i].drawn = true;
     }
     AK_DO(e->backend->reserve(e->device, end, err));
@@ -495,9 +522,9 @@ out:
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candidate *candidate,
                             int64_t timeout_ns, ak_error *err)
 {
-    /* Each round has other poison and another content of the red zones (ak_guard_content_of).
-       Several rounds also give a race a chance to show. */
-    enum { ROUNDS = 4 };
+    /* In each round outputs begin with something else (ak_guard_old), and red zones have another
+       content (ak_guard_content_of). Several rounds also give a race a chance to show. */
+    enum { ROUNDS = AK_GUARD_OLDS };
     ak_loaded r;
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
@@ -511,6 +538,9 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
     }
     if (r.outcome.status == AK_TRIAL_OK) {
         AK_TRY(ak_loaded_check_at(&r, &e->own[0], 0, ROUNDS, err));
+    }
+    if (r.outcome.status == AK_TRIAL_OK && ak_evaluator_unseen(e)->habit == AK_HABIT_VARIED) {
+        AK_TRY(ak_loaded_check_at(&r, ak_evaluator_unseen(e), 0, 1, err));
     }
     if (r.outcome.status == AK_TRIAL_OK) {
         AK_TRY(check_hidden(&r, err));

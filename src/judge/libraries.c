@@ -118,8 +118,8 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
     for (size_t i = 0; i < count; i++) {
         candidates[i].baseline = list->items[first + i].name;
     }
-    ak_comparison_plan plan = {.seconds = (double)ak_evaluator_batch_ns(VARIANT_NS) / 1e9 *
-                                          (double)count,
+    ak_comparison_plan plan = {.seconds =
+                                   (double)ak_evaluator_batch_ns(VARIANT_NS) / 1e9 * (double)count,
                                .protocol = &ak_protocols[AK_PROTOCOL_INTERLEAVED]};
     ak_comparison_course course;
     const ak_comparison_request request = {candidates, count, &plan, BASELINE_TIMEOUT_NS};

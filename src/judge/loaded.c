@@ -316,6 +316,7 @@ ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int
                              ak_error *err)
 {
     ak_status status = ak_stage_prepare(stage, r->e->reference, stream, false, err);
+    r->e->round = ak_guard_first_round(r->e->round); /* poison tells best what is not written */
     for (int i = 0; status == AK_OK && i < rounds && r->outcome.status == AK_TRIAL_OK; i++) {
         status = ak_loaded_batch(r, stage, 1, err);
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
@@ -372,8 +373,8 @@ static ak_status usual_for(size_t *out, const ak_loaded *r, ak_error *err)
 
 ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
 {
-    /* One round has red zones of NaN, the other of numbers: see ak_guard_content_of. */
-    enum { USUAL_ROUNDS = 2 };
+    /* One for each of ak_guard_old; red zones have all of ak_guard_content_of. */
+    enum { USUAL_ROUNDS = AK_GUARD_OLDS };
     ak_evaluator *e = r->e;
     size_t usual = e->edge_case_count;
     ak_status status = r->candidate->specialised ? AK_OK : usual_for(&usual, r, err);

@@ -437,37 +437,79 @@ ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err)
     return AK_OK;
 }
 
-/* Poisons the rows only and leaves the gaps between them. */
-static void poison_rows(unsigned char *output, const ak_stage *stage, size_t i, unsigned round)
+/* Fills a row with results that are not right: those of the other inputs or, if there are none,
+   others of these inputs, each of them altered. */
+static void put_results(unsigned char *to, const ak_stage *stage, size_t i, size_t row,
+                        uint64_t key)
 {
-    ak_guard_rows rows = ak_stage_guard_rows(stage, i);
-    for (size_t r = 0; r < rows.rows; r++) {
-        ak_guard_poison(output + r * rows.pitch, rows.row, ak_stage_dtype(stage, i), round);
+    enum { CHUNK = 512 };
+    const bool has_other = stage->other != NULL && stage->other->reference[i] != NULL;
+    const ak_stage *from = has_other ? stage->other : stage;
+    const bool altered = from == stage;
+    const ak_dtype dtype = ak_stage_dtype(stage, i);
+    const size_t bytes = ak_dtype_bytes(dtype), count = stage->shape.elements[i];
+    const size_t length = stage->shape.row[i];
+    size_t at = (row * length + (altered ? (size_t)(key % count) : 0)) % count;
+    double values[CHUNK];
+    for (size_t k = 0; k < length; k++) {
+        values[k % CHUNK] = from->reference[i][at];
+        at = at + 1 == count ? 0 : at + 1;
+        if ((k + 1) % CHUNK == 0 || k + 1 == length) {
+            const size_t first = k / CHUNK * CHUNK;
+            ak_inputs_encode(to + first * bytes, values, k + 1 - first, dtype);
+        }
+    }
+    for (size_t k = 0; altered && k < length; k++) {
+        uint64_t element = 0;
+        memcpy(&element, to + k * bytes, bytes);
+        element = ak_guard_altered(element, bytes, ak_guard_fraction(dtype),
+                                   ak_guard_word(key, row * length + k));
+        memcpy(to + k * bytes, &element, bytes);
     }
 }
 
-/* Poisons an output. With `paint`, the gaps between its rows are painted, too. */
-static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, bool paint,
-                               ak_error *err)
+static bool holds_results(const ak_stage *stage, size_t i, unsigned round)
+{
+    return ak_guard_old_of(round) == AK_GUARD_OLD_RESULTS && stage->reference[i] != NULL;
+}
+
+/* Fills the rows only and leaves the gaps between them. */
+static void fill_rows(unsigned char *output, const ak_stage *stage, size_t i, unsigned round)
+{
+    const ak_guard_rows rows = ak_stage_guard_rows(stage, i);
+    const bool results = holds_results(stage, i, round);
+    const uint64_t key = ak_guard_word(stage->pattern.key, round);
+    for (size_t r = 0; r < rows.rows; r++) {
+        if (results) {
+            put_results(output + r * rows.pitch, stage, i, r, key);
+        } else {
+            ak_guard_fill_old(output + r * rows.pitch, rows.row, ak_stage_dtype(stage, i), round);
+        }
+    }
+}
+
+/* Fills an output with old contents. With `paint`, the gaps between its rows are painted, too. */
+static ak_status fill_output(const ak_stage *stage, size_t i, unsigned round, bool paint,
+                             ak_error *err)
 {
     const ak_stage_memory *memory = stage->memory;
     unsigned char *output = memory->bytes + stage->offset[i];
     ak_dtype dtype = ak_stage_dtype(stage, i);
     size_t bytes = ak_dtype_bytes(dtype);
     bool adjoin = rows_adjoin(stage, i), can_paint = adjoin || stage->referee != NULL;
-    if (memory->copy != NULL && memory->backend->fill != NULL && bytes <= sizeof(uint32_t) &&
-        can_paint) {
+    bool equal = bytes <= sizeof(uint32_t) && !holds_results(stage, i, round);
+    if (memory->copy != NULL && memory->backend->fill != NULL && equal && can_paint) {
         /* The copy need not be filled: it is downloaded before it is read. */
         uint64_t element = 0;
         ak_guard_stream stream = ak_stage_gaps(stage, i);
-        ak_guard_poison(&element, bytes, dtype, round);
+        ak_guard_fill_old(&element, bytes, dtype, round);
         ak_status status = memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
                                                  stage->shape.bytes[i] / bytes, err);
         return status != AK_OK || adjoin
                    ? status
                    : memory->backend->referee->paint_gaps(stage->referee, i, &stream, err);
     }
-    poison_rows(output, stage, i, round);
+    fill_rows(output, stage, i, round);
     if (!adjoin && (paint || memory->copy != NULL)) {
         paint_gaps(output, stage, i);
     }
@@ -487,7 +529,7 @@ ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
     for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
         ak_access access = ak_stage_access(stage, i);
         if (access == AK_ACCESS_OUT) {
-            status = poison_output(stage, i, round, paint, err);
+            status = fill_output(stage, i, round, paint, err);
         } else if (access == AK_ACCESS_INOUT || move_in) {
             if (access == AK_ACCESS_INOUT && paint && !rows_adjoin(stage, i)) {
                 paint_gaps(stage->inputs[i], stage, i);

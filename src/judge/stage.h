@@ -2,7 +2,8 @@
  * stage.h: one shape of a problem, prepared to be run and judged: its inputs, its right outputs,
  * and the place of all arguments in the device's memory.
  *
- *     ak_stage_set(stage, round, err)     restores the inputs, poisons the outputs
+ *     ak_stage_set(stage, round, err)     restores the inputs, fills the outputs with what
+ *                                         they hold before this round (ak_guard_old)
  *     ... launch ...
  *     ak_stage_judge(...)                 are red zones and inputs unchanged, and outputs right?
  *
@@ -56,10 +57,11 @@ typedef struct ak_stage {
     ak_guard_arrays arrays;          /* layout of the arguments in the place */
     size_t offset[AK_ARGUMENTS_MAX]; /* offset of each argument in the block */
     ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
-    bool launched;       /* a launch has happened since the red zones were last checked */
-    ak_fill_habit habit; /* how its inputs lie in their range */
-    bool drawn;          /* the shape was drawn at random; nobody wrote it */
-    bool ready;          /* the fields below have been computed */
+    bool launched;                /* a launch has happened since the red zones were last checked */
+    ak_fill_habit habit;          /* how its inputs lie in their range */
+    const struct ak_stage *other; /* has the same shape and other inputs; may be NULL */
+    bool drawn;                   /* the shape was drawn at random; nobody wrote it */
+    bool ready;                   /* the fields below have been computed */
     /* Bytes of each argument that is read, gaps included; NULL for outputs. */
     void *inputs[AK_ARGUMENTS_MAX];
     uint64_t hash[AK_ARGUMENTS_MAX];

@@ -18,7 +18,9 @@ void ak_stage_say(ak_outcome *out, const ak_stage *stage, const char *text)
     char size[64], where[128], reason[sizeof out->reason];
     ak_stage_size_text(size, sizeof size, stage);
     (void)snprintf(where, sizeof where, "at %s%s: ", size,
-                   stage->drawn ? " (a size drawn at random)" : "");
+                   stage->habit == AK_HABIT_VARIED ? " (with other numbers than its constants)"
+                   : stage->drawn                  ? " (a size drawn at random)"
+                                                   : "");
     const int room = (int)(sizeof reason - 1 - strlen(where));
     (void)snprintf(reason, sizeof reason, "%s%.*s", where, room, text);
     memcpy(out->reason, reason, sizeof reason);

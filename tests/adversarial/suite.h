@@ -107,12 +107,12 @@ static bool has_run(const ak_trial *trial)
 
 /* Tries each attack in `forms` forms: bare and, where there is a limit of plausibility and the bare
    form came as far as to be run, wasting time. The first of the list is honest. */
-static void try_attacks(const char *folder, const char *device, const attack *list, size_t count,
-                        size_t forms)
+static void try_attacks_at(const char *folder, const char *device, const char *size,
+                           const attack *list, size_t count, size_t forms)
 {
     enum { TRIALS_MAX = 512 };
     static const char *const parameters[] = {"ATTACK=%d", "ATTACK=%d,WASTE=%d"};
-    suite s = open_suite(folder, device, NULL);
+    suite s = open_suite(folder, device, size);
     ak_result results[TRIALS_MAX] = {0};
     bool tried[TRIALS_MAX] = {false};
     const size_t tries = forms * count;
@@ -153,6 +153,12 @@ static void try_attacks(const char *folder, const char *device, const attack *li
     assert_int_equal(wrong, 0);
 }
 
+static void try_attacks(const char *folder, const char *device, const attack *list, size_t count,
+                        size_t forms)
+{
+    try_attacks_at(folder, device, NULL, list, count, forms);
+}
+
 /* Gives the configurations VARIANT=0 to VARIANT=COUNT-1, in steps, as jobs of a kind; all must be
    accepted. */
 static void every_one_is_right(const char *folder, const char *device, const char *size,
@@ -179,9 +185,10 @@ static void every_one_is_right(const char *folder, const char *device, const cha
 }
 
 /* What must become of candidates for the finish. */
-static void try_checks(const char *folder, const char *device, const attack *list, size_t count)
+static void try_checks(const char *folder, const char *device, const char *size, const attack *list,
+                       size_t count)
 {
-    suite s = open_suite(folder, device, NULL);
+    suite s = open_suite(folder, device, size);
     int wrong = 0;
     for (size_t i = 0; i < count; i++) {
         char config[64];

@@ -139,6 +139,10 @@ static const attack attacks[] = {
     {130, "looks for a mark in the sign of lgamma", AK_TRIAL_OK, NULL},
     {136, "looks for a mark in the address of the last x87 instruction", AK_TRIAL_OK, NULL},
     {137, "looks for a mark in errno", AK_TRIAL_OK, NULL},
+    {141, "looks for a mark in the selector ES", AK_TRIAL_OK, NULL},
+    {142, "looks for a mark in the selector DS", AK_TRIAL_OK, NULL},
+    {143, "looks for a mark in the selector GS", AK_TRIAL_OK, NULL},
+    {144, "takes two threads where it has one", WRONG, "never written"},
     {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
     {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
@@ -170,6 +174,34 @@ static const attack early[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
     {1, "has a thread compute before the clock runs, and mends what differs", WRONG, NULL},
     {2, "has the runner call it before the clock runs, and mends what differs", WRONG, NULL},
+};
+
+/* Calls so short that a call alone says nothing about them. */
+static const attack brief[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {140, "believes what is no NaN and there only once", WRONG, NULL},
+};
+
+/* Kernels that depend on what their outputs hold before a call. Some are mistakes. */
+static const attack old_contents[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "does nothing where there is a number", WRONG, NULL},
+    {2, "computes only what is no number", WRONG, NULL},
+    {3, "begins a maximum with what it finds", WRONG, NULL},
+    {4, "begins a minimum with what it finds", WRONG, NULL},
+    {5, "begins a maximum of whole numbers with what it finds", WRONG, NULL},
+    {6, "begins a minimum of whole numbers with what it finds", WRONG, NULL},
+    {7, "does nothing where there is a whole number of usual size", WRONG, NULL},
+    {8, "does nothing where there is a number of usual size", WRONG, NULL},
+    {9, "does nothing where there is zero", WRONG, NULL},
+};
+
+/* Kernels that rely on inputs which the problem fills with constants. */
+static const attack constant[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "reads nothing", WRONG, "other numbers than its constants"},
+    {2, "reads the first elements", WRONG, "other numbers than its constants"},
+    {3, "does not read zeros", WRONG, "other numbers than its constants"},
 };
 
 /* Kernels that are fast only on inputs that they have seen, of which most are slow also there where
@@ -242,10 +274,35 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
 }
 
+static void nobody_believes_what_looks_right(void **state)
+{
+    (void)state;
+    try_attacks_at("attacks", "host", "N=1024,K=16", brief, sizeof brief / sizeof brief[0], 2);
+}
+
+/* Trials, and checks with one element in each output and with some. */
+static void nobody_relies_on_old_contents(void **state)
+{
+    (void)state;
+    const size_t count = sizeof old_contents / sizeof old_contents[0];
+    try_attacks("old", "host", old_contents, count, 1);
+    static const char *const sizes[] = {"R=1,C=300", "R=1,C=200000", "R=64,C=64"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        try_checks("old", "host", sizes[i], old_contents, count);
+    }
+}
+
+static void nobody_relies_on_constants(void **state)
+{
+    (void)state;
+    try_attacks("constant", "host", constant, sizeof constant / sizeof constant[0], 1);
+    try_checks("constant", "host", NULL, constant, sizeof constant / sizeof constant[0]);
+}
+
 static void no_attack_is_promoted(void **state)
 {
     (void)state;
-    try_checks("attacks", "host", promoted, sizeof promoted / sizeof promoted[0]);
+    try_checks("attacks", "host", NULL, promoted, sizeof promoted / sizeof promoted[0]);
 }
 
 /* One variant more than the source has is right at N = 96 only, and says so by a condition. */
@@ -275,6 +332,9 @@ int main(void)
         cmocka_unit_test(every_honest_kernel_is_accepted),
         cmocka_unit_test(nobody_is_accused_for_uneven_times),
         cmocka_unit_test(nobody_is_accused_for_equal_results),
+        cmocka_unit_test(nobody_believes_what_looks_right),
+        cmocka_unit_test(nobody_relies_on_old_contents),
+        cmocka_unit_test(nobody_relies_on_constants),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_promoted),
     };

@@ -54,7 +54,7 @@ static void no_attack_in_place_is_accepted(void **state)
 static void no_attack_is_promoted(void **state)
 {
     (void)state;
-    try_checks("opencl", DEVICE, promoted, sizeof promoted / sizeof promoted[0]);
+    try_checks("opencl", DEVICE, NULL, promoted, sizeof promoted / sizeof promoted[0]);
 }
 
 static void every_honest_kernel_is_accepted(void **state)

@@ -18,6 +18,19 @@ gcc -O1 -c test_double_f32.c -o test.obj
 for object in *.o; do
     g++ test.obj $object -ldl -lm -pthread -o test_$object.out && env -i ./test_$object.out
 done
+# A function that is right after some contents of its output only is found: this one begins a maximum with them.
+cat >lucky.c <<'END'
+#include "double_f32.h"
+int ak_double_f32_workspace(size_t *bytes, int64_t n) { return *bytes = 0, n < 0; }
+const char *ak_double_f32_text(int status) { return status == 0 ? "fine" : "failed"; }
+int ak_double_f32(int64_t n, const float *x, float *y, void *workspace, size_t bytes)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(y[i] >= 2 * x[i])) y[i] = 2 * x[i];
+    return workspace == NULL && bytes > 0;
+}
+END
+gcc -O1 test.obj lucky.c -ldl -lm -pthread -o lucky && env -i ./lucky
 cat >other.c <<'END'
 #include "double_f32.h"
 #include <stdio.h>

@@ -70,9 +70,7 @@ write '    static int done;
 check
 write '#pragma omp parallel for
     for (int64_t i = 0; i < n; i++) if (z[i] != z[i]) z[i] = 2.0f * x[i] + y[i];'
-for try in 1 2 3 4 5; do # a busy machine may allow too few calls to be sure
-    autokernel tune ./mine --size n=20000 --threads 2 --fix COMPILER=gcc --evals 1 --libraries none --quiet --archive bad.db 2>&1 | grep -o 'it does not do all of the work in every call' && break
-done
+check | grep -o '^wrong_result'
 if command -v clang >/dev/null; then
     write '#pragma omp parallel for
     for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i];'

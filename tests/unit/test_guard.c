@@ -326,6 +326,75 @@ static void test_other_values_are_not_poison(void **state)
     }
 }
 
+/* Rounds come in turns that begin with poison, have numbers on both sides of all usual results,
+   zero and results, and differ in their order. */
+static void test_old_contents(void **state)
+{
+    (void)state;
+    assert_int_equal(ak_guard_first_round(0), 0);
+    assert_int_equal(ak_guard_first_round(1), AK_GUARD_OLDS);
+    for (size_t d = 0; d < DTYPES; d++) {
+        const ak_dtype dtype = every_dtype[d];
+        ak_dtype_range holds = {.low = -1, .high = 1};
+        (void)ak_dtype_holds(&holds, dtype);
+        for (unsigned turn = 0; turn < 4; turn++) {
+            unsigned seen = 0;
+            for (unsigned k = 0; k < AK_GUARD_OLDS; k++) {
+                const unsigned round = turn * AK_GUARD_OLDS + k;
+                const ak_guard_old old = ak_guard_old_of(round);
+                unsigned char bytes[3 * 8];
+                double values[3];
+                seen |= 1u << old;
+                assert_int_equal(k == 0, old == AK_GUARD_OLD_POISON);
+                ak_guard_fill_old(bytes, 3 * ak_dtype_bytes(dtype), dtype, round);
+                ak_inputs_decode(values, bytes, 3, dtype);
+                assert_int_equal(old == AK_GUARD_OLD_POISON, ak_guard_is_poison(bytes, dtype));
+                const bool is_float = ak_dtype_is_float(dtype);
+                if (old == AK_GUARD_OLD_HIGH || old == AK_GUARD_OLD_RESULTS) {
+                    assert_true(values[2] > (is_float ? 200 : 0.8 * holds.high));
+                } else if (old == AK_GUARD_OLD_LOW) {
+                    assert_true(is_float ? values[2] < -200 && isfinite(values[2])
+                                         : values[2] <= holds.low + 16);
+                } else if (old == AK_GUARD_OLD_ZERO) {
+                    assert_true(values[2] == 0);
+                }
+            }
+            assert_int_equal(seen, (1u << AK_GUARD_OLDS) - 1);
+        }
+        assert_int_not_equal(ak_guard_old_of(1), ak_guard_old_of(1 + AK_GUARD_OLDS));
+    }
+}
+
+/* What is altered is another number of the same sign and about the same size. */
+static void test_altered(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < DTYPES; d++) {
+        const ak_dtype dtype = every_dtype[d];
+        const size_t bytes = ak_dtype_bytes(dtype);
+        for (uint64_t k = 0; k < 1000; k++) {
+            const double value = (double)(1 + k % 100), zero = 0;
+            const double rest = ak_dtype_is_float(dtype) ? value / 1024 : 0;
+            uint64_t element = 0;
+            double got;
+            ak_inputs_encode(&element, &value, 1, dtype);
+            uint64_t other =
+                ak_guard_altered(element, bytes, ak_guard_fraction(dtype), ak_guard_word(5, k));
+            ak_inputs_decode(&got, &other, 1, dtype);
+            assert_true(other != element && fabs(got - value) > rest / 8);
+            assert_true(ak_dtype_is_float(dtype) ? got > value / 3 && got < 3 * value
+                                                 : fabs(got - value) < 8);
+            element = 0;
+            ak_inputs_encode(&element, &zero, 1, dtype);
+            other = ak_guard_altered(element, bytes, ak_guard_fraction(dtype), k);
+            ak_inputs_decode(&got, &other, 1, dtype);
+            assert_true(ak_dtype_is_float(dtype) ? got >= 1 && got < 2 : got != 0 && got < 8);
+        }
+    }
+    const uint64_t infinity = 0x7f800000;
+    assert_int_equal(ak_guard_altered(infinity, 4, ak_guard_fraction(AK_DTYPE_F32), 7), infinity);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +410,8 @@ int main(void)
         cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_other_values_are_not_poison),
+        cmocka_unit_test(test_old_contents),
+        cmocka_unit_test(test_altered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

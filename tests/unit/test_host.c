@@ -4,14 +4,18 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <errno.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_elf_parts.h"
+#include "backend/host/host_forget.h"
 #include "backend/host/host_pool.h"
 #include "backend/host/host_runner.h"
+#include "backend/host/host_stain.h"
 #include "base/clock.h"
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -68,9 +72,76 @@ static void regions_use_the_threads_they_ask_for(void **state)
         c.threads = 4;
         ak_host_pool_parallel(c.pool, 99, count_one, &c); /* more than there are */
         assert_int_equal(c.seen[3], expected[3] + 1);
+        ak_host_pool_limit(c.pool, 2); /* of a configuration that has two */
+        ak_host_pool_parallel(c.pool, 4, count_one, &c);
+        assert_int_equal(c.seen[1], expected[1] + 2);
+        assert_int_equal(c.seen[2], expected[2] + 1);
         ak_host_pool_close(c.pool);
     }
 }
+
+/* Between two calls one element is changed to something else and noted, also where it is the only
+   one; copies of others are not the only numbers among what is put there. */
+static void one_element_is_always_stained(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 2, 1000};
+    uint64_t seed = 5;
+    for (size_t c = 0; c < 3; c++) {
+        float right[1000], y[1000];
+        void *arg[] = {y};
+        const ak_host_stainable of = {
+            .count = {counts[c]}, .bytes = {4}, .fraction = {23}, .arguments = 1};
+        size_t copies = 0, blank = 0, others = 0;
+        ak_host_stained s = {0};
+        for (int i = 0; i < 1000; i++) {
+            right[i] = 1.0f + (float)i / 8;
+        }
+        for (int i = 0; i < 300; i++) {
+            memcpy(y, right, sizeof y);
+            ak_host_stain(&of, arg, &s, &seed, i == 0);
+            float put;
+            memcpy(&put, &s.put[0], sizeof put);
+            const size_t at = (size_t)((const float *)(uintptr_t)(s.at[0] ^ s.mask) - y);
+            assert_true(at < counts[c] && memcmp(&y[at], &put, sizeof put) == 0);
+            assert_true(s.put[0] != s.was[0] && (i > 0 || isnan(put)));
+            const double k = 8 * ((double)put - 1);
+            blank += isnan(put) ? 1 : 0;
+            copies += k >= 0 && k < (double)counts[c] && k == floor(k) ? 1 : 0;
+            others += !isnan(put) && !(k == floor(k)) ? 1 : 0;
+            assert_int_equal(ak_host_stained_look(&of, &s), 1);
+            assert_int_equal(s.skipped, i + 1);
+        }
+        assert_true(blank > 30 && others > 100 && (c == 0 || copies > 30));
+        memcpy(y, right, sizeof y);
+        ak_host_scramble(&of, arg, &seed);
+        for (size_t i = 0; i < 1000; i++) {
+            assert_int_equal(y[i] != right[i], i < counts[c]);
+        }
+    }
+}
+
+#ifdef __x86_64__
+/* Selectors that a kernel has set are set back, and the thread still finds its variables. */
+static void selectors_are_forgotten(void **state)
+{
+    (void)state;
+    uint32_t ds, es, fs, gs;
+    const bool bases = (getauxval(AT_HWCAP2) & 2) != 0; /* the base of FS can be put back */
+    ak_host_forget_prepare(0);
+    __asm__ volatile("movl %0, %%ds; movl %0, %%es; movl %0, %%gs" : : "r"(3));
+    if (bases) {
+        uint64_t base;
+        __asm__ volatile("rdfsbase %0; movl %1, %%fs; wrfsbase %0" : "=&r"(base) : "r"(3));
+    }
+    errno = EAGAIN;
+    ak_host_forget();
+    assert_int_equal(errno, 0);
+    __asm__ volatile("movl %%ds, %0; movl %%es, %1; movl %%fs, %2; movl %%gs, %3"
+                     : "=r"(ds), "=r"(es), "=r"(fs), "=r"(gs));
+    assert_int_equal(ds | es | fs | gs, 0);
+}
+#endif
 
 static void a_barrier_waits_for_all(void **state)
 {
@@ -1005,6 +1076,10 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_use_the_threads_they_ask_for),
+        cmocka_unit_test(one_element_is_always_stained),
+#ifdef __x86_64__
+        cmocka_unit_test(selectors_are_forgotten),
+#endif
         cmocka_unit_test(a_barrier_waits_for_all),
         cmocka_unit_test(thread_numbers_are_checked),
         cmocka_unit_test(the_pass_has_the_right_formulas),

@@ -499,6 +499,32 @@ static void test_ends(void **state)
     }
 }
 
+/* Parts of a constant, of all sizes from its half on; whole numbers and usual fills stay. */
+static void test_varied_constants(void **state)
+{
+    enum { COUNT = 1000 };
+    static double values[COUNT];
+    static const double constants[] = {3, -0.5, 0};
+    (void)state;
+    for (size_t c = 0; c < 3; c++) {
+        const ak_fill fill = {
+            .kind = AK_FILL_CONSTANT, .habit = AK_HABIT_VARIED, .a = constants[c]};
+        const double of = constants[c] == 0 ? 1 : constants[c];
+        size_t seen[9] = {0};
+        ak_inputs_fill(values, COUNT, &fill, AK_DTYPE_F32, 5, 6);
+        for (size_t i = 0; i < COUNT; i++) {
+            const double part = 8 * values[i] / of;
+            assert_true(part == floor(part) && part >= 4 && part <= 8);
+            seen[(size_t)part]++;
+        }
+        for (size_t part = 4; part <= 8; part++) {
+            assert_true(seen[part] > 100);
+        }
+        ak_inputs_fill(values, COUNT, &fill, AK_DTYPE_I32, 5, 6);
+        assert_true(values[0] == nearbyint(constants[c]) && values[0] == values[COUNT - 1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_varied_constants),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),
         cmocka_unit_test(test_every_bf16),

@@ -42,8 +42,9 @@ typedef struct ak_host_call {
     void *workspace;
     int threads; /* number of threads that `parallel` may use, at least 1 */
 
-    /* Runs task(context, 0..n-1, n) on n <= threads threads, of which the caller is number 0, and
-       returns when all have ended. n = 1 is a plain call. Calls must not be nested. */
+    /* Runs task(context, 0..n-1, n) on n <= threads threads (a larger n is cut to it), of which the
+       caller is number 0, and returns when all have ended. n = 1 is a plain call. Calls must not be
+       nested. */
     void (*parallel)(void *pool, int n, void (*task)(void *context, int thread, int n),
                      void *context);
     /* Waits until all n threads of the running `parallel` have arrived. */

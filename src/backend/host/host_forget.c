@@ -3,10 +3,18 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/auxv.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+
+void ak_host_forget_stack(void)
+{
+    unsigned char below[1024];
+    memset(below, 0, sizeof below);
+    __asm__ volatile("" : : "r"(below) : "memory");
+}
 
 #if defined(__x86_64__)
 
@@ -82,6 +90,30 @@ static void clear_vectors(void)
     }
 }
 
+/* Sets the selectors of segments to those of a process that has just begun; code of 64 bits uses
+   none of them. To load that of FS would clear its base, by which the C library finds the thread;
+   where a program cannot write that base, it cannot have changed the selector either and gone on.
+ */
+static void forget_selectors(void)
+{
+    uint32_t ds, es, fs, gs;
+    __asm__ volatile("movl %%ds, %0; movl %%es, %1; movl %%fs, %2; movl %%gs, %3"
+                     : "=r"(ds), "=r"(es), "=r"(fs), "=r"(gs));
+    if (ds != 0) {
+        __asm__ volatile("movl %0, %%ds" : : "r"(0));
+    }
+    if (es != 0) {
+        __asm__ volatile("movl %0, %%es" : : "r"(0));
+    }
+    if (gs != 0) {
+        __asm__ volatile("movl %0, %%gs" : : "r"(0));
+    }
+    if (fs != 0 && has.segments) {
+        uint64_t base;
+        __asm__ volatile("rdfsbase %0; movl %1, %%fs; wrfsbase %0" : "=&r"(base) : "r"(0));
+    }
+}
+
 void ak_host_forget(void)
 {
     static const float zero = 0;
@@ -103,6 +135,7 @@ void ak_host_forget(void)
     /* The last x87 instruction, and its operand, which fnstenv tells, are these. */
     __asm__ volatile("flds %0; fstp %%st(0)" : : "m"(zero) : "st");
     __builtin_ia32_ldmxcsr(MXCSR_USUAL);
+    forget_selectors(); /* before the base of GS, which a new selector may change */
     if (has.segments) {
         __asm__ volatile("wrgsbase %0" : : "r"(UINT64_C(0)));
     }

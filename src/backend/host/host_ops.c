@@ -224,7 +224,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     }
     bool in_place = false;
     size_t first = SIZE_MAX, end = 0;
-    page->argument_count = (uint32_t)problem->argument_count;
+    page->argument_count = page->stain.arguments = (uint32_t)problem->argument_count;
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         ak_dtype dtype = ak_task_argument_dtype(task, i);
@@ -233,10 +233,11 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
         first = launch->offset[i] < first ? launch->offset[i] : first;
         size_t past = launch->offset[i] + launch->shape->bytes[i];
         end = past > end ? past : end;
-        page->stain_bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
+        page->stain.bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
+        page->stain.fraction[i] = ak_guard_fraction(dtype);
         const ak_shape *shape = launch->shape;
         bool adjoin = shape->pitch[i] == shape->row[i];
-        page->stain_count[i] = argument->access != AK_ACCESS_OUT || launch->plain ? 0
+        page->stain.count[i] = argument->access != AK_ACCESS_OUT || launch->plain ? 0
                                : adjoin ? shape->elements[i]
                                         : shape->row[i];
         page->pitch[i] = (int64_t)shape->pitch[i];

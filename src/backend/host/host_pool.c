@@ -44,6 +44,7 @@ typedef struct slot {
 
 struct ak_host_pool {
     int threads;
+    int limit; /* of a parallel region */
     int64_t spin_ns;
     bool crowded; /* more threads than processors: yield at once */
     _Atomic bool ending;
@@ -190,7 +191,7 @@ ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak
         ak_free(slots);
         return ak_fail_memory(err);
     }
-    pool->threads = threads;
+    pool->threads = pool->limit = threads;
     pool->slots = slots;
     cpu_set_t cpus;
     pool->crowded = sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < threads;
@@ -223,6 +224,11 @@ int ak_host_pool_threads(const ak_host_pool *pool)
     return pool->threads;
 }
 
+void ak_host_pool_limit(ak_host_pool *pool, int threads)
+{
+    pool->limit = threads < 1 ? 1 : threads > pool->threads ? pool->threads : threads;
+}
+
 void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void))
 {
     pool->call++;
@@ -233,7 +239,7 @@ void ak_host_pool_parallel(void *opaque, int n, void (*task)(void *context, int 
                            void *context)
 {
     ak_host_pool *pool = opaque;
-    n = n < 1 ? 1 : n > pool->threads ? pool->threads : n;
+    n = n < 1 ? 1 : n > pool->limit ? pool->limit : n;
     pool->n = n;
     pool->task = task;
     pool->context = context;

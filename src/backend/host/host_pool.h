@@ -22,11 +22,15 @@ int ak_host_pool_threads(const ak_host_pool *pool);
    scheduler may wake two of them on one core, and a measurement runs at half speed. */
 void ak_host_pool_pin(ak_host_pool *pool);
 
+/* Sets how many threads `parallel` gives at most from now on, in 1 .. the size of the pool, which
+   is the limit at first. */
+void ak_host_pool_limit(ak_host_pool *pool, int threads);
+
 /* Begins a call of a kernel: each worker runs `before` once, before its first task of the call. */
 void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void));
 
-/* These implement the two members of ak_host_call; `pool` is an ak_host_pool. n is limited to the
-   size of the pool. */
+/* These implement the two members of ak_host_call; `pool` is an ak_host_pool. n is limited as
+   ak_host_pool_limit says. */
 void ak_host_pool_parallel(void *pool, int n, void (*task)(void *context, int thread, int n),
                            void *context);
 void ak_host_pool_barrier(void *pool);

@@ -87,19 +87,6 @@ typedef struct runner {
     uint64_t blank;           /* those of them that hold a NaN which was put there */
 } runner;
 
-static uint64_t ticks(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-    return now;
-#else
-    return (uint64_t)ak_clock_ns();
-#endif
-}
-
 static void answer(ak_runner_page *page, ak_trial_status status, const char *reason)
 {
     page->status = (int32_t)status;
@@ -410,100 +397,19 @@ static bool red_zone_whole(const runner *r)
     return ak_guard_holds(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
 }
 
-/* Draws a number that nobody can predict from the contents of memory. */
-static uint64_t drawn(uint64_t *state)
+/* Stains the outputs before a call, which takes a few stores, too few to be measured. The first of
+   some calls finds what the worker or ak_host_scramble has put there, all of it wrong. A word of
+   the workspace is overwritten as well, so that nothing kept there can be relied upon. */
+static void stain(const runner *r, const ak_runner_page *page, void *const *arg, ak_host_stained *s,
+                  uint64_t *state, bool first)
 {
-    uint64_t x = *state ^ ticks();
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    *state = *state * UINT64_C(6364136223846793005) + ticks();
-    return x ^ (x >> 31);
-}
-
-static void put(unsigned char *at, const unsigned char *from, uint32_t bytes)
-{
-    switch (bytes) { /* sizes are constants because a call would cost more */
-    case 8:
-        memcpy(at, from, 8);
-        break;
-    case 4:
-        memcpy(at, from, 4);
-        break;
-    case 2:
-        memcpy(at, from, 2);
-        break;
-    default:
-        *at = *from;
-        break;
+    if (!first) {
+        ak_host_stain(&page->stain, arg, s, state, r->looked == 0);
     }
-}
-
-/* What was put into one element of each output before a call, and what was there. The place is kept
-   as a distance from a number that is drawn, so that no register and no word of the stack points at
-   it during the call. */
-typedef struct stained {
-    uint64_t mask;
-    uint64_t at[AK_ARGUMENTS_MAX];
-    uint64_t put[AK_ARGUMENTS_MAX], was[AK_ARGUMENTS_MAX];
-    uint64_t skipped; /* stained elements that calls should have written but did not */
-    uint64_t blank;   /* those of them that hold a NaN */
-    uint32_t blanks;  /* a bit for each output: whether a NaN was put there */
-} stained;
-
-static uint64_t get(const unsigned char *at, uint32_t bytes)
-{
-    uint64_t value = 0;
-    switch (bytes) {
-    case 8:
-        memcpy(&value, at, 8);
-        break;
-    case 4:
-        memcpy(&value, at, 4);
-        break;
-    case 2:
-        memcpy(&value, at, 2);
-        break;
-    default:
-        value = *at;
-        break;
-    }
-    return value;
-}
-
-/* Before each iteration one element of each output becomes NaN or a copy of another element. A
-   kernel that skips work it has done before leaves this element unwritten; a kernel that computes
-   only where it finds NaN leaves the copies. A second element becomes a copy, and nobody notes
-   which: a kernel that reads these notes on the stack cannot find it, but who compares the outputs
-   after the batch does. A word of the workspace is overwritten as well, so that nothing kept there
-   can be relied upon. This takes a few stores, too few to be measured. */
-static void stain(const runner *r, const ak_runner_page *page, void *const *arg, stained *s,
-                  uint64_t *state)
-{
-    static const unsigned char nan[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    s->mask = drawn(state);
-    s->blanks = 0;
-    for (uint32_t i = 0; i < page->argument_count; i++) {
-        if (page->stain_count[i] == 0) {
-            continue;
-        }
-        uint64_t x = drawn(state), count = page->stain_count[i];
-        uint32_t bytes = page->stain_bytes[i];
-        unsigned char *at = (unsigned char *)arg[i] + ((x >> 32) * count >> 32) * bytes;
-        const unsigned char *other =
-            (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes;
-        s->at[i] = (uint64_t)(uintptr_t)at ^ s->mask;
-        s->was[i] = get(at, bytes); /* before the other copy, which may fall on the same element */
-        uint64_t y = drawn(state);
-        put((unsigned char *)arg[i] + ((y >> 32) * count >> 32) * bytes,
-            (unsigned char *)arg[i] + ((y & UINT32_MAX) * count >> 32) * bytes, bytes);
-        bool poisoned = (x & 1) != 0 || r->looked == 0;
-        s->put[i] = get(poisoned ? nan : other, bytes);
-        s->blanks |= poisoned ? 1u << i : 0;
-        put(at, poisoned ? nan : other, bytes);
-    }
-    if (page->workspace_bytes >= sizeof nan) {
-        uint64_t words = page->workspace_bytes / sizeof nan;
-        memcpy(r->workspace + ((drawn(state) >> 32) * words >> 32) * sizeof nan, nan, sizeof nan);
+    if (page->workspace_bytes >= sizeof(uint64_t)) {
+        uint64_t words = page->workspace_bytes / sizeof(uint64_t);
+        memset(r->workspace + ((ak_host_drawn(state) >> 32) * words >> 32) * sizeof(uint64_t), 0xff,
+               sizeof(uint64_t));
     }
 }
 
@@ -539,24 +445,6 @@ static void forget_calls(runner *r)
     forget_in_thread();
 }
 
-/* Counts the stained elements that the call has not written, and returns how many it looked at. The
-   stain replaced a result of the previous call, so a call that does its work writes that result
-   again over the stain. */
-static uint64_t count_skipped(const ak_runner_page *page, stained *s)
-{
-    uint64_t looked = 0;
-    for (uint32_t i = 0; i < page->argument_count; i++) {
-        if (page->stain_count[i] > 0 && s->put[i] != s->was[i]) {
-            const unsigned char *at = (const unsigned char *)(uintptr_t)(s->at[i] ^ s->mask);
-            const bool skipped = get(at, page->stain_bytes[i]) == s->put[i];
-            s->skipped += skipped ? 1 : 0;
-            s->blank += skipped && (s->blanks >> i & 1) != 0 ? 1 : 0;
-            looked++;
-        }
-    }
-    return looked;
-}
-
 /* Returns whether calls leave out work: by one batch, or by all batches together. */
 static bool leaves_out(const runner *r, uint64_t skipped)
 {
@@ -565,25 +453,25 @@ static bool leaves_out(const runner *r, uint64_t skipped)
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
-/* Returns how many elements calls after the first have left unwritten. `whole`: the outputs hold
-   results already. */
+/* Returns how many elements calls after the first, which finds no results, have left unwritten. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
-                       uint32_t iterations, bool whole, uint64_t *state)
+                       uint32_t iterations, uint64_t *state)
 {
-    stained s = {0};
+    ak_host_stained s = {0};
     uint64_t flags = 0;
     for (uint32_t i = 0; i < iterations; i++) {
         if (r->kernel != NULL) {
-            stain(r, page, call->arg, &s, state);
+            stain(r, page, call->arg, &s, state, i == 0);
+            ak_host_forget_stack(); /* where the places were that have been changed */
             forget_calls(r);
             forget_registers();
             r->kernel(call);
             flags |= take_flags();
-            if (whole || i > 0) {
-                r->looked += count_skipped(page, &s);
+            if (i > 0) {
+                r->looked += ak_host_stained_look(&page->stain, &s);
             }
         } else if (r->ops != NULL) {
-            stain(r, page, call->arg, &s, state);
+            stain(r, page, call->arg, &s, state, i == 0);
             r->ops->run(r->baseline, call);
         }
     }
@@ -705,13 +593,18 @@ static void run(runner *r)
     /* This copy of the request counts, whatever happens to the page; the worker checks the page
        afterwards. */
     const ak_runner_page asked = *page;
-    uint64_t state = asked.salt ^ ticks();
+    uint64_t state = asked.salt;
+    (void)ak_host_drawn(&state); /* mixes the time into it */
     paint_red_zone(r);
+    ak_host_pool_limit(r->pool, asked.threads); /* also of a kernel that asks for more */
     ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
-    (void)repeat(r, &asked, &call, asked.warm, false, &state);
+    (void)repeat(r, &asked, &call, asked.warm, &state);
+    if (asked.warm > 0) { /* there are results, which the next call must not believe */
+        ak_host_scramble(&asked.stain, arg, &state);
+    }
     if (asked.scatter != 0) {
-        uint64_t seed = drawn(&state);
+        uint64_t seed = ak_host_drawn(&state);
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
     if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
@@ -724,7 +617,7 @@ static void run(runner *r)
     }
     say(AK_RUNNER_READY);
     wait_for_go(page);
-    uint64_t skipped = repeat(r, &asked, &call, asked.iterations, asked.warm > 0, &state);
+    uint64_t skipped = repeat(r, &asked, &call, asked.iterations, &state);
     say(AK_RUNNER_DONE);
     const char *left = r->kernel != NULL ? left_behind() : NULL;
     /* A library starts its threads at its first call, and they inherit the processors of its

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "backend/host/host_stain.h"
 #include "base/fs.h"
 #include "problem/problem.h"
 
@@ -47,10 +48,7 @@ typedef struct ak_runner_page {
     /* Part of the block, in whole pages: the arguments with their red zones. */
     uint64_t first, span;
     uint64_t offset[AK_ARGUMENTS_MAX]; /* relative to `first` */
-    /* Number of elements that may be stained: those of the first row if rows do not adjoin, 0 if
-       none may. */
-    uint64_t stain_count[AK_ARGUMENTS_MAX];
-    uint32_t stain_bytes[AK_ARGUMENTS_MAX]; /* bytes of one element */
+    ak_host_stainable stain;
     uint32_t argument_count;
     int64_t size[AK_SIZES_MAX];
     int32_t choice[AK_CHOICES_MAX];
