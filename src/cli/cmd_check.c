@@ -63,7 +63,7 @@ typedef struct checking {
     size_t least, most; /* edge-case sizes that a right configuration was checked at */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* one gave a wrong result or crashed, which sanitizers may explain */
-    char sanitizers[640];
+    char sanitizers[800];
 } checking;
 
 /* `sizes` are the edge-case sizes that a right configuration was checked at. */
