@@ -14,6 +14,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
+from . import _openmp
 from ._archive import Archive
 from ._command import TuneError, run as _command
 from ._restriction import Restriction, expression
@@ -454,6 +455,10 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
     * `lang` is "C", "C++", "CUDA" (also "CuPy" and "nvcuda") or "OpenCL"; HIP, Fortran and Julia
       are refused. "C" is compiled as C, or as C++ where `compiler` is "g++" or
       the source includes a header of C++.
+    * A source in C or C++ with directives of OpenMP is compiled with -fopenmp, as there; so is one
+      whose `compiler_options` have it. Its regions have at most as many threads as the process may
+      use CPUs (or AUTOKERNEL_THREADS): a warning says if num_threads may ask for more. Directives for vectors only
+      (simd) start no thread. Tasks, locks and omp_set_num_threads are refused by name.
     * `strategy` is one of autokernel's or of Kernel Tuner's; every configuration is tried if none
       is named. brute_force is exhaustive, random_sample random, genetic_algorithm genetic, diff_evo
       diffevo, simulated_annealing anneal, bayes_opt bayes. A warning says that dual_annealing
@@ -558,6 +563,9 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         ([f"-std=gnu{'++' if language == 'C++' else ''}17", "-O3", "-march=native"]
          if backend == "host" else [])}
     if backend == "host":
+        specification.update(_openmp.specification(source, specification["CompilerOptions"]))
+        many = _openmp.too_many(source, params)
+        notes += [] if many is None else [many]
         source = _host_source(source, kernel_name, declared, arguments, language)
     else:
         specification["Launch"] = _launch(grid, arguments, blocks, params,

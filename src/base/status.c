@@ -38,6 +38,18 @@ ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
     return status;
 }
 
+ak_status ak_fail_unpacked(ak_error *err, ak_status status, const char *folder, const char *what)
+{
+    const size_t length = strlen(folder);
+    if (err == NULL || length == 0 || strncmp(err->text, folder, length) != 0 ||
+        err->text[length] != '/') {
+        return status;
+    }
+    memmove(err->text, err->text + length + 1, strlen(err->text + length + 1) + 1);
+    (void)ak_fail_within(err, "%s", what);
+    return status;
+}
+
 ak_status ak_fail_within(ak_error *err, const char *format, ...)
 {
     if (err == NULL) {

@@ -67,15 +67,31 @@ static void print_comparison(const measured *m, bool many)
     }
 }
 
-/* Returns configuration i as it was at the first size that has it. */
-static const char *config_text(const bench *b, size_t i)
+/* Returns configuration i as it was at a size; NULL: it was not measured there. */
+static const char *config_at(const bench *b, size_t size, size_t i)
 {
+    return i < b->sizes[size].done ? b->sizes[size].trials[i].config : NULL;
+}
+
+/* Prints configuration i: once, or at each size where it differs, as defaults may. */
+static void print_config(const bench *b, size_t i)
+{
+    const char *first = NULL, *name = b->sizes[0].list[i].name;
+    bool same = true;
     for (size_t s = 0; s < b->begun; s++) {
-        if (i < b->sizes[s].done && b->sizes[s].trials[i].config != NULL) {
-            return b->sizes[s].trials[i].config;
+        const char *config = config_at(b, s, i);
+        first = first == NULL ? config : first;
+        same = same && (config == NULL || strcmp(config, first) == 0);
+    }
+    if (same) {
+        ak_out("%s: %s\n", name, first == NULL ? "" : first);
+        return;
+    }
+    for (size_t s = 0; s < b->begun; s++) {
+        if (config_at(b, s, i) != NULL) {
+            ak_out("%s at %s: %s\n", name, ak_task_size(b->sizes[s].task), config_at(b, s, i));
         }
     }
-    return "";
 }
 
 static void print(const bench *b)
@@ -97,7 +113,7 @@ static void print(const bench *b)
     const measured *first = &b->sizes[0];
     if (many) {
         for (size_t i = 0; i < first->done; i++) {
-            ak_out("%s: %s\n", first->list[i].name, config_text(b, i));
+            print_config(b, i);
         }
     } else {
         ak_task_print(first->task);

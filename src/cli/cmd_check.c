@@ -50,8 +50,9 @@ static void explain_itself(const ak_task *task)
 }
 
 /* A check of `count` configurations, of which the first `named` were named. `done` are checked, of
-   which `wrong` failed; `rejected` random ones were never run, because the compiler's report ruled
-   them out (spills, for instance): whether they are right is not known. */
+   which `wrong` failed; `rejected` were never run, because the compiler's report ruled them out
+   (spills, for instance): whether they are right is not known. Of these, `refused` were named, and
+   fail the check too. */
 typedef struct checking {
     const ak_args *args;
     ak_task *task;
@@ -59,11 +60,11 @@ typedef struct checking {
     ak_progress progress;
     ak_candidate *list;
     json_t *rows;
-    size_t count, named, done, wrong, rejected;
+    size_t count, named, done, wrong, rejected, refused;
     size_t least, most; /* edge-case sizes that a right configuration was checked at */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* one gave a wrong result or crashed, which sanitizers may explain */
-    char sanitizers[640];
+    char sanitizers[800];
 } checking;
 
 /* `sizes` are the edge-case sizes that a right configuration was checked at. */
@@ -104,7 +105,7 @@ static ak_status show_json(const checking *c, ak_error *err)
     json_t *object = json_object();
     bool good = object != NULL && ak_task_json(object, c->task) &&
                 ak_json_set(object, "checked", json_incref(c->rows)) &&
-                ak_json_set(object, "ok", json_boolean(c->wrong == 0)) &&
+                ak_json_set(object, "ok", json_boolean(c->wrong + c->refused == 0)) &&
                 (c->sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", c->sanitizers)) &&
                 ak_out_json(object);
     json_decref(object);
@@ -156,7 +157,7 @@ static void show_text(const checking *c)
     if (c->sanitizers[0] != 0) {
         ak_out("%s\n", c->sanitizers);
     }
-    if (c->wrong == 0) {
+    if (c->wrong + c->refused == 0) {
         ak_next_on_task("tune", "find the fastest", c->args, c->task, false);
     } else {
         suggest_sanitizers(c);
@@ -171,9 +172,14 @@ static ak_status conclude(const checking *c, ak_error *err)
     } else {
         show_text(c);
     }
-    if (c->wrong > 0) {
-        return ak_fail(err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed the check",
-                       c->args->operand[0], c->wrong, c->done, ak_plural(c->done));
+    if (c->wrong + c->refused > 0) {
+        const size_t failed = c->wrong + c->rejected;
+        return ak_fail(err, AK_CRASHED, "%.80s: %zu of %zu configuration%s %s", c->args->operand[0],
+                       failed, c->done, ak_plural(c->done),
+                       c->rejected == 0 ? "failed the check"
+                       : c->wrong > 0   ? "failed the check or were rejected before running"
+                       : failed == 1    ? "was rejected before running"
+                                        : "were rejected before running");
     }
     if (c->done < c->count) {
         return ak_fail(err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
@@ -219,8 +225,9 @@ static ak_status check_next(checking *c, ak_error *err)
     ak_progress_step(&c->progress, "", 1, 1);
     if (status == AK_OK) {
         const bool named = c->done < c->named;
-        bool never_ran = trial.status == AK_TRIAL_REJECTED && !named && trial.check_ns == 0;
+        bool never_ran = trial.status == AK_TRIAL_REJECTED && trial.check_ns == 0;
         c->rejected += never_ran;
+        c->refused += never_ran && named;
         c->wrong += trial.status != AK_TRIAL_OK && !never_ran;
         c->ran_wrong = c->ran_wrong || trial.status == AK_TRIAL_WRONG_RESULT ||
                        trial.status == AK_TRIAL_CRASHED;

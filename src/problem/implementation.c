@@ -131,10 +131,14 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     ak_status status = AK_OK;
     AK_TRY(read_strings(&includes, &count, problem, &(text_list){kernel, "Include", where}, err));
     AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
-    for (size_t i = 0; i < count; i++) {
-        AK_TRY(add_source(&source, problem, files, includes[i], err));
+    const char **names = ak_arena_alloc(problem->arena, (count + 1) * sizeof *names);
+    AK_TRY(ak_made(names, err));
+    for (size_t i = 0; i <= count; i++) {
+        names[i] = i < count ? includes[i] : file;
+        AK_TRY(add_source(&source, problem, files, names[i], err));
     }
-    AK_TRY(add_source(&source, problem, files, file, err));
+    implementation->files = names;
+    implementation->file_count = count + 1;
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
 out:
     ak_buf_free(&source);
@@ -304,7 +308,16 @@ ak_status ak_implementation_check_option(const ak_implementation_spec *implement
                                          const char *option, ak_error *err)
 {
     const ak_backend_rules *rules = ak_backend_rules_find(implementation->backend);
-    return rules == NULL || rules->allows_option == NULL || rules->allows_option(option)
+    const bool allowed =
+        rules == NULL || rules->allows_option == NULL || rules->allows_option(option);
+    if (!allowed && strcmp(implementation->backend, "host") == 0 &&
+        strncmp(option, "-fopenmp", strlen("-fopenmp")) == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: the compiler option \"%.80s\" is refused: a kernel is compiled with "
+                       "OpenMP if \"Threads\" of its space file is \"openmp\"",
+                       implementation->where, option);
+    }
+    return allowed
                ? AK_OK
                : ak_fail(err, AK_INVALID,
                          "%s: the compiler option \"%.80s\" is refused: a space file may choose "

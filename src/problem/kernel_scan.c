@@ -288,6 +288,20 @@ static ak_status read_arguments(ak_scan *s, const char *open)
                             s->file, s->name);
 }
 
+/* Finds out what the kernel, or what it includes, needs of OpenMP. */
+static ak_status find_openmp(ak_scan *s)
+{
+    ak_source_omp beside;
+    if (strcmp(s->backend, "host") != 0) {
+        return AK_OK;
+    }
+    if (!ak_source_openmp(&s->openmp, s->text) || !ak_source_openmp(&beside, s->beside)) {
+        return ak_fail_memory(s->err);
+    }
+    s->openmp = beside > s->openmp ? beside : s->openmp;
+    return AK_OK;
+}
+
 /* ---- the scan ------------------------------------------------------------------------------- */
 
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *beside,
@@ -327,6 +341,7 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char 
     ak_scan_guarded(s);
     ak_scan_options(s);
     ak_scan_guess_shape(shape, s);
+    AK_TRY(find_openmp(s));
     AK_TRY(ak_scan_problem(out, s, name, shape) && ak_scan_space(out, s, shape)
                ? AK_OK
                : ak_fail_memory(err));

@@ -144,12 +144,14 @@ typedef struct ak_argument_spec {
 #define AK_FORTRAN_END      "/* autokernel: Fortran ends here */"
 
 typedef struct ak_implementation_spec {
-    const char *name;           /* "host", "cuda_sm90": the stem of the space file */
-    const char *backend;        /* "host": the part of the name before the first '_', or the backend
-                                   that runs the language */
-    const char *language;       /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
-    const json_t *definition;   /* the whole space file */
-    const char *source;         /* text of the Include files and of KernelFile, joined */
+    const char *name;         /* "host", "cuda_sm90": the stem of the space file */
+    const char *backend;      /* "host": the part of the name before the first '_', or the backend
+                                 that runs the language */
+    const char *language;     /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
+    const json_t *definition; /* the whole space file */
+    const char *source;       /* text of the Include files and of KernelFile, joined */
+    const char *const *files; /* names of these files, in the same order */
+    size_t file_count;
     const char *const *options; /* CompilerOptions */
     size_t option_count;
     const json_t *defines;    /* object of macros and expressions; NULL: none */

@@ -118,6 +118,31 @@ static json_t *make_launch(const ak_scan *s, const char *block, const char *shap
     return good ? launch : NULL;
 }
 
+/* Adds the compilers, of which only gcc has our OpenMP, and -O2 and -O3. */
+static bool add_compilers(json_t *parameters, const ak_scan *s)
+{
+    json_t *compilers = s->openmp == AK_SOURCE_OMP_THREADS ? json_pack("[s]", "gcc")
+                                                           : json_pack("[s, s]", "gcc", "clang");
+    return json_array_append_new(parameters,
+                                 json_pack("{s:s, s:s, s:o, s:s, s:s}", "Name", "COMPILER", "Type",
+                                           "string", "Values", compilers, "Default", "gcc", "Use",
+                                           "compiler")) == 0 &&
+           json_array_append_new(parameters,
+                                 json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}", "Name",
+                                           "OPT_LEVEL", "Type", "int", "Values", 2, 3, "Default", 3,
+                                           "Use", "option", "Option", "-O{}")) == 0;
+}
+
+/* Adds how a kernel of the host is compiled. */
+static bool set_host(json_t *kernel, const ak_scan *s)
+{
+    return ak_json_set(kernel, "CompilerOptions",
+                       s->openmp == AK_SOURCE_OMP_SIMD
+                           ? json_pack("[s, s]", "-march=native", "-fopenmp-simd")
+                           : json_pack("[s]", "-march=native")) &&
+           (s->openmp != AK_SOURCE_OMP_THREADS || ak_json_set_text(kernel, "Threads", "openmp"));
+}
+
 bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
 {
     static const char *const languages[][2] = {
@@ -141,26 +166,14 @@ bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
         block = "block_size_x";
         good = add_values(parameters, block, 128, false) && good;
     }
-    if (host) {
-        good = json_array_append_new(parameters,
-                                     json_pack("{s:s, s:s, s:[s, s], s:s, s:s}", "Name", "COMPILER",
-                                               "Type", "string", "Values", "gcc", "clang",
-                                               "Default", "gcc", "Use", "compiler")) == 0 &&
-               good;
-        good = json_array_append_new(parameters, json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}",
-                                                           "Name", "OPT_LEVEL", "Type", "int",
-                                                           "Values", 2, 3, "Default", 3, "Use",
-                                                           "option", "Option", "-O{}")) == 0 &&
-               good;
-    }
+    good = (!host || add_compilers(parameters, s)) && good;
     json_t *launch = make_launch(s, host ? NULL : block, shape);
     out->space =
         json_pack("{s:{s:o, s:[]}, s:{s:s, s:s, s:s, s:o}}", "ConfigurationSpace",
                   "TuningParameters", parameters, "Conditions", "KernelSpecification", "Language",
                   language, "KernelName", s->name, "KernelFile", s->file, "Launch", launch);
     json_t *kernel = json_object_get(out->space, "KernelSpecification");
-    return good && launch != NULL && out->space != NULL &&
-           (!host || ak_json_set(kernel, "CompilerOptions", json_pack("[s]", "-march=native")));
+    return good && launch != NULL && out->space != NULL && (!host || set_host(kernel, s));
 }
 
 /* Returns the end of the entry's body in the text. */
@@ -340,10 +353,24 @@ static void note_parameters(ak_scan *s)
                   "launch has one, block_size_x; write others into the space file");
     }
     ak_scan_undefined(s);
+    if (s->openmp == AK_SOURCE_OMP_THREADS) {
+        ak_scan_note(
+            s, "OpenMP",
+            "the source has directives for threads, so \"Threads\" of the space file is "
+            "\"openmp\": gcc compiles it with -fopenmp, and it has the threads of the task "
+            "(--threads); some directives are refused (docs/formats.md)");
+    } else if (s->openmp == AK_SOURCE_OMP_SIMD) {
+        ak_scan_note(s, "OpenMP",
+                     "the source has directives for vectors only, so \"CompilerOptions\" of the "
+                     "space file has -fopenmp-simd");
+    }
     if (strcmp(s->backend, "host") == 0) {
         ak_scan_note(s, "compilers and options",
-                     "gcc and clang with -O2 and -O3 and -march=native are guesses; write others "
-                     "into the space file (\"CompilerOptions\")");
+                     s->openmp == AK_SOURCE_OMP_THREADS
+                         ? "-O2 and -O3 and -march=native are guesses; write others into the space "
+                           "file (\"CompilerOptions\")"
+                         : "gcc and clang with -O2 and -O3 and -march=native are guesses; write "
+                           "others into the space file (\"CompilerOptions\")");
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "problem/kernel_files.h"
 #include "problem/problem.h"
+#include "problem/source_text.h"
 
 #define AK_SCAN_NAME       (AK_KERNEL_NAME_MAX + 1)
 #define AK_SCAN_PARAMETERS 16
@@ -26,10 +27,11 @@ typedef struct ak_scan {
     const char *text, *backend, *file;
     const char *beside; /* the text of the files that it includes */
     bool cpp;
-    char *own;         /* a copy of the text, in which the entry is not static */
-    char *plain;       /* the text with blanks in place of comments and quoted texts */
-    size_t begin, end; /* the template's head in the text; equal if there is none */
-    size_t entry;      /* where the entry's qualifiers begin */
+    ak_source_omp openmp; /* what the text, or one beside it, needs of OpenMP */
+    char *own;            /* a copy of the text, in which the entry is not static */
+    char *plain;          /* the text with blanks in place of comments and quoted texts */
+    size_t begin, end;    /* the template's head in the text; equal if there is none */
+    size_t entry;         /* where the entry's qualifiers begin */
     char name[AK_SCAN_NAME];
     ak_scan_argument arguments[AK_ARGUMENTS_MAX];
     size_t argument_count;

@@ -52,7 +52,8 @@ static bool defines(const char *text, const char *name)
    declared there: "int N", "float *X", "struct N". */
 static bool follows_word(const char *text, const char *at)
 {
-    static const char *const others[] = {"return", "else", "case", "sizeof", "do", "goto", "in"};
+    static const char *const others[] = {"return", "else", "case", "sizeof",
+                                         "do",     "goto", "in",   "unroll"};
     static const char *const types[] = {
         "float", "double",   "int",        "char",         "void",    "long",
         "short", "unsigned", "signed",     "bool",         "half",    "auto",
@@ -137,6 +138,21 @@ static size_t capitals(const char *text)
     return good ? length : 0;
 }
 
+/* Returns how much of a preprocessor line has no names that a macro replaces: all of it, or of a
+   pragma whose values they may be ("#pragma omp parallel num_threads(N)", "#pragma GCC unroll N")
+   what comes before these. */
+static size_t before_values(const char *line)
+{
+    static const char *const pragmas[] = {"omp", "unroll", "GCC unroll", "clang loop", "acc"};
+    for (size_t i = 0; i < AK_COUNT(pragmas); i++) {
+        const char *values = ak_source_after_pragma(line, pragmas[i]);
+        if (values != NULL) {
+            return (size_t)(values - line);
+        }
+    }
+    return strcspn(line, "\n");
+}
+
 void ak_scan_undefined(ak_scan *s)
 {
     char found[UNDEFINED_MAX][AK_SCAN_NAME], what[AK_SCAN_NAME + 16];
@@ -144,7 +160,7 @@ void ak_scan_undefined(ak_scan *s)
     for (const char *p = s->plain; *p != 0 && count < UNDEFINED_MAX;) {
         const size_t word = strspn(p, AK_SOURCE_WORD), length = capitals(p);
         if (*p == '#') {
-            p += strcspn(p, "\n");
+            p += before_values(p);
             continue;
         }
         if (length > 0) {

@@ -47,6 +47,56 @@ char *ak_source_plain(const char *text)
     return out;
 }
 
+const char *ak_source_after_pragma(const char *text, const char *word)
+{
+    static const char in_line[] = "pragma", operator[] = "_Pragma";
+    const char *at = text + (*text == '#' ? 1 + strspn(text + 1, " \t") : 0);
+    if (*text == '#' && strncmp(at, in_line, sizeof in_line - 1) == 0) {
+        at += sizeof in_line - 1;
+        at += strspn(at, " \t");
+    } else if (strncmp(at, operator, sizeof operator- 1) == 0) {
+        at += sizeof operator- 1;
+        at += strspn(at, " \t(\"");
+    } else {
+        return NULL;
+    }
+    const size_t length = strlen(word);
+    return strncmp(at, word, length) == 0 && strchr(AK_SOURCE_WORD, at[length]) == NULL
+               ? at + length
+               : NULL;
+}
+
+/* Returns whether what follows "omp" only concerns vectors: "simd", "declare simd". */
+static bool is_simd(const char *text)
+{
+    static const char declare[] = "declare", simd[] = "simd";
+    text += strspn(text, " \t");
+    if (strncmp(text, declare, sizeof declare - 1) == 0) {
+        text += sizeof declare - 1;
+        text += strspn(text, " \t");
+    }
+    return strncmp(text, simd, sizeof simd - 1) == 0 &&
+           (text[sizeof simd - 1] == 0 || strchr(AK_SOURCE_WORD, text[sizeof simd - 1]) == NULL);
+}
+
+bool ak_source_openmp(ak_source_omp *out, const char *text)
+{
+    char *plain = ak_source_plain(text);
+    *out = AK_SOURCE_OMP_NONE;
+    for (size_t i = 0; plain != NULL && plain[i] != 0; i++) {
+        const char *what =
+            plain[i] == '#' || plain[i] == '_' ? ak_source_after_pragma(text + i, "omp") : NULL;
+        if (what != NULL && !is_simd(what)) {
+            *out = AK_SOURCE_OMP_THREADS;
+        } else if (what != NULL && *out == AK_SOURCE_OMP_NONE) {
+            *out = AK_SOURCE_OMP_SIMD;
+        }
+    }
+    const bool known = plain != NULL;
+    ak_free(plain);
+    return known;
+}
+
 /* Finds a whole word. Returns NULL if there is none. */
 const char *ak_source_find(const char *text, const char *word)
 {

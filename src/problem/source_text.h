@@ -13,6 +13,18 @@
 /* Copies the text with blanks in place of comments, quoted texts and quoted letters, so that each
    place of the copy is the same place of the text. NULL: no memory. The caller owns the copy. */
 char *ak_source_plain(const char *text);
+/* What a source needs of OpenMP: nothing, only -fopenmp-simd, or threads. */
+typedef enum ak_source_omp {
+    AK_SOURCE_OMP_NONE,
+    AK_SOURCE_OMP_SIMD,
+    AK_SOURCE_OMP_THREADS
+} ak_source_omp;
+/* Finds out by the directives ("#pragma omp", _Pragma("omp")) of a text. Returns false if there is
+   no memory. */
+bool ak_source_openmp(ak_source_omp *out, const char *text);
+/* Returns what follows `word` if the text begins with "#pragma WORD" or _Pragma("WORD"), else
+   NULL. */
+const char *ak_source_after_pragma(const char *text, const char *word);
 /* Finds a whole word. Returns NULL if there is none. */
 const char *ak_source_find(const char *text, const char *word);
 bool ak_source_has(const char *text, const char *word);

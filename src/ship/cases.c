@@ -223,6 +223,7 @@ static ak_status open_task(ak_bundle_case *one, ak_bundle_build *b, const ak_tas
     one->task = NULL;
     ak_status kept = open_kept(&one->task, b, spec, &one->trial, &why);
     if (kept != AK_NOT_FOUND) {
+        (void)ak_fail_unpacked(&why, kept, b->kept.path, "the kernel as it was measured");
         return kept == AK_OK ? AK_OK : ak_fail(err, kept, "%s", why.text);
     }
     return status != AK_OK

@@ -491,6 +491,9 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
     AK_TRY(report(out_json, &v, path, err));
     *good = v.good;
 out:
+    if (status != AK_OK) {
+        (void)ak_fail_unpacked(err, status, v.unpacked.path, path);
+    }
     akr_close(bundle);
     json_decref(v.file);
     json_decref(v.rows);

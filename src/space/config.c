@@ -82,8 +82,12 @@ static ak_status unknown_value(const ak_space *space, size_t p, const char *text
             ak_buf_print(&list, ", ... (%zu values)", count);
         }
     }
-    ak_status status = ak_fail(err, AK_INVALID, "%s has no value \"%.60s\"; it can be %.300s",
-                               space->parameters[p].name, text, list.data);
+    const ak_parameter_body *body = &space->bodies[p];
+    const char *absent = AK_HAS_TEXT(body->absent, body->absent_count, text)
+                             ? ", because this compiler was not found"
+                             : "";
+    ak_status status = ak_fail(err, AK_INVALID, "%s has no value \"%.60s\"%s; it can be %.300s",
+                               space->parameters[p].name, text, absent, list.data);
     ak_buf_free(&list);
     return status;
 }

@@ -20,7 +20,9 @@ typedef struct ak_parameter_body {
         *added;     /* for AK_USE_OPTION: the arguments that each value adds, NULL-terminated */
     uint16_t *rank; /* place among the values in order; NULL: texts, which have none */
     uint16_t *by_rank;
-    bool *occurs; /* in some valid configuration */
+    bool *occurs;        /* in some valid configuration */
+    const char **absent; /* compilers that were left out because they are not there */
+    size_t absent_count;
 } ak_parameter_body;
 
 struct ak_space {
@@ -41,7 +43,7 @@ struct ak_space {
     ak_config fallback; /* the default configuration */
     ak_config starts[AK_SPACE_STARTS_MAX];
     size_t start_count;
-    bool listed; /* the valid configurations are a list; the conditions are not evaluated */
+    bool listed;  /* the valid configurations are a list; the conditions are not evaluated */
     bool outline; /* there is no graph */
 };
 

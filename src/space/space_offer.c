@@ -120,6 +120,17 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r)
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
+/* Returns whether the compiler that is value i is there; the body lists those that are not. */
+static bool find_compiler(ak_parameter_body *body, size_t i, const char *name,
+                          const ak_space_spec *spec)
+{
+    bool there = spec->available(spec->available_context, name);
+    if (!there) {
+        body->absent[body->absent_count++] = body->text[i];
+    }
+    return there;
+}
+
 ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *body,
                                  ak_space_reader *r)
 {
@@ -132,6 +143,8 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
     if (!numerics && !compiler && !fixed) {
         return AK_OK;
     }
+    body->absent = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->absent);
+    AK_DO(ak_made(body->absent, r->err));
     /* the array belongs to the space */
     ak_value *values = (ak_value *)(uintptr_t)parameter->values;
     size_t kept = 0, fallback = 0;
@@ -141,7 +154,7 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
             wanted = fix_names(fix, fix_length, &values[i], body->text[i]);
         }
         if (wanted && compiler) {
-            wanted = spec->available(spec->available_context, values[i].as.string);
+            wanted = find_compiler(body, i, values[i].as.string, spec);
         }
         if (!wanted) {
             continue;

@@ -232,6 +232,16 @@ static ak_status take_comparison(ak_tuning *r, const lineup *l,
     return choose_best(r, l, comparison, err);
 }
 
+/* Says that no sanitizer ran although one was asked for. */
+static ak_status note_unsanitized(ak_tuning *r, const char *why, ak_error *err)
+{
+    if (!r->options->sanitize) {
+        return AK_OK;
+    }
+    r->result->sanitizers = ak_strdup(why);
+    return ak_made(r->result->sanitizers, err);
+}
+
 ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
 {
     lineup l = {.all = 0};
@@ -239,16 +249,20 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
     ak_comparison_result comparison;
     ak_candidates_rank(&l.chosen, r);
     if (l.chosen.count == 0) {
-        return AK_OK; /* no configuration worked */
+        return note_unsanitized(r,
+                                "no sanitizer ran, because no configuration worked: 'autokernel "
+                                "check --sanitize' also runs what gives a wrong result or crashes",
+                                err);
     }
     /* a recording would give the same times */
     if (ak_tuning_cancelled(r) || ak_pool_recalls(r->session.pool)) {
         note_cancelled(r);
+        AK_DO(note_unsanitized(r, "no sanitizer ran, because the run has no finish", err));
         return set_best(r, &l.chosen.list[0], NULL, err);
     }
     r->session.sanitize = r->options->sanitize;
     ak_status status = ak_candidates_choose(&l.chosen, r, &why);
-    char sanitizers[640];
+    char sanitizers[800];
     ak_sanitizing_text(sanitizers, sizeof sanitizers, &r->session);
     if (sanitizers[0] != 0 && (r->result->sanitizers = ak_strdup(sanitizers)) == NULL) {
         return ak_fail_memory(err);

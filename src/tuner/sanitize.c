@@ -1,8 +1,29 @@
-/* sanitize.c: has configurations that passed every check built and run with sanitizers. */
+/* sanitize.c: has configurations that passed every check, gave a wrong result or crashed built and
+   run with sanitizers. */
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "tuner/session.h"
+
+#define REASON_BYTES_MAX 4096
+
+/* Rejects a trial that had passed its check; one that had not also gets what was found as a
+   reason. */
+static ak_status take_finding(ak_trial *trial, const char *found, ak_error *err)
+{
+    char *before = trial->reason;
+    ak_buf text = AK_BUF(REASON_BYTES_MAX);
+    if (trial->status != AK_TRIAL_OK && before != NULL) {
+        ak_buf_print(&text, "%.3000s; ", before);
+    }
+    ak_buf_puts(&text, found);
+    trial->status = trial->status == AK_TRIAL_OK ? AK_TRIAL_REJECTED : trial->status;
+    trial->reason = NULL;
+    ak_status status = ak_buf_take(&trial->reason, &text, err);
+    ak_free(before);
+    return status;
+}
 
 ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,
                               ak_error *err)
@@ -10,7 +31,12 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
     const ak_backend_ops *backend;
     ak_sanitizing *all = &session->sanitizing;
     ak_sanitized one = {.ran = false};
-    if (!session->sanitize || trial->status != AK_TRIAL_OK) {
+    if (!session->sanitize) {
+        return AK_OK;
+    }
+    if (trial->status != AK_TRIAL_OK && trial->status != AK_TRIAL_WRONG_RESULT &&
+        trial->status != AK_TRIAL_CRASHED) {
+        all->left_out++;
         return AK_OK;
     }
     AK_DO(ak_backend_find(&backend, session->task->backend, err));
@@ -35,29 +61,43 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
         return AK_OK;
     }
     all->found++;
-    trial->status = AK_TRIAL_REJECTED;
-    ak_free(trial->reason);
-    return ak_copy_text(&trial->reason, one.found, err);
+    return take_finding(trial, one.found, err);
+}
+
+/* Appends a part of the outcome. */
+static void append(ak_buf *out, const char *part)
+{
+    ak_buf_print(out, "%s%s", out->length > 0 ? "; " : "", part);
 }
 
 void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
 {
     const ak_sanitizing *all = &session->sanitizing;
-    int used = 0;
-    out[0] = 0;
+    char part[400];
+    ak_buf text = AK_BUF(4 * sizeof part);
     if (session->sanitize && all->configs > 0) {
-        used =
-            snprintf(out, bytes, "%s: %zu of %zu configuration%s without a finding, at %zu shapes",
-                     all->tool, all->configs - all->found, all->configs,
-                     all->configs == 1 ? "" : "s", all->shapes);
+        (void)snprintf(part, sizeof part,
+                       "%s: %zu of %zu configuration%s without a finding, at %zu shape%s",
+                       all->tool, all->configs - all->found, all->configs,
+                       all->configs == 1 ? "" : "s", all->shapes, all->shapes == 1 ? "" : "s");
+        append(&text, part);
     }
-    if (session->sanitize && all->missing[0] != 0 && used >= 0 && (size_t)used < bytes) {
+    if (session->sanitize && all->missing[0] != 0) {
         char others[64] = "";
         if (all->not_run > 1) {
             (void)snprintf(others, sizeof others, " (the first of %zu that did not run)",
                            all->not_run);
         }
-        (void)snprintf(out + used, bytes - (size_t)used, "%s%s%s", used > 0 ? "; " : "",
-                       all->missing, others);
+        (void)snprintf(part, sizeof part, "%s%s", all->missing, others);
+        append(&text, part);
     }
+    if (session->sanitize && all->left_out > 0) {
+        (void)snprintf(part, sizeof part,
+                       "%zu configuration%s failed otherwise than by a wrong result or a crash and "
+                       "did not run with sanitizers",
+                       all->left_out, all->left_out == 1 ? "" : "s");
+        append(&text, part);
+    }
+    (void)snprintf(out, bytes, "%s", ak_buf_status(&text, NULL) == AK_OK ? text.data : "");
+    ak_buf_free(&text);
 }

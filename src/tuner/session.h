@@ -25,6 +25,7 @@ typedef struct ak_sanitizing {
     size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
     size_t found;           /* number of configurations with a report */
     size_t not_run;         /* number of configurations that could not be built or run */
+    size_t left_out;        /* number of those that failed before there was a result to explain */
     char tool[64];
     char missing[320]; /* why the first of these could not; "" if all could */
 } ak_sanitizing;
@@ -39,7 +40,7 @@ typedef struct ak_session {
     char environment[AK_ENVIRONMENT_BYTES];
     char *environment_json;
     uint64_t next_job;
-    bool sanitize; /* ak_session_check also runs what passes with sanitizers */
+    bool sanitize; /* ak_session_check also runs with sanitizers what passes, is wrong or crashes */
     ak_sanitizing sanitizing;
 } ak_session;
 
@@ -113,8 +114,9 @@ ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 
-/* If `sanitize` is set, builds and runs a configuration that has passed its check with sanitizers.
-   If they report something, the trial becomes `rejected`. */
+/* If `sanitize` is set, builds a configuration that has passed its check, gave a wrong result or
+   crashed with sanitizers, and runs it. If they report something, a trial that had passed becomes
+   `rejected`; another one keeps its status, and its reason also says what they report. */
 ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,
                               ak_error *err);
 /* Writes the outcome as a line: "AddressSanitizer and ...: 3 of 3 configurations without a finding,

@@ -34,6 +34,9 @@ grep -c -E '^n=(64|128) +(default|config 2) +#[0-9]+ +ok ' out
 autokernel bench ./mine --sizes '64;128' --json --quiet | grep -o '"size":"n=[0-9]*"' | sort -u
 autokernel compare ./mine --sizes '64;128' --time 0.1s | grep -c -E '^n=(64|128) '
 autokernel bench ./mine --sizes '64' --size 64
+cp -r mine sized
+sed -i '/"UNROLL"/s/"Default": 4/"Default": "4 if n < 100 else 2"/' sized/host.json
+autokernel bench ./sized --sizes '64;128' --config 'default;UNROLL=1,THREADS=1' --archive sized.db --quiet | grep -E '^(default|config).*: '
 autokernel history ./mine --json | grep -c '"strategy":"bench"'
 echo "-- a trial by its id"
 id=$(autokernel bench ./mine --size 96 --config UNROLL=2 --json --quiet | grep -o '"id":[0-9]*' | head -n 1 | cut -d: -f2)

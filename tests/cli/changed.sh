@@ -79,3 +79,10 @@ rm -f ../archive.db*
 autokernel tune ./third --size 64 --evals 1 --quiet >/dev/null 2>&1
 autokernel best ./third
 echo "exit $?"
+echo "-- messages name no folder that is gone"
+mkdir none
+autokernel tune softmax --size rows=16,cols=16 --evals 1 --libraries none --quiet >/dev/null 2>&1
+autokernel export softmax --size rows=16,cols=16 --format bundle --output softmax.akb >/dev/null
+executable=$(command -v autokernel)
+PATH=$PWD/none "$executable" export softmax --size rows=16,cols=16 --format bundle --output other.akb 2>&1 | cut -d';' -f1
+PATH=$PWD/none "$executable" bundle verify softmax.akb 2>&1 | cut -d';' -f1

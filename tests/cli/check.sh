@@ -14,6 +14,12 @@ echo "-- mistakes"
 try() { autokernel check softmax "$@"; echo "exit $?"; }
 try --config NOSUCH=1
 try --config COMPILER=tcc
+autokernel new kernel mine >/dev/null
+sed -i 's/"clang"/"gcc-99"/' mine/host.json
+autokernel check ./mine --config COMPILER=gcc-99
+sed '/^void ak_kernel/,$s/^{/{ __builtin_printf("no");/' -i mine/host.c
+autokernel check ./mine --config UNROLL=2,COMPILER=gcc --config UNROLL=4,COMPILER=gcc --quiet 2>&1 | tail -n 2
+autokernel check ./mine --configs 2 --quiet 2>&1 | tail -n 2
 try --config COMPILER
 try --config @nosuch.json
 try --config @

@@ -108,6 +108,35 @@ sed -n 1,9p vector/vector.c
 tr -d ' \n' <vector/host.json | grep -oE '"(Include|CompilerOptions)":[^]]*.|"COMPILER".*"compiler"'
 sed -i 's/"TuningParameters": \[/&{"Name": "VW", "Type": "int", "Values": [4, 8], "Default": 4}, {"Name": "STEPS", "Type": "int", "Values": [1, 2], "Default": 2},/' vector/host.json
 autokernel check ./vector --size 1000 --configs 2 --quiet | grep -E '^[0-9] of'
+echo "-- OpenMP"
+cat >half.c <<'C'
+/* #pragma omp parallel is what this comment names */
+#include <omp.h>
+static float halved(float x) { return x / 2; }
+void half(const float *x, float *y, int n)
+{
+#pragma omp parallel for num_threads(NT) \
+    schedule(static, CHUNK)
+    for (int i = 0; i < n; i++) {
+        y[i] = omp_get_num_threads() == NT ? halved(x[i]) : 0;
+    }
+}
+C
+run autokernel new kernel half --from half.c | grep -E '^(OpenMP|the macro|compilers|exit)'
+tr -d ' \n' <half/host.json | grep -oE '"COMPILER".*"compiler"|"Threads":[^,}]*'
+sed -i 's/"TuningParameters": \[/&{"Name": "NT", "Values": [1, 2]}, {"Name": "CHUNK", "Values": [64]},/' half/host.json
+sed -i 's/^}/    for (int64_t i = 0; i < n; i++) {\n        y[i] = x[i] \/ 2;\n    }\n}/' half/reference.c
+sed -i 's/"default",$/"reference.c",/' half/problem.json
+autokernel check ./half --size 1000 --threads 2 --config NT=1 --config NT=2 --quiet | grep -E '^(2 of 2|wrong)'
+sed 's/^#pragma.*/_Pragma("omp parallel for")/; /schedule/d; s/omp_get_num_threads() == NT/1/' half.c >operator.c
+autokernel new kernel operator --from operator.c | grep -E '^(OpenMP|the macro)'
+sed 's/^#pragma.*/#pragma omp simd safelen(LEN)/; /schedule/d; /omp.h/d; s/omp_get_num_threads() == NT/1/' half.c >vectors.c
+autokernel new kernel vectors --from vectors.c | grep -E '^(OpenMP|the macro|compilers)'
+tr -d ' \n' <vectors/host.json | grep -oE '"CompilerOptions":[^]]*.|"COMPILER".*"compiler"|"Threads":[^,}]*'
+sed 's/^#pragma.*/#pragma GCC unroll UNROLL/; /schedule/d; /omp.h/d; s/omp_get_num_threads() == NT/1/' half.c >unrolled.c
+autokernel new kernel unrolled --from unrolled.c | grep -E '^(OpenMP|the macro)'
+sed -i 's/"-march=native"/&, "-fopenmp"/' vectors/host.json
+run autokernel check ./vectors
 echo "-- what is not understood"
 echo 'int x;' >none.cu
 run autokernel new kernel bad --from none.cu

@@ -86,3 +86,6 @@ autokernel export ./mine --size n=20000 --archive a.db --format bundle -o x.akb 
 echo "-- without \"openmp\" the option is refused, and \"openmp\" is for the host"
 sed -i 's/"Threads": "openmp"/"Threads": "THREADS"/; s/"-std=gnu17"/"-std=gnu17", "-fopenmp"/' mine/host.json
 check
+echo "-- directives that are ignored are named"
+sed -i 's/, "-fopenmp"//' mine/host.json
+autokernel tune ./mine --size n=20000 --fix COMPILER=gcc --evals 1 --libraries none --finish-time 0.02 --archive b.db --quiet 2>&1 | grep OpenMP

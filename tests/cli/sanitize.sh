@@ -1,5 +1,5 @@
-# Tests --sanitize: a configuration that passed is built with sanitizers and run at the edge-case sizes. Reads
-# outside of an argument, undefined behaviour and memory that every call leaks are found and named, in text,
+# Tests --sanitize: a configuration that passed, is wrong or crashed is built with sanitizers and run at the edge-case
+# sizes. Reads outside of an argument, undefined behaviour and memory that every call leaks are found and named, in text,
 # in JSON and in the report; nothing is printed about configurations without a finding.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 echo 'int main(void) { return 0; }' >probe.c
@@ -12,13 +12,37 @@ with() { # NAME CODE: the kernel with one more statement
     sed "/^void ak_kernel/,\$s/^{/{ $2/" -i "$1/host.c"
 }
 with leak 'volatile char *lost = (volatile char *)__builtin_malloc(100); lost[0] = 1;'
-with beyond 'volatile float beyond = ((const float *)call->arg[0])[call->size[0]]; (void)beyond;'
+beyond='volatile float beyond = ((const float *)call->arg[0])[call->size[0]]; (void)beyond;'
+with beyond "$beyond"
 with undefined 'volatile int big = 2147483647; big = big + (int)call->size[0];'
 for kernel in leak beyond undefined; do
     echo "--- $kernel"
     autokernel check ./$kernel --size 1000 --config COMPILER=gcc --quiet --sanitize 2>/dev/null
     echo "exit $?"
 done
+# What is wrong or crashes runs with sanitizers too; the line is that of the kernel's own file, or of one it includes.
+own() { # NAME CODE
+    with "$1" "$2"
+    mv "$1/host.c" "$1/$1.c"
+    sed -i "s/\"KernelFile\": *\"host.c\"/\"KernelFile\": \"$1.c\"/" "$1/host.json"
+}
+own passes "$beyond"
+own wrong "$beyond ((float *)call->arg[2])[0] = 7; return;"
+own crashes '*(volatile char *)(uintptr_t)8 = 0;'
+own prints '__builtin_printf("no");'
+own below 'beyond(call);'
+echo 'static inline void beyond(const ak_host_call *call) { volatile float v = ((const float *)call->arg[0])[call->size[0]]; (void)v; }' >below/below.h
+sed -i 's/"KernelFile"/"Include": ["below.h"], &/' below/host.json
+for case in 'passes gcc' 'passes clang' 'below gcc' 'wrong gcc' 'crashes gcc' 'prints gcc'; do
+    set -- $case
+    echo "--- $case"
+    command -v "$2" >/dev/null && $2 -fsanitize=address,undefined probe.c -o probe 2>/dev/null || set -- "$1" gcc
+    autokernel check "./$1" --size 1000 --config COMPILER=$2 --quiet --sanitize 2>/dev/null |
+        sed '/^part/d; /^reference/d; s/\(\.[ch]:[0-9]*\):[0-9]*, at /\1, at /; s/; UNROLL.*//'
+done
+echo "--- a run in which nothing works"
+autokernel tune ./wrong --size 1000 --fix COMPILER=gcc --evals 1 --libraries none --json --sanitize --quiet 2>/dev/null |
+    grep -o '"sanitizers": *"[^"]*"'
 # None of these ways to be other code, or to be left out, hides the read beyond the argument.
 hidden() { # NAME LINE: the kernel reads beyond its argument behind LINE
     cp -r part "$1"
@@ -32,7 +56,7 @@ hidden() { # NAME LINE: the kernel reads beyond its argument behind LINE
             sed -n "s/^rejected .*config 1  \(AddressSanitizer: [a-z-]*\) .*/$compiler: \1/p"
     done
 }
-read='volatile float beyond = ((const float *)call->arg[0])[call->size[0]]; (void)beyond;'
+read=$beyond
 echo "--- hidden by macros of sanitizers"
 hidden macro '#ifndef __has_feature\n#define __has_feature(x) 0\n#endif\n' \
     "#if !defined __SANITIZE_ADDRESS__ \&\& !__has_feature(address_sanitizer)\n$read\n#endif\n"

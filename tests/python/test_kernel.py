@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autokernel as ak
-from autokernel import _kernel
+from autokernel import _kernel, _openmp
 from autokernel._command import executable
 from autokernel._restriction import expression
 
@@ -448,6 +448,53 @@ def test_kernels_that_read_clocks(header, before, after):
     source = source.replace("    for (int i = 0", f"    {before}\n    for (int i = 0", 1)
     results, _ = tuned(source=source.replace("return 0;", f"return {after};"), tune_params={"UNROLL": [4], "WRONG": [0]})
     assert [r["status"] for r in results] == ["ok"]
+
+
+PARALLEL = """
+#include <omp.h>
+float add(float *c, const float *a, const float *b, float scale, int n)
+{
+    double start = omp_get_wtime();
+    int chunk = n / THREADS;
+    #pragma omp parallel num_threads(THREADS)
+    {
+        int offset = omp_get_thread_num() * chunk;
+        for (int i = offset; i < offset + chunk; i++) {
+            c[i] = a[i] + scale * b[i];
+        }
+    }
+    return omp_get_wtime() - start;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [None, ["-O2", "-fopenmp"]])
+def test_openmp(options, monkeypatch):
+    """As in Kernel Tuner's examples/c/vector_add.py, each thread has a part of the work."""
+    monkeypatch.setenv("AUTOKERNEL_THREADS", "2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # "THREADS never changes the code"
+        results, _ = tuned(source=PARALLEL, tune_params={"THREADS": [1, 2]}, compiler_options=options)
+    assert [r["status"] for r in results] == ["ok"] * 2
+
+
+def test_openmp_has_no_more_threads_than_the_task(monkeypatch):
+    monkeypatch.setenv("AUTOKERNEL_THREADS", "2")
+    with pytest.warns(UserWarning, match="num_threads: regions have 2 threads at most, also where THREADS is larger"):
+        results, _ = tuned(source=PARALLEL, tune_params={"THREADS": [1, 8]})
+    assert [r["status"] for r in results] == ["ok", "wrong_result"]
+
+
+def test_openmp_for_vectors_starts_no_thread():
+    source = ADD.replace("        for (int j", "#pragma omp simd safelen(LEN)\n        for (int j")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results, _ = tuned(source=source, tune_params={"UNROLL": [32], "WRONG": [0], "LEN": [2, 8]})
+    assert [r["status"] for r in results] == ["ok"] * 2
+    assert _openmp.specification("#pragma omp \\\n parallel", []) == \
+        _openmp.specification('_Pragma("omp for")', ["-fopenmp"]) == {"CompilerOptions": [], "Threads": "openmp"}
+    assert _openmp.specification("# pragma omp declare simd\n", ["-O2"]) == {"CompilerOptions": ["-O2", "-fopenmp-simd"]}
+    assert _openmp.specification("/* #pragma omp for */ // #pragma omp for", ["-O2"]) == {"CompilerOptions": ["-O2"]}
 
 
 def test_each_output_has_its_tolerance():

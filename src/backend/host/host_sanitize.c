@@ -276,10 +276,30 @@ static void name_shape(char *out, size_t bytes, const build *b, const char *outp
     }
 }
 
+/* Returns the first place in a text that is a line of one of the kernel's own files, such as
+   "kernel.c:12", or NULL. Folders in front of the name are left out. */
+static const char *own_line(const build *b, const char *text)
+{
+    const ak_implementation_spec *implementation = b->task->implementation;
+    const char *first = NULL;
+    for (size_t i = 0; i < implementation->file_count; i++) {
+        const char *name = ak_fs_base(implementation->files[i]);
+        const size_t length = strlen(name);
+        for (const char *at = text; (at = strstr(at, name)) != NULL; at++) {
+            if ((at == text || strchr(" /\n", at[-1]) != NULL) && at[length] == ':' &&
+                at[length + 1] >= '0' && at[length + 1] <= '9') {
+                first = first == NULL || at < first ? at : first;
+                break;
+            }
+        }
+    }
+    return first;
+}
+
 /* Finds the line of the source where a report has none, because the runtime of clang has another
    program look for it, which it may not start: asks that program for the addresses in the
-   candidate. `name` is how the line begins. */
-static void find_line(char *out, size_t bytes, const build *b, const char *report, const char *name)
+   candidate. */
+static void find_line(char *out, size_t bytes, const build *b, const char *report)
 {
     static const char *const tools[] = {"llvm-symbolizer", "llvm-addr2line", "addr2line"};
     enum { FRAMES = 4 };
@@ -300,7 +320,7 @@ static void find_line(char *out, size_t bytes, const build *b, const char *repor
         const char *const argv[] = {tools[chosen], "-e", b->library, address, NULL};
         ak_proc_result run = {0};
         if (run_tool(&run, b, argv, NULL) == AK_OK) {
-            const char *found = strstr(run.output, name);
+            const char *found = own_line(b, run.output);
             if (found != NULL) {
                 ak_plain_first_line(out, bytes, found);
             }
@@ -321,7 +341,7 @@ static bool says(const build *b, const char *output, const char *how)
 /* Reads from the program's output what the sanitizer found, and where in the candidate's source. */
 static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
-    char where[128], name[128], line[160] = "";
+    char where[128], line[160] = "";
     const char *output = ak_or_empty(run->output);
     const char *address = strstr(output, "ERROR: AddressSanitizer: ");
     const char *undefined = strstr(output, ": runtime error: ");
@@ -333,14 +353,13 @@ static void tell(ak_sanitized *out, const build *b, const ak_proc_result *run)
         return;
     }
     name_shape(where, sizeof where, b, output);
-    (void)snprintf(name, sizeof name, "%.100s.c:", b->task->implementation->name);
     if (address != NULL) {
         const char *what = address + strlen("ERROR: AddressSanitizer: ");
-        const char *frame = strstr(what, name);
+        const char *frame = own_line(b, what);
         if (frame != NULL) {
             ak_plain_first_line(line, sizeof line, frame);
         } else {
-            find_line(line, sizeof line, b, what, name);
+            find_line(line, sizeof line, b, what);
         }
         (void)snprintf(out->found, sizeof out->found, "AddressSanitizer: %.*s%s%s, %.100s",
                        (int)strcspn(what, " \r\n"), what, line[0] == 0 ? "" : " in ", line, where);

@@ -70,8 +70,13 @@ static ak_status fail_loading(const char *what, ak_error *err)
 static ak_status load_library(const ak_runner_page *page, ak_error *err)
 {
     void *library = dlopen(page->library, RTLD_NOW | RTLD_GLOBAL);
+    const bool named = strchr(page->library, '/') == NULL; /* the system looks for it */
+    ak_error why = AK_ERROR_INIT;
     if (library == NULL) {
-        return fail_loading(page->library, err);
+        (void)fail_loading(page->library, &why);
+        return ak_fail(err, AK_INVALID, "%s%s%.80s", why.text,
+                       named ? "; one of the kernel's folder is named ./" : "",
+                       named ? page->library : "");
     }
     return dlsym(library, page->symbol) != NULL
                ? AK_OK
