@@ -700,6 +700,11 @@ typedef struct ak_compared {
 } ak_compared;
 /* Returns what candidates are compared by, as ak_trial_cost does. */
 AK_API double ak_compared_cost(const ak_compared *compared);
+/* Writes the indices of the configurations that were measured, the best first, and returns how many
+   there are; `order` has room for AK_COMPARED_MAX. What the paired speeds have decided comes before
+   the medians (docs/protocol.md, "Verdicts"). */
+#define AK_COMPARED_MAX 64
+AK_API size_t ak_compared_order(size_t *order, const ak_compared *list, size_t count);
 /* Returns the objective of a task: "time", "energy", "edp" or an expression; its unit ("J"; "" if
    that has no name); and the value that a cost stands for. */
 AK_API const char *ak_task_objective(const ak_task *task);

@@ -63,16 +63,16 @@ static void print_overlap(const ak_compared *list, size_t count)
     }
 }
 
-/* Returns the place among the candidates by time, from 1; 0 for a library and for what failed. */
+/* Returns the place among the candidates, from 1; 0 for a library and for what failed. */
 static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *one)
 {
-    size_t rank = 1;
-    for (size_t i = 0; i < count; i++) {
-        double its = ak_compared_cost(&list[i]), mine = ak_compared_cost(one);
-        bool before = its < mine || (its == mine && &list[i] < one);
-        rank += list[i].config != NULL && list[i].median_ms > 0 && before ? 1 : 0;
+    size_t order[AK_COMPARED_MAX], ranks = ak_compared_order(order, list, count);
+    for (size_t i = 0; i < ranks; i++) {
+        if (&list[order[i]] == one) {
+            return i + 1;
+        }
     }
-    return one->config == NULL || !(one->median_ms > 0) ? 0 : rank;
+    return 0;
 }
 
 /* Names a candidate by its rank, "#1 tuned", "#2", "#3 default", and a library by name and

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "measure/verdict.h"
+#include "report/finish_order.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence; the table has all. */
@@ -68,30 +69,20 @@ static bool named(const json_t *one, const char *name)
     return strcmp(ak_json_text_at(one, "name"), name) == 0;
 }
 
-/* Returns what candidates are compared by: the cost or, if the objective is the time, that. */
-static double cost_at(const json_t *one)
-{
-    double cost = ak_json_number_at(one, "cost");
-    return cost > 0 ? cost : ak_json_number_at(one, "ms");
-}
-
 /* Returns the candidate that won the finish; NULL if there is none. */
 static const json_t *winner_of(const json_t *finish)
 {
     size_t i;
-    const json_t *one, *fastest = NULL;
+    const json_t *one;
+    ak_finish_order order;
     json_array_foreach(finish, i, one)
     {
-        double ms = cost_at(one);
         if (named(one, "tuned")) {
             return one;
         }
-        if (json_is_string(json_object_get(one, "config")) && ms > 0 &&
-            (fastest == NULL || ms < cost_at(fastest))) {
-            fastest = one;
-        }
     }
-    return fastest;
+    ak_finish_order_of(&order, finish);
+    return order.ranks > 0 ? json_array_get(finish, order.list[0]) : NULL;
 }
 
 typedef struct speed {

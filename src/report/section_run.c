@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "measure/overlap.h"
 #include "report/candidate_name.h"
+#include "report/finish_order.h"
 #include "report/picture.h"
 
 /* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
@@ -217,26 +218,6 @@ static bool any_overlap(const json_t *list)
     return false;
 }
 
-/* Adds "#1 tuned", "#2" for a configuration, by its rank in time, and the name for a library. */
-static void add_name(ak_section_builder *b, const json_t *list, const json_t *one)
-{
-    const char *name = json_string_value(json_object_get(one, "name"));
-    double ms = json_number_value(json_object_get(one, "ms"));
-    size_t rank = 1;
-    name = ak_or_empty(name);
-    if (!json_is_string(json_object_get(one, "config")) || !(ms > 0)) {
-        ak_section_cell(b, name);
-        return;
-    }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *other = json_array_get(list, i);
-        double its = json_number_value(json_object_get(other, "ms"));
-        rank += json_is_string(json_object_get(other, "config")) && its > 0 && its < ms ? 1 : 0;
-    }
-    bool ranked = ak_candidate_is_ranked(name);
-    ak_section_cellf(b, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : name);
-}
-
 #define WORDS_BYTES 64
 
 /* Gives the verdict on a speed, unless that is faster or slower, which the figure says. Runs from
@@ -287,35 +268,16 @@ static void note_finish(ak_section_builder *b, const ak_report_model *model, con
     ak_buf_free(&note);
 }
 
-/* A finish has a dozen candidates; a list from a damaged archive is cut here. */
-#define FINISH_MAX 64
-
-/* Returns true if `a` stands above `b` in the table: configurations come before libraries, faster
-   candidates before slower ones, and those that failed come last. */
-static bool comes_before(const json_t *a, const json_t *b)
+/* Adds "#1 tuned", "#2" for a configuration, by its rank, and the name for a library. */
+static void add_name(ak_section_builder *b, const json_t *one, size_t rank)
 {
-    bool config_a = json_is_string(json_object_get(a, "config"));
-    bool config_b = json_is_string(json_object_get(b, "config"));
-    double ms_a = ak_json_number_at(a, "ms"), ms_b = ak_json_number_at(b, "ms");
-    if (config_a != config_b) {
-        return config_a;
+    const char *name = ak_json_text_at(one, "name");
+    bool ranked = ak_candidate_is_ranked(name);
+    if (rank == 0) {
+        ak_section_cell(b, name);
+    } else {
+        ak_section_cellf(b, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : name);
     }
-    return ms_a > 0 && (!(ms_b > 0) || ms_a < ms_b);
-}
-
-/* Writes the indices of the candidates in the order of the table; returns how many there are. */
-static size_t order_of(size_t order[FINISH_MAX], const json_t *list)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < json_array_size(list) && i < FINISH_MAX; i++) {
-        size_t at = count++;
-        for (; at > 0 && comes_before(json_array_get(list, i), json_array_get(list, order[at - 1]));
-             at--) {
-            order[at] = order[at - 1];
-        }
-        order[at] = i;
-    }
-    return count;
 }
 
 static void add_finish(ak_section_builder *b, const ak_report_model *model)
@@ -328,15 +290,16 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
     ak_section_table(b, "Finish: measured interleaved", "measured", ">ms", ">interval", ">speed",
                      "_version or configuration", overlap ? "overlap" : NULL, NULL);
     note_finish(b, model, list, overlap);
-    size_t order[FINISH_MAX], count = order_of(order, list);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *one = json_array_get(list, order[i]);
+    ak_finish_order order;
+    ak_finish_order_of(&order, list);
+    for (size_t i = 0; i < order.count; i++) {
+        const json_t *one = json_array_get(list, order.list[i]);
         const json_t *interval = json_object_get(one, "ci_ms");
         const char *version = json_string_value(json_object_get(one, "version"));
         const char *config = json_string_value(json_object_get(one, "config"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
         char words[WORDS_BYTES];
-        add_name(b, list, one);
+        add_name(b, one, i < order.ranks ? i + 1 : 0);
         ak_section_value(b, json_number_value(json_object_get(one, "ms")));
         ak_section_interval(b, json_number_value(json_array_get(interval, 0)),
                             json_number_value(json_array_get(interval, 1)));

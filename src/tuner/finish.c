@@ -1,5 +1,5 @@
 /* finish.c: ends a run with a comparison: it measures the candidates and the libraries, interleaved
-   and while no compiler runs. The fastest candidate is the result of the run. */
+   and while no compiler runs. The best candidate (measure/contest.h) is the result of the run. */
 #include <assert.h>
 #include <string.h>
 
@@ -184,14 +184,8 @@ static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates
 /* Returns the index of the best measured candidate, or the count if there is none. */
 static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
 {
-    size_t best = candidates->count;
-    for (size_t i = 0; i < candidates->count; i++) {
-        double cost = ak_compared_cost(&list[i]);
-        if (cost > 0 && (best == candidates->count || cost < ak_compared_cost(&list[best]))) {
-            best = i;
-        }
-    }
-    return best;
+    size_t order[AK_COMPARED_MAX];
+    return ak_compared_order(order, list, candidates->count) > 0 ? order[0] : candidates->count;
 }
 
 static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_result *comparison,

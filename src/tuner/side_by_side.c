@@ -11,12 +11,31 @@
 
 #include "base/alloc.h"
 #include "base/value_json.h"
+#include "measure/contest.h"
 #include "measure/verdict.h"
 #include "report/candidate_name.h"
 
 double ak_compared_cost(const ak_compared *c)
 {
     return c->median_ms > 0 && c->cost > 0 ? c->cost : c->median_ms;
+}
+
+static_assert(AK_COMPARED_MAX <= AK_CONTEST_MAX, "an order has room for all");
+
+size_t ak_compared_order(size_t *order, const ak_compared *list, size_t count)
+{
+    ak_contender all[AK_COMPARED_MAX];
+    size_t most = count < AK_COMPARED_MAX ? count : AK_COMPARED_MAX;
+    for (size_t i = 0; i < most; i++) {
+        const ak_compared *c = &list[i];
+        all[i] = (ak_contender){.cost = c->config == NULL ? 0 : ak_compared_cost(c),
+                                .over_default = c->over_default,
+                                .over_reference = {.ratio = c->ratio,
+                                                   .low = c->ratio_low,
+                                                   .high = c->ratio_high,
+                                                   .verdict = c->verdict}};
+    }
+    return ak_contest_order(order, all, most);
 }
 
 void ak_compared_free(ak_compared *list, size_t count)

@@ -1,0 +1,78 @@
+/* finish_order.c: see finish_order.h. */
+#include "report/finish_order.h"
+
+#include <string.h>
+
+static bool is_config(const json_t *one)
+{
+    return json_is_string(json_object_get(one, "config"));
+}
+
+static double time_of(const json_t *one)
+{
+    return ak_json_positive_at(one, "ms");
+}
+
+static ak_speed_verdict verdict_at(const json_t *object)
+{
+    const char *word = ak_json_text_at(object, "verdict");
+    ak_speed_verdict verdict = AK_SPEED_UNDECIDED;
+    while (verdict > AK_SPEED_NONE && strcmp(word, ak_speed_verdict_text(verdict)) != 0) {
+        verdict--;
+    }
+    return verdict;
+}
+
+static ak_speed speed_of(const json_t *object)
+{
+    const json_t *interval = json_object_get(object, "ratio_ci");
+    return (ak_speed){.ratio = ak_json_positive_at(object, "ratio"),
+                      .low = json_number_value(json_array_get(interval, 0)),
+                      .high = json_number_value(json_array_get(interval, 1)),
+                      .verdict = verdict_at(object)};
+}
+
+static ak_contender contender_of(const json_t *one)
+{
+    double cost = ak_json_positive_at(one, "cost");
+    ak_contender c = {.over_default = speed_of(json_object_get(one, "over_default")),
+                      .over_reference = speed_of(one)};
+    if (is_config(one) && time_of(one) > 0) {
+        c.cost = cost > 0 ? cost : time_of(one);
+    }
+    return c;
+}
+
+/* Adds the libraries that ran, sorted by insertion. */
+static void add_libraries(ak_finish_order *out, const json_t *candidates, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        double ms = time_of(json_array_get(candidates, i));
+        if (is_config(json_array_get(candidates, i)) || !(ms > 0)) {
+            continue;
+        }
+        size_t at = out->count++;
+        for (; at > out->ranks && ms < time_of(json_array_get(candidates, out->list[at - 1]));
+             at--) {
+            out->list[at] = out->list[at - 1];
+        }
+        out->list[at] = i;
+    }
+}
+
+void ak_finish_order_of(ak_finish_order *out, const json_t *candidates)
+{
+    ak_contender all[AK_CONTEST_MAX];
+    size_t size = json_array_size(candidates);
+    size = size < AK_CONTEST_MAX ? size : AK_CONTEST_MAX;
+    for (size_t i = 0; i < size; i++) {
+        all[i] = contender_of(json_array_get(candidates, i));
+    }
+    out->ranks = out->count = ak_contest_order(out->list, all, size);
+    add_libraries(out, candidates, size);
+    for (size_t i = 0; i < size; i++) {
+        if (!(time_of(json_array_get(candidates, i)) > 0)) {
+            out->list[out->count++] = i;
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/* finish_order.h: orders the candidates of a recorded finish as the finish itself did. */
+#ifndef AK_REPORT_FINISH_ORDER_H
+#define AK_REPORT_FINISH_ORDER_H
+
+#include "base/value_json.h"
+#include "measure/contest.h"
+
+/* Configurations that ran as measure/contest.h orders them, then libraries by their times, then
+   what failed. A list from a damaged archive is cut at AK_CONTEST_MAX. */
+typedef struct ak_finish_order {
+    size_t list[AK_CONTEST_MAX]; /* indices of the candidates */
+    size_t ranks;                /* the first of them are configurations, which have ranks */
+    size_t count;
+} ak_finish_order;
+
+void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
+
+#endif
