@@ -764,29 +764,33 @@ AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *resu
 
 /* The result for one size. Indices point into `configs` of the result. */
 typedef struct ak_size_result {
-    char *size;       /* "M=1024,N=1024,K=1024" */
-    char *run;        /* run of this size's tuning, for ak_report; NULL if it was not begun */
-    size_t evaluated; /* trials of that run */
-    bool measured;    /* the members below are known */
-    size_t winner;    /* the best configuration at this size */
-    double ms;        /* time of the winner */
-    char *library;    /* the best library, measured beside it; NULL if there is none */
+    char *size;         /* "M=1024,N=1024,K=1024" */
+    char *run;          /* run of this size's tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated;   /* trials of that run */
+    bool measured;      /* the members below are known */
+    size_t winner;      /* the best configuration at this size */
+    double ms;          /* time of the winner */
+    char *library;      /* the best library, measured beside it; NULL if there is none */
+    char *library_name; /* its name in --libraries */
     double library_ms;
+    ak_speed over_library; /* of the winner, paired; ratio 0 without a library */
     /* What winner and library were chosen by, and the value that it stands for under the objective:
        the times by default; 0: not known. */
     double cost, value, library_cost, library_value;
     size_t config; /* the configuration that the table assigns to this size */
     double loss;   /* its cost relative to the winner's, paired and measured again; 1 if it is the
                       winner */
-    double loss_low, loss_high; /* 95 % interval of `loss` */
-    ak_speed_verdict verdict;   /* of it against the winner; AK_SPEED_NONE if it is the winner */
+    double loss_low, loss_high;   /* 95 % interval of `loss` */
+    ak_speed_verdict verdict;     /* of it against the winner; AK_SPEED_NONE if it is the winner */
+    ak_speed config_over_library; /* of the configuration that the table assigns */
 } ak_size_result;
 
 /* What a set of configurations loses over all sizes, if each size uses the best of the set. */
 typedef struct ak_sizes_loss {
     size_t configs;
-    double geomean, worst; /* 0: the set does not serve every size */
+    double geomean, worst; /* 0: the set does not serve every size, or nothing was decided */
     size_t worst_size;     /* index in `sizes` */
+    size_t open;           /* sizes whose loss is not decided; they are in no figure */
 } ak_sizes_loss;
 
 typedef struct ak_sizes_result {

@@ -51,6 +51,12 @@ static size_t number_in_table(const ak_sizes_result *r, size_t config)
     return 0;
 }
 
+/* Gives the words for what is no win and no loss. */
+static const char *verdict_words(ak_speed_verdict verdict)
+{
+    return verdict == AK_SPEED_UNDECIDED ? "  not decided" : verdict == AK_SPEED_TIE ? "  tie" : "";
+}
+
 static void print_sizes(const ak_sizes_result *r)
 {
     ak_table table;
@@ -74,14 +80,13 @@ static void print_sizes(const ak_sizes_result *r)
         }
         ak_table_cell(&table, "%s", ak_show_real(a, one->ms));
         ak_table_cell(&table, "%s", one->library == NULL ? "-" : one->library);
-        ak_table_cell(&table, "%s",
-                      ak_show_ratio(a, one->library_cost > 0 ? one->library_cost / one->cost : 0));
+        ak_table_cell(&table, "%s%s", ak_show_ratio(a, one->over_library.ratio),
+                      verdict_words(one->over_library.verdict));
         ak_table_cell(&table, "#%zu", number_in_table(r, one->config));
         ak_table_cell(&table, "%s", measured ? show_loss(a, one->loss) : "-");
         if (measured) {
             ak_table_cell(&table, "%s .. %s%s", show_loss(b, one->loss_low),
-                          show_loss(c, one->loss_high),
-                          one->verdict == AK_SPEED_UNDECIDED ? "  not decided" : "");
+                          show_loss(c, one->loss_high), verdict_words(one->verdict));
         } else {
             ak_table_cell(&table, "its winner");
         }
@@ -147,31 +152,38 @@ static void print_tradeoff(const ak_sizes_result *r)
     ak_table_print(&table);
 }
 
-static void print_table(const ak_sizes_result *r)
+/* Prints what the table loses at the sizes for which that was decided. */
+static void print_loss(const ak_sizes_result *r)
 {
-    size_t open = 0;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_out(
-        "\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: %s %s than tuning each "
-        "size\n(geometric mean), %s at worst",
-        ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
-        r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
-        r->exact ? "the best choice" : "chosen greedily", r->config_count,
-        ak_plural(r->config_count), show_loss(a, r->loss.geomean), lossy(r),
-        show_loss(b, r->loss.worst));
-    if (r->loss.worst > 1) {
-        ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
+    const size_t open = r->loss.open;
+    if (r->loss.geomean > 0) {
+        ak_out("%s %s than tuning each size\n(geometric mean%s), %s at worst",
+               show_loss(a, r->loss.geomean), lossy(r), open > 0 ? " where it was decided" : "",
+               show_loss(b, r->loss.worst));
+        if (r->loss.worst > 1) {
+            ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
+        }
+    } else {
+        ak_out("what they lose against tuning each size\nwas not decided");
     }
     ak_out("; measured again beside the winners\n");
-    for (size_t i = 0; i < r->size_count; i++) {
-        open += r->sizes[i].verdict == AK_SPEED_UNDECIDED;
-    }
     if (open > 0) {
         ak_out(
             "not decided for %zu size%s: the machine was busy, or the times vary too much; measure "
             "again when it is idle\n",
             open, ak_plural(open));
     }
+}
+
+static void print_table(const ak_sizes_result *r)
+{
+    ak_out("\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: ",
+           ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
+           r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
+           r->exact ? "the best choice" : "chosen greedily", r->config_count,
+           ak_plural(r->config_count));
+    print_loss(r);
     for (size_t i = 0; i < r->table_count; i++) {
         ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);
     }

@@ -23,7 +23,7 @@ static ak_speed_verdict verdict_at(const json_t *object)
     return verdict;
 }
 
-static ak_speed speed_of(const json_t *object)
+ak_speed ak_speed_read(const json_t *object)
 {
     const json_t *interval = json_object_get(object, "ratio_ci");
     return (ak_speed){.ratio = ak_json_positive_at(object, "ratio"),
@@ -35,8 +35,8 @@ static ak_speed speed_of(const json_t *object)
 static ak_contender contender_of(const json_t *one)
 {
     double cost = ak_json_positive_at(one, "cost");
-    ak_contender c = {.over_default = speed_of(json_object_get(one, "over_default")),
-                      .over_reference = speed_of(one)};
+    ak_contender c = {.over_default = ak_speed_read(json_object_get(one, "over_default")),
+                      .over_reference = ak_speed_read(one)};
     if (is_config(one) && time_of(one) > 0) {
         c.cost = cost > 0 ? cost : time_of(one);
     }

@@ -13,6 +13,8 @@ typedef struct ak_finish_order {
     size_t count;
 } ak_finish_order;
 
+/* Reads a recorded speed; ratio 0 if there is none. An unknown verdict counts as undecided. */
+ak_speed ak_speed_read(const json_t *object);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "measure/verdict.h"
 #include "report/finish_order.h"
+#include "report/headline_sizes.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence; the table has all. */
@@ -379,61 +380,13 @@ static void say_search(speaker *s)
     say(s, "search", &text);
 }
 
-/* Says what one table of configurations costs over all sizes, and how it compares with libraries.
- */
 static void say_sizes(speaker *s)
 {
-    const json_t *sizes = json_object_get(s->model->result, "sizes"), *one;
-    const json_t *table = json_object_get(s->model->result, "table");
-    size_t i, compared = 0, configs = json_array_size(json_object_get(table, "configs"));
     const bool timed = strcmp(s->model->objective, "time") == 0;
-    double logs = 0, least = 0, most = 0;
-    const char *least_at = "", *most_at = "";
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    json_array_foreach(sizes, i, one)
-    {
-        double ms = ak_json_number_at(one, timed ? "ms" : "cost");
-        double library = ak_json_number_at(one, timed ? "library_ms" : "library_cost");
-        double loss = ak_json_number_at(one, "loss");
-        if (ms > 0 && library > 0) {
-            double ratio = library / (loss > 0 ? ms * loss : ms);
-            logs += log(ratio);
-            least_at = compared == 0 || ratio < least ? ak_json_text_at(one, "size") : least_at;
-            least = compared == 0 || ratio < least ? ratio : least;
-            most_at = ratio > most ? ak_json_text_at(one, "size") : most_at;
-            most = ratio > most ? ratio : most;
-            compared++;
-        }
-    }
-    if (json_array_size(sizes) > 0) {
-        ak_buf_print(&text, "%zu size%s tuned", json_array_size(sizes),
-                     json_array_size(sizes) == 1 ? " was" : "s were");
-        if (configs > 0) {
-            ak_buf_print(&text,
-                         "; a table of %zu configuration%s for all of them is %.1f %% %s than the "
-                         "best of each (geometric mean), %.1f %% at worst",
-                         configs, configs == 1 ? "" : "s",
-                         (ak_json_number_at(table, "geomean") - 1) * 100,
-                         timed ? "slower" : "worse", (ak_json_number_at(table, "worst") - 1) * 100);
-        }
-        ak_buf_puts(&text, ".");
-    }
-    say(s, "sizes", &text);
-    ak_buf libraries = AK_BUF(SENTENCE_MAX);
-    if (compared > 0) {
-        ak_buf_puts(&libraries, "It has ");
-        print_ratio(&libraries, exp(logs / (double)compared));
-        ak_buf_print(&libraries,
-                     timed ? " times the speed of the fastest library of each size (geometric mean "
-                             "of %zu), from "
-                           : " times the merit of the best library of each size (geometric mean of "
-                             "%zu), from ",
-                     compared);
-        print_ratio(&libraries, least);
-        ak_buf_print(&libraries, " at %.200s to ", least_at);
-        print_ratio(&libraries, most);
-        ak_buf_print(&libraries, " at %.200s.", most_at);
-    }
+    ak_buf sizes = AK_BUF(SENTENCE_MAX), libraries = AK_BUF(SENTENCE_MAX);
+    ak_headline_sizes(&sizes, s->model->result, timed);
+    ak_headline_libraries(&libraries, s->model->result, timed);
+    say(s, "sizes", &sizes);
     say(s, "libraries", &libraries);
 }
 

@@ -4,6 +4,7 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "report/headline_sizes.h"
 #include "report/section_builder.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -19,12 +20,21 @@ static bool timed(const json_t *result)
     return objective == NULL || strcmp(objective, "time") == 0;
 }
 
+/* Gives the words for what is no win and no loss. */
+static const char *verdict_words(const char *verdict)
+{
+    return strcmp(verdict, "undecided") == 0 ? " (not decided)"
+           : strcmp(verdict, "tie") == 0     ? " (tie)"
+                                             : "";
+}
+
 /* Adds a ratio of times or costs as "3.1 %". */
 static void loss_cell(ak_section_builder *b, const json_t *object, const char *key)
 {
     double loss = ak_json_number_at(object, key);
     if (loss > 0) {
-        ak_section_cellf(b, "%.1f %%", (loss - 1) * 100);
+        ak_section_cellf(b, "%.1f %%%s", (loss - 1) * 100,
+                         verdict_words(text_of(object, "loss_verdict")));
     } else {
         ak_section_cell(b, "-");
     }
@@ -43,21 +53,33 @@ static size_t place_of(const json_t *table, const json_t *config)
     return 0;
 }
 
-/* Says for how many sizes the loss was not decided. */
-static void add_open(ak_section_builder *b, const json_t *sizes)
+/* Says what the table loses, and for how many sizes that was not decided. */
+static void note_loss(ak_section_builder *b, const json_t *result, const json_t *table)
 {
-    size_t i, open = 0;
-    const json_t *size;
-    json_array_foreach(sizes, i, size)
-    {
-        open += strcmp(text_of(size, "loss_verdict"), "undecided") == 0;
+    ak_buf note = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    const ak_sizes_lost lost = ak_sizes_lost_of(result);
+    const char *method = strcmp(text_of(table, "method"), "exact") == 0
+                             ? "the best choice of all"
+                             : "chosen greedily, perhaps not the best choice";
+    if (lost.geomean > 0) {
+        ak_buf_print(
+            &note, "%s than tuning each size by %.1f %% (geometric mean), at worst %.1f %%",
+            timed(result) ? "Slower" : "Worse", (lost.geomean - 1) * 100, (lost.worst - 1) * 100);
+        if (lost.worst_size != NULL) {
+            ak_buf_print(&note, " (%s)", lost.worst_size);
+        }
+        ak_buf_print(&note, "; %s.", method);
     }
-    if (open > 0) {
-        ak_section_notef(b,
-                         "Not decided for %zu size%s: the machine was busy, or the times vary too "
-                         "much.",
-                         open, open == 1 ? "" : "s");
+    if (lost.open > 0) {
+        ak_buf_print(&note,
+                     "%sNot decided for %zu size%s: the machine was busy, or the times vary too "
+                     "much.",
+                     note.length == 0 ? "" : " ", lost.open, lost.open == 1 ? "" : "s");
     }
+    if (ak_buf_status(&note, NULL) == AK_OK) {
+        ak_section_notef(b, "%s", note.data);
+    }
+    ak_buf_free(&note);
 }
 
 static void add_table(ak_section_builder *b, const json_t *result, const json_t *table)
@@ -65,16 +87,7 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
     const json_t *all = json_object_get(result, "configs");
     const json_t *chosen = json_object_get(table, "configs");
     ak_section_table(b, "Configurations for all sizes", ">#", "configuration", NULL);
-    ak_section_notef(b,
-                     "%s than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
-                     "(%s); %s.",
-                     timed(result) ? "Slower" : "Worse",
-                     (ak_json_number_at(table, "geomean") - 1) * 100,
-                     (ak_json_number_at(table, "worst") - 1) * 100, text_of(table, "worst_size"),
-                     strcmp(text_of(table, "method"), "exact") == 0
-                         ? "the best choice of all"
-                         : "chosen greedily, perhaps not the best choice");
-    add_open(b, json_object_get(result, "sizes"));
+    note_loss(b, result, table);
     for (size_t i = 0; i < json_array_size(chosen); i++) {
         json_int_t at = json_integer_value(json_array_get(chosen, i));
         const json_t *config = json_array_get(all, (size_t)at);
@@ -93,14 +106,15 @@ static void add_each(ak_section_builder *b, const json_t *result, const json_t *
     const json_t *sizes = json_object_get(result, "sizes");
     const bool by_time = timed(result);
     if (by_time) {
-        ak_section_table(b, "Sizes", "size", ">tuned ms", "library", ">library ms", ">gets #",
-                         ">loss", "run", NULL);
+        ak_section_table(b, "Sizes", "size", ">tuned ms", "library", ">library ms", ">speed",
+                         ">gets #", ">loss", "run", NULL);
     } else {
         ak_section_table(b, "Sizes", "size", ">objective", ">tuned ms", "library", ">its value",
-                         ">library ms", ">gets #", ">loss", "run", NULL);
+                         ">library ms", ">gain", ">gets #", ">loss", "run", NULL);
         b->section->headers[1] = text_of(result, "objective");
     }
-    b->section->note = "Loss is relative to the size's own winner, measured again beside it.";
+    b->section->note = "Speed is that of the size's own winner relative to the library. Loss is "
+                       "relative to that winner, measured again beside it.";
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         const json_t *one = json_array_get(sizes, i);
         size_t place = place_of(table, json_object_get(one, "config"));
@@ -114,6 +128,9 @@ static void add_each(ak_section_builder *b, const json_t *result, const json_t *
             ak_section_figure(b, "%.4g", ak_json_number_at(one, "library_value"));
         }
         ak_section_value(b, ak_json_number_at(one, "library_ms"));
+        const json_t *over = json_object_get(one, "over_library");
+        ak_section_ratio(b, ak_json_number_at(over, "ratio"),
+                         verdict_words(text_of(over, "verdict")));
         ak_section_figure(b, "%.0f", (double)place);
         loss_cell(b, one, "loss");
         ak_section_cell(b, text_of(one, "run"));

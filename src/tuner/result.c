@@ -57,8 +57,7 @@ static json_t *doubt_json(ak_speed_doubt doubt)
     return doubt == AK_DOUBT_NONE ? json_null() : json_string(ak_speed_doubt_text(doubt));
 }
 
-/* Returns null if the speed was not measured. */
-static json_t *speed_json(const ak_speed *speed)
+json_t *ak_speed_json(const ak_speed *speed)
 {
     return !(speed->ratio > 0)
                ? json_null()
@@ -80,7 +79,7 @@ static json_t *noise_json(const ak_noise *noise)
                 ak_json_set(pressure, "during", pressure_json(noise->pressure)) &&
                 ak_json_set(pressure, "after", pressure_json(noise->pressure_after));
     good = ak_json_set(object, "pressure", pressure) && good;
-    good = good && ak_json_set(object, "control", speed_json(control)) &&
+    good = good && ak_json_set(object, "control", ak_speed_json(control)) &&
            ak_json_set(object, "deviation",
                        control->ratio > 0 ? json_real(ak_verdict_deviation(control->ratio))
                                           : json_null()) &&
@@ -130,7 +129,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set(object, "tie", json_boolean(c->tie)) &&
                 ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
                 ak_json_set(object, "undecided_because", doubt_json(c->doubt)) &&
-                ak_json_set(object, "over_default", speed_json(&c->over_default)) &&
+                ak_json_set(object, "over_default", ak_speed_json(&c->over_default)) &&
                 ak_json_set(object, "sm_clock_mhz", measured(c->sm_clock_mhz)) &&
                 ak_json_set(object, "memory_clock_mhz", measured(c->memory_clock_mhz)) &&
                 ak_json_set(object, "power_watts", measured(c->power_watts)) &&

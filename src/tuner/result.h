@@ -14,6 +14,9 @@ typedef struct ak_llm_use {
     bool priced;
     double cost_usd;
 } ak_llm_use;
+/* Returns a speed with its interval and verdict; null if it was not measured, NULL without
+   memory. */
+json_t *ak_speed_json(const ak_speed *speed);
 /* Returns NULL without memory. */
 json_t *ak_llm_use_json(const ak_llm_use *use);
 

@@ -1,12 +1,9 @@
 /* scale.c: see scale.h. */
 #include "tuner/scale.h"
 
-size_t ak_scale_next(size_t *list, size_t *next, const double *ms, size_t count, size_t most)
+size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most)
 {
-    size_t taken = 0, anchor = count;
-    for (size_t i = 0; i < *next && i < count; i++) {
-        anchor = ms[i] > 0 && (anchor == count || ms[i] < ms[anchor]) ? i : anchor;
-    }
+    size_t taken = 0;
     while (*next < count && taken < most) {
         list[taken++] = (*next)++;
     }

@@ -3,19 +3,19 @@
  * comparisons.
  *
  * A comparison takes a limited number of candidates, so more of them are measured in several
- * comparisons, and the machine may be slower in one than in another. Therefore the fastest
- * configuration so far takes part in each later comparison and brings its times to the scale of
- * the first.
+ * comparisons, and the machine may be slower in one than in another. Therefore the best
+ * configuration so far, the anchor, takes part in each later comparison and brings its times to the
+ * scale of the first.
  */
 #ifndef AK_TUNER_SCALE_H
 #define AK_TUNER_SCALE_H
 
 #include <stddef.h>
 
-/* Chooses the configurations of the next comparison from *next on and advances *next. ms[] holds
-   the times so far, 0 for unmeasured ones. `list` has room for most + 1 indices; returns their
-   number. */
-size_t ak_scale_next(size_t *list, size_t *next, const double *ms, size_t count, size_t most);
+/* Chooses the configurations of the next comparison from *next on and advances *next. The anchor is
+   the last of them; it is `count` if nothing has worked so far. `list` has room for most + 1
+   indices; returns their number. */
+size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
 /* Stores the times of one comparison: measured[i] is the time of list[i], 0 if it failed. */
 void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
 

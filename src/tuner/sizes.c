@@ -166,6 +166,7 @@ void ak_sizes_result_clear(ak_sizes_result *result)
         ak_free(result->sizes[i].size);
         ak_free(result->sizes[i].run);
         ak_free(result->sizes[i].library);
+        ak_free(result->sizes[i].library_name);
     }
     for (size_t i = 0; i < result->config_count; i++) {
         ak_free(result->configs[i]);

@@ -68,24 +68,56 @@ out:
     return AK_OK;
 }
 
+/* Takes the speed of the chosen configuration relative to the winner, and to the library. */
+static void take_loss(ak_size_result *one, const ak_comparison_result *comparison, size_t count)
+{
+    const ak_compared *chosen = &comparison->list[1];
+    const ak_speed *speed = &chosen->over_default;
+    if (speed->low > 0) {
+        one->loss = 1 / speed->ratio;
+        one->loss_low = 1 / speed->high;
+        one->loss_high = 1 / speed->low;
+        one->verdict = speed->verdict;
+    }
+    if (comparison->library < count) {
+        one->config_over_library = (ak_speed){chosen->ratio, chosen->ratio_low, chosen->ratio_high,
+                                              chosen->verdict, chosen->doubt};
+    }
+}
+
 static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak_config configs[2],
                               double seconds, ak_error *err)
 {
-    const char *const names[] = {"winner", "chosen"};
-    const ak_comparison_candidate candidates[] = {{.config = &configs[0]}, {.config = &configs[1]}};
-    const ak_comparison_spec spec = {
-        .candidates = candidates, .names = names, .count = 2, .fallback = 0, .seconds = seconds};
+    const char *const names[] = {"winner", "chosen", one->library};
+    const ak_comparison_candidate candidates[] = {
+        {.config = &configs[0]}, {.config = &configs[1]}, {.baseline = one->library_name}};
+    const ak_comparison_spec spec = {.candidates = candidates,
+                                     .names = names,
+                                     .count = one->library == NULL ? 2 : 3,
+                                     .control = true,
+                                     .twice = 0,
+                                     .fallback = 0,
+                                     .seconds = seconds};
     ak_comparison_result comparison;
+    one->verdict = AK_SPEED_UNDECIDED; /* until it was measured */
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
-    const ak_compared *winner = &comparison.list[0], *chosen = &comparison.list[1];
-    if (winner->median_ms > 0 && chosen->ratio_low > 0) {
-        one->loss = 1 / chosen->ratio;
-        one->loss_low = 1 / chosen->ratio_high;
-        one->loss_high = 1 / chosen->ratio_low;
-        one->verdict = chosen->verdict;
-    }
-    ak_compared_free(comparison.list, 2);
+    take_loss(one, &comparison, spec.count);
+    ak_compared_free(comparison.list, spec.count);
     return AK_OK;
+}
+
+/* If the chosen configuration has turned out to be faster than the winner, it is the winner. */
+static ak_status crown(ak_many *m, size_t size, ak_session *session, ak_error *err)
+{
+    ak_size_result *one = &m->result->sizes[size];
+    if (one->verdict != AK_SPEED_FASTER) {
+        return AK_OK;
+    }
+    ak_many_set_winner(m, size, one->config);
+    one->loss = one->loss_low = one->loss_high = 1;
+    one->verdict = AK_SPEED_NONE;
+    one->over_library = one->config_over_library;
+    return ak_many_keep_winner(m, size, session, err);
 }
 
 static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
@@ -102,27 +134,44 @@ static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
     AK_TRY(ak_config_parse(&configs[1], task->space, m->result->configs[one->config], err));
     double seconds = ak_many_seconds(m, 2, 2 * ak_many_each(m), m->result->size_count - size);
     AK_TRY(measure_loss(one, &session, configs, seconds, err));
+    AK_TRY(crown(m, size, &session, err));
 out:
     ak_session_close(&session);
     return status;
 }
 
+/* Works out the loss of the table: over the sizes at which it was decided. A tie loses nothing. */
+static void sum_up(ak_sizes_result *result)
+{
+    double sum = 0;
+    ak_sizes_loss *loss = &result->loss;
+    *loss = (ak_sizes_loss){.configs = result->table_count};
+    for (size_t s = 0; s < result->size_count; s++) {
+        const ak_size_result *one = &result->sizes[s];
+        double its = one->verdict == AK_SPEED_SLOWER ? one->loss : 1;
+        if (one->verdict == AK_SPEED_UNDECIDED) {
+            loss->open++;
+            continue;
+        }
+        sum += log(its);
+        loss->worst_size = its > loss->worst ? s : loss->worst_size;
+        loss->worst = its > loss->worst ? its : loss->worst;
+    }
+    if (loss->open < result->size_count) {
+        loss->geomean = exp(sum / (double)(result->size_count - loss->open));
+    }
+}
+
 ak_status ak_many_confirm(ak_many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    double sum = 0;
-    result->loss = (ak_sizes_loss){.configs = result->table_count};
     for (size_t s = 0; s < result->size_count; s++) {
         ak_size_result *one = &result->sizes[s];
+        one->config_over_library = one->over_library;
         if (one->config != one->winner) {
             AK_DO(confirm_one(m, s, err));
         }
-        sum += log(one->loss);
-        if (one->loss > result->loss.worst) {
-            result->loss.worst = one->loss;
-            result->loss.worst_size = s;
-        }
     }
-    result->loss.geomean = exp(sum / (double)result->size_count);
+    sum_up(result);
     return AK_OK;
 }

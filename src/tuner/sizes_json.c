@@ -45,12 +45,14 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
         ak_json_set_real(object, "ms", known(one->ms)) &&
         ak_json_set_text(object, "library", one->library) &&
         ak_json_set_real(object, "library_ms", known(one->library_ms)) &&
+        ak_json_set(object, "over_library", ak_speed_json(&one->over_library)) &&
         set_values(object, r, one) &&
         ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
         ak_json_set_real(object, "loss", table ? one->loss : NAN) &&
         ak_json_set(object, "loss_ci",
                     table ? json_pack("[f,f]", one->loss_low, one->loss_high) : json_null()) &&
-        ak_json_set_text(object, "loss_verdict", ak_speed_verdict_text(one->verdict));
+        ak_json_set_text(object, "loss_verdict", ak_speed_verdict_text(one->verdict)) &&
+        ak_json_set(object, "config_over_library", ak_speed_json(&one->config_over_library));
     return ak_json_whole(object, good);
 }
 
@@ -71,7 +73,8 @@ static json_t *table_json(const ak_sizes_result *r)
     }
     good = good && ak_json_set(object, "configs", json_incref(configs)) &&
            ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
-           set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size);
+           set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size) &&
+           ak_json_set(object, "undecided", index_of(r->loss.open));
     json_decref(configs);
     return ak_json_whole(object, good);
 }

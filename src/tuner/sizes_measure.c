@@ -10,7 +10,7 @@
 /* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
    number of sizes or to this number, whichever is larger. */
 #define ELITES_MIN 24
-/* Candidates of one comparison; a device worker takes 32, including libraries. */
+/* Candidates of one comparison; a device worker takes 32, including libraries and the control. */
 #define CHUNK         22
 #define LIBRARIES_MAX 8
 
@@ -66,8 +66,8 @@ double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t l
     return wanted;
 }
 
-/* A comparison of up to CHUNK elites at one size, with the fastest of the earlier ones and, in the
-   first comparison, the libraries. */
+/* A comparison of up to CHUNK elites at one size, with the best of the earlier ones and the
+   libraries, of which later comparisons take the fastest. */
 typedef struct chunk {
     ak_config configs[CHUNK + 1];
     size_t elite[CHUNK + 1];
@@ -87,13 +87,23 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
     }
 }
 
-static void enter_libraries(chunk *c, const ak_session *session)
+static void enter_library(chunk *c, const char *name, const char *title)
 {
+    size_t at = c->count + c->libraries++;
+    c->candidates[at] = (ak_comparison_candidate){.baseline = name};
+    c->names[at] = title;
+}
+
+/* Enters all libraries or, once the fastest is known, that one. */
+static void enter_libraries(chunk *c, const ak_session *session, const ak_size_result *one)
+{
+    if (one->library != NULL) {
+        enter_library(c, one->library_name, one->library);
+        return;
+    }
     for (size_t i = 0; i < session->baseline_count && c->libraries < LIBRARIES_MAX; i++) {
         if (session->baselines[i].installed) {
-            size_t at = c->count + c->libraries++;
-            c->candidates[at] = (ak_comparison_candidate){.baseline = session->baselines[i].name};
-            c->names[at] = session->baselines[i].title;
+            enter_library(c, session->baselines[i].name, session->baselines[i].title);
         }
     }
 }
@@ -101,27 +111,44 @@ static void enter_libraries(chunk *c, const ak_session *session)
 /* What was measured of all elites at one size; 0: not measured, or it failed. */
 typedef struct column {
     double *ms, *costs; /* the costs are the times unless there is another objective */
+    size_t winner;      /* the best so far; the number of elites if none has worked */
 } column;
+
+static ak_speed speed_of(const ak_compared *c)
+{
+    return (ak_speed){c->ratio, c->ratio_low, c->ratio_high, c->verdict, c->doubt};
+}
+
+static ak_status take_library(ak_size_result *one, const ak_task *task, const ak_compared *library,
+                              ak_error *err)
+{
+    one->library_ms = library->median_ms;
+    one->library_cost = ak_compared_cost(library);
+    one->library_value = ak_task_objective_value(task, one->library_cost);
+    AK_DO(ak_copy_text(&one->library_name, library->library, err));
+    return ak_copy_text(&one->library, library->name, err);
+}
 
 /* Adds the results of one comparison to the known ones of this size. */
 static ak_status take_results(column *known, ak_size_result *one, const ak_task *task,
                               const chunk *c, const ak_comparison_result *comparison, ak_error *err)
 {
     double ms[CHUNK + 1], costs[CHUNK + 1];
+    size_t order[AK_COMPARED_MAX];
     for (size_t i = 0; i < c->count; i++) {
         ms[i] = comparison->list[i].median_ms;
         costs[i] = ak_compared_cost(&comparison->list[i]);
     }
     ak_scale_take(known->ms, c->elite, ms, c->count);
     ak_scale_take(known->costs, c->elite, costs, c->count);
-    if (comparison->library < c->count + c->libraries) {
-        const ak_compared *library = &comparison->list[comparison->library];
-        one->library_ms = library->median_ms;
-        one->library_cost = ak_compared_cost(library);
-        one->library_value = ak_task_objective_value(task, one->library_cost);
-        return ak_copy_text(&one->library, library->name, err);
+    bool library = comparison->library < c->count + c->libraries;
+    if (ak_compared_order(order, comparison->list, c->count) > 0) {
+        known->winner = c->elite[order[0]];
+        one->over_library = library ? speed_of(&comparison->list[order[0]]) : one->over_library;
     }
-    return AK_OK;
+    return library && one->library == NULL
+               ? take_library(one, task, &comparison->list[comparison->library], err)
+               : AK_OK;
 }
 
 static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_session *session,
@@ -131,6 +158,8 @@ static ak_status measure_chunk(ak_many *m, column *known, size_t size, ak_sessio
     ak_comparison_spec spec = {.candidates = c->candidates,
                                .names = c->names,
                                .count = all,
+                               .control = true,
+                               .twice = 0,
                                .fallback = all,
                                .seconds = ak_many_seconds(m, all, ak_many_each(m), left)};
     ak_comparison_result comparison;
@@ -147,16 +176,12 @@ static ak_status measure_elites(ak_many *m, column *known, size_t size, ak_sessi
 {
     ak_sizes_result *result = m->result;
     size_t list[CHUNK + 1], next = 0, count;
-    bool first = true;
-    while ((count = ak_scale_next(list, &next, known->costs, result->config_count, CHUNK)) > 0) {
+    while ((count = ak_scale_next(list, &next, known->winner, result->config_count, CHUNK)) > 0) {
         *c = (chunk){0};
         for (size_t i = 0; i < count; i++) {
             enter(c, m->tasks[size], result->configs[list[i]], list[i]);
         }
-        if (first) {
-            enter_libraries(c, session);
-        }
-        first = false;
+        enter_libraries(c, session, &result->sizes[size]);
         if (c->count > 0) {
             AK_DO(measure_chunk(m, known, size, session, c, err));
         }
@@ -164,19 +189,19 @@ static ak_status measure_elites(ak_many *m, column *known, size_t size, ak_sessi
     return AK_OK;
 }
 
-static void find_winner(const ak_sizes_result *result, size_t size, const ak_task *task)
+void ak_many_set_winner(ak_many *m, size_t size, size_t config)
 {
+    const ak_sizes_result *result = m->result;
     ak_size_result *one = &result->sizes[size];
+    one->measured = true;
+    one->winner = config;
+    one->ms = result->ms[config * result->size_count + size];
+    one->cost = result->costs[config * result->size_count + size];
+    one->value = ak_task_objective_value(m->tasks[size], one->cost);
     for (size_t c = 0; c < result->config_count; c++) {
-        double cost = result->costs[c * result->size_count + size];
-        if (cost > 0 && (!one->measured || cost < one->cost)) {
-            one->measured = true;
-            one->cost = cost;
-            one->winner = c;
-        }
+        double *cost = &result->costs[c * result->size_count + size];
+        *cost = *cost > 0 && *cost < one->cost ? one->cost : *cost;
     }
-    one->ms = one->measured ? result->ms[one->winner * result->size_count + size] : 0;
-    one->value = ak_task_objective_value(task, one->cost);
 }
 
 /* Measures a configuration as a search does. */
@@ -199,7 +224,7 @@ static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_
 /* Archives a size's winner unless it is the configuration that the size's own run found best. Such
    a winner may come from another size and have no trial at this one. If it does not work by itself,
    its time is that of the comparison. */
-static ak_status keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
+ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     const ak_size_result *one = &m->result->sizes[size];
     const ak_tune_result *tuned = &m->tuned[size];
@@ -238,7 +263,8 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     const ak_session_options options = {.cancel = m->options->cancel};
     chunk *c = ak_alloc(1, sizeof *c);
     column known = {.ms = ak_alloc(result->config_count, sizeof(double)),
-                    .costs = ak_alloc(result->config_count, sizeof(double))};
+                    .costs = ak_alloc(result->config_count, sizeof(double)),
+                    .winner = result->config_count};
     ak_many_announce_phase(m, "cross", size);
     AK_TRY(c == NULL || known.ms == NULL || known.costs == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
@@ -249,8 +275,10 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
         result->ms[i * result->size_count + size] = known.ms[i];
         result->costs[i * result->size_count + size] = known.costs[i];
     }
-    find_winner(result, size, m->tasks[size]);
-    AK_TRY(keep_winner(m, size, &session, err));
+    if (known.winner < result->config_count) {
+        ak_many_set_winner(m, size, known.winner);
+    }
+    AK_TRY(ak_many_keep_winner(m, size, &session, err));
 out:
     ak_session_close(&session);
     ak_free(known.ms);

@@ -54,6 +54,11 @@ ak_status ak_many_tune_each(ak_many *m, ak_error *err);
 /* Collects the elites, then measures them at every size. */
 ak_status ak_many_gather_elites(ak_many *m, ak_error *err);
 ak_status ak_many_measure(ak_many *m, ak_error *err);
+/* Makes a configuration the best one of a size. All others count as at least as slow: only what was
+   decided, or else the medians, made it the best (measure/contest.h). */
+void ak_many_set_winner(ak_many *m, size_t size, size_t config);
+/* Archives a size's winner unless it is the configuration that the size's own run found best. */
+ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
 /* Returns the seconds of a comparison in which each candidate should get `per`, within what a time
    budget allows if `left` such comparisons remain. */
 double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left);

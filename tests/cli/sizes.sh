@@ -44,6 +44,16 @@ echo "exit $?"
 grep -o '"size":"n=[0-9]*"' one.json | tr '\n' ' '
 grep -o '"\(method\|stopped_by\|geomean\|worst\|tradeoff\|stability\)":' one.json | sort -u | tr '\n' ' '
 echo
+python3 - one.json <<'END'
+import json, sys
+result = json.load(open(sys.argv[1]))
+# Speeds have verdicts, what is not decided is in no figure, and nothing is faster than its size's winner.
+print(all("over_library" in one and "config_over_library" in one for one in result["sizes"]))
+open = sum(one["loss_verdict"] == "undecided" for one in result["sizes"])
+print(result["table"]["undecided"] == open, (result["table"]["geomean"] is None) == (open == 2))
+print(all(one["loss_verdict"] != "faster" for one in result["sizes"]))
+print(all(loss is None or loss >= 1 for loss in (result["table"]["geomean"], result["table"]["worst"])))
+END
 echo "-- what is refused"
 bad() { autokernel tune "$kernel" "$@"; echo "exit $?"; }
 bad --sizes '100;n=100'

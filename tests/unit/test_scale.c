@@ -12,6 +12,16 @@
 
 enum { COUNT = 70, MOST = 22 };
 
+/* Returns the fastest so far; `count` if there is none. */
+static size_t anchor_of(const double *ms, size_t count)
+{
+    size_t anchor = count;
+    for (size_t i = 0; i < count; i++) {
+        anchor = ms[i] > 0 && (anchor == count || ms[i] < ms[anchor]) ? i : anchor;
+    }
+    return anchor;
+}
+
 /* Each comparison is slower than the one before it, and who is the fastest lies anywhere. */
 static void compare_all(double *ms, const double *truth, size_t count)
 {
@@ -20,7 +30,7 @@ static void compare_all(double *ms, const double *truth, size_t count)
     for (size_t i = 0; i < count; i++) {
         ms[i] = 0;
     }
-    while ((of = ak_scale_next(list, &next, ms, count, MOST)) > 0) {
+    while ((of = ak_scale_next(list, &next, anchor_of(ms, count), count, MOST)) > 0) {
         double measured[MOST + 1];
         assert_in_range(of, 1, MOST + 1);
         for (size_t i = 0; i < of; i++) {
@@ -56,7 +66,7 @@ static void what_does_not_work_is_no_scale(void **state)
     assert_true(ms[0] == 0 && ms[21] == 0);
     assert_true(fabs(ms[69] / ms[40] - 2) < 1e-9);
     size_t list[MOST + 1], next = 3;
-    assert_int_equal(ak_scale_next(list, &next, truth, 3, MOST), 0);
+    assert_int_equal(ak_scale_next(list, &next, 1, 3, MOST), 0);
 }
 
 int main(void)

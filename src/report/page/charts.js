@@ -386,8 +386,9 @@ ak.draw_run.sizes = function (host, run) {
             return ak.facts(s.size, [["its own best", ak.ms(s.ms)],
                 ["the shared table's", ak.known(s.loss) ? ak.ms(s.ms * s.loss) : "-"],
                 [s.library || "library", ak.ms(s.library_ms)],
-                ["times the library's speed", ak.known(s.library_ms)
-                    ? ak.ratio(s.library_ms / s.ms) : "-"]]);
+                ["times the library's speed", !s.over_library ? "-"
+                    : ak.ratio(s.over_library.ratio) + ({undecided: " (not decided)", tie: " (tie)"}[
+                        s.over_library.verdict] || "")]]);
         }),
         xAxis: ak.time_axis(colors, Math.min(...all), Math.max(...all), {what: "time, ",
             nameLocation: "middle", nameGap: 28}),
