@@ -15,6 +15,7 @@
 #include "archive/field.h"
 #include "archive/store.h"
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/text.h"
 
 /* Says that no trial matches, and which command makes some. */
@@ -93,6 +94,11 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
+/* Ids of the runs of one size that stand in runs over many sizes. */
+#define JUDGED_MAX (16u << 20)
+/* Longest id that is looked for; ours have 16 digits. */
+#define RUN_MAX 100
+
 #define LATEST  " ORDER BY " AK_STORE_MADE " DESC, id DESC LIMIT 1"
 #define FASTEST " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 
@@ -106,8 +112,9 @@ typedef struct winner {
 } winner;
 
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
-   over that size alone (a new reference), or NULL if it names none. That winner is the fastest of
-   the elites of all sizes, which were measured side by side there. */
+   over that size alone (a new reference), or NULL if it names none. That winner is the best of the
+   elites of all sizes, which were measured side by side there, and `beside` is the run of that size
+   alone, whose winner was one of them. */
 static json_t *best_at(const json_t *result, const char *size)
 {
     size_t i;
@@ -119,8 +126,11 @@ static json_t *best_at(const json_t *result, const char *size)
         json_t *config = json_array_get(configs, (size_t)which);
         json_t *ms = json_object_get(one, "ms");
         if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
-            return json_pack("{s:{s:O,s:O},s:[n]}", "best", "config", config, "ms", ms,
-                             "contestants");
+            return json_pack("{s:{s:O,s:O,s:O*,s:O*,s:O*},s:[n],s:O*}", "best", "config", config,
+                             "ms", ms, "cost", json_object_get(one, "cost"), "cost_low",
+                             json_object_get(one, "cost"), "cost_high",
+                             json_object_get(one, "cost"), "contestants", "beside",
+                             json_object_get(one, "run"));
         }
     }
     return NULL;
@@ -163,11 +173,20 @@ static bool read_winner(winner *out, const json_t *result)
     return out->config != NULL && out->ms > 0;
 }
 
-/* The best trial so far, and the cost by which it won a run; 0: it has won none. */
+/* The best trial so far, and the cost by which it won a run; 0: it has won none. `judged` has the
+   runs of one size whose winner a run over many sizes has measured again, each between blanks. */
 typedef struct so_far {
     ak_trial *best;
     double cost;
+    ak_buf judged;
 } so_far;
+
+static bool was_judged(const so_far *s, const char *run)
+{
+    char id[RUN_MAX + 3];
+    (void)snprintf(id, sizeof id, " %.*s ", RUN_MAX, run);
+    return s->judged.length > 0 && strstr(s->judged.data, id) != NULL;
+}
 
 /* Takes what the device did while the winner was measured. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
@@ -182,10 +201,12 @@ static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_er
     return throttle != NULL && best->throttle == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Takes the figures of a run's winner for one of its trials, in place of the best so far. */
+/* Takes the figures of a run's winner for one of its trials, in place of the best so far. A rate
+   that the run does not tell follows from that of the trial: both are of the same work. */
 static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won, ak_error *err)
 {
     ak_trial *best = s->best;
+    const double faster = trial->median_ms > 0 ? trial->median_ms / won->ms : 0;
     ak_trial_clear(best);
     *best = *trial;
     s->cost = cost_of(won);
@@ -196,9 +217,9 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
     best->median_ms = won->ms;
     best->ci_low_ms = won->low > 0 ? won->low : 0;
     best->ci_high_ms = won->high > 0 ? won->high : 0;
-    best->tflops = won->tflops > 0 ? won->tflops : best->tflops;
-    best->gbs = won->gbs > 0 ? won->gbs : best->gbs;
-    best->efficiency = won->efficiency > 0 ? won->efficiency : best->efficiency;
+    best->tflops = won->tflops > 0 ? won->tflops : trial->tflops * faster;
+    best->gbs = won->gbs > 0 ? won->gbs : trial->gbs * faster;
+    best->efficiency = won->efficiency > 0 ? won->efficiency : trial->efficiency * faster;
     best->finish_candidates = (size_t)ak_json_positive_at(won->noise, "candidates");
     best->finish_seconds = ak_json_positive_at(won->noise, "seconds");
     best->search_ms = trial->median_ms;
@@ -241,11 +262,14 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
         result = of_size;
     }
     status = ak_config_text_in_result(result, err);
-    if (status == AK_OK && read_winner(&won, result) && (s->cost <= 0 || cost_of(&won) < s->cost) &&
+    if (status == AK_OK && !was_judged(s, run) && read_winner(&won, result) &&
+        (s->cost <= 0 || cost_of(&won) < s->cost) &&
         (filter->config == NULL || strcmp(filter->config, won.config) == 0)) {
         ak_trial trial = {0};
         status = trial_of_winner(&trial, archive, filter, won.config, run, err);
         if (status == AK_OK) {
+            const char *beside = json_string_value(json_object_get(result, "beside"));
+            ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }
         if (status == AK_OK && !many_sizes) { /* the run that has the baseline of these figures */
@@ -257,7 +281,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
     return status;
 }
 
-/* Calls consider_run for every run of the task of `like`. */
+/* Calls consider_run for every run of the task of `like`, those over many sizes first. */
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
@@ -270,9 +294,12 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
         "instr(size, "
         "';') > 0) AND dtype = ?4 "
         "AND choices = ?5 AND (environment IS ?6 OR environment IN " AK_STORE_ENVIRONMENTS(
-            "?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS("?7") ") AND result IS NOT NULL",
+            "?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS("?7") ") AND result IS NOT NULL "
+                                                                    "ORDER BY instr(size, ';') = "
+                                                                    "0, "
+                                                                    "rowid",
         texts, 7, err);
-    so_far s = {.best = best};
+    so_far s = {.best = best, .judged = AK_BUF(JUDGED_MAX)};
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
         const char *run = (const char *)sqlite3_column_text(rows, 1);
@@ -281,6 +308,8 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
                      : consider_run(&s, archive, filter, like->size, run, text, err);
     }
     (void)sqlite3_finalize(rows);
+    status = status == AK_OK ? ak_buf_status(&s.judged, err) : status;
+    ak_buf_free(&s.judged);
     return status;
 }
 

@@ -497,6 +497,8 @@ static void test_best_of_many_sizes(void **state)
 {
     fixture *f = fixture_of(state);
     ak_trial best, own = literal_trial("MR=4", 0.8), other = literal_trial("MR=6", 0.9);
+    other.gbs = 7;
+    other.efficiency = 0.35;
     (void)add_trial(f->archive, own);
     (void)add_trial(f->archive, other);
     char sizes[200], result[500];
@@ -504,7 +506,7 @@ static void test_best_of_many_sizes(void **state)
     (void)snprintf(result, sizeof result,
                    "{\"configs\": [{\"MR\": 4}, {\"MR\": 6}], \"sizes\": [{\"size\": "
                    "\"M=1,N=1,K=1\", \"winner\": 0, \"ms\": 0.1}, {\"size\": \"%s\", "
-                   "\"winner\": 1, \"ms\": 0.7}]}",
+                   "\"run\": \"own\", \"winner\": 1, \"ms\": 0.7}]}",
                    own.size);
     ak_run run = literal_run("many");
     run.size = sizes;
@@ -517,6 +519,47 @@ static void test_best_of_many_sizes(void **state)
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_string_equal(best.config, "MR=6");
     assert_true(best.median_ms == 0.7);
+    /* The rates are those of this time, not of the trial's 0.9 ms. */
+    assert_float_equal(best.gbs, 9, 1e-9);
+    assert_float_equal(best.efficiency, 0.45, 1e-9);
+    assert_float_equal(best.tflops, 1 / 0.7, 1e-9);
+    ak_trial_clear(&best);
+    /* The winner of the size's own run was measured again beside it, and lost. */
+    const char *ids[] = {"own", "later"};
+    for (size_t i = 0; i < 2; i++) {
+        run = literal_run(ids[i]);
+        run.environment = own.environment;
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+        assert_ok(ak_archive_end_run(f->archive, ids[i], "2026-11-21T11:00:00.000Z",
+                                     "{\"best\": {\"config\": \"MR=4\", \"ms\": 0.6}, "
+                                     "\"contestants\": [{\"name\": \"tuned\", \"ms\": 0.6}]}",
+                                     err));
+        assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+        assert_string_equal(best.config, i == 0 ? "MR=6" : "MR=4");
+        ak_trial_clear(&best);
+    }
+}
+
+/* With another objective the winner of a table is known by its cost, not by its time. */
+static void test_best_of_many_sizes_by_cost(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial best, one = literal_trial("MR=6", 0.9);
+    char sizes[200], result[500];
+    one.cost = one.cost_low = one.cost_high = 5;
+    (void)add_trial(f->archive, one);
+    (void)snprintf(sizes, sizeof sizes, "%s;M=1,N=1,K=1", one.size);
+    (void)snprintf(result, sizeof result,
+                   "{\"configs\": [{\"MR\": 6}], \"sizes\": [{\"size\": \"%s\", \"winner\": 0, "
+                   "\"ms\": 0.7, \"cost\": 4}]}",
+                   one.size);
+    ak_run run = literal_run("many");
+    run.size = sizes;
+    run.environment = one.environment;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_end_run(f->archive, "many", "2026-11-21T11:00:00.000Z", result, err));
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_true(best.median_ms == 0.7 && best.cost == 4 && best.cost_low == 4);
     ak_trial_clear(&best);
 }
 
@@ -1323,6 +1366,7 @@ int main(void)
         WITH_ARCHIVE(test_best),
         WITH_ARCHIVE(test_best_of_a_run_that_resumed),
         WITH_ARCHIVE(test_best_of_many_sizes),
+        WITH_ARCHIVE(test_best_of_many_sizes_by_cost),
         WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),
         WITH_FOLDER(test_paths),
         WITH_FOLDER(test_unusable_paths),
