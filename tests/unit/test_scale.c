@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tuner/scale.h"
+#include "tuner/sizes_run.h"
 
 enum { COUNT = 70, MOST = 22 };
 
@@ -69,11 +70,32 @@ static void what_does_not_work_is_no_scale(void **state)
     assert_int_equal(ak_scale_next(list, &next, 1, 3, MOST), 0);
 }
 
+/* The verdicts have made the second configuration the best of the second size: nothing there has a
+   lower cost, so that no table of the others can look faster than the best. */
+static void nothing_costs_less_than_the_winner(void **state)
+{
+    (void)state;
+    double ms[] = {1, 2.0, 1, 2.5, 1, 0}, costs[] = {1, 2.0, 1, 2.5, 1, 0};
+    ak_size_result sizes[2] = {{0}, {0}};
+    ak_sizes_result result = {
+        .sizes = sizes, .size_count = 2, .config_count = 3, .ms = ms, .costs = costs};
+    ak_task task = {0}, *tasks[] = {&task, &task};
+    ak_many m = {.result = &result, .tasks = tasks};
+    ak_many_set_winner(&m, 1, 1);
+    assert_true(sizes[1].measured && sizes[1].winner == 1);
+    assert_true(sizes[1].ms == 2.5 && sizes[1].cost == 2.5);
+    assert_true(costs[1] == 2.5 && costs[3] == 2.5);
+    assert_true(costs[5] == 0); /* what cannot be used stays so */
+    assert_true(costs[0] == 1 && ms[1] == 2.0);
+    assert_false(sizes[0].measured);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_winner_is_brought_to_one_scale),
         cmocka_unit_test(what_does_not_work_is_no_scale),
+        cmocka_unit_test(nothing_costs_less_than_the_winner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
