@@ -491,6 +491,17 @@ static void test_best_of_a_run_that_resumed(void **state)
     assert_int_equal(count_trials(f->archive, &of_second), 1); /* those that it made */
 }
 
+/* Adds the run "many" over the size of a trial and another one. */
+static void add_many(fixture *f, const ak_trial *like)
+{
+    char sizes[200];
+    (void)snprintf(sizes, sizeof sizes, "%s;M=1,N=1,K=1", like->size);
+    ak_run run = literal_run("many");
+    run.size = sizes;
+    run.environment = like->environment;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+}
+
 /* A run over many sizes measures all leaders side by side at each size: its winner there is one
    that no trial of that size's own run has to be. */
 static void test_best_of_many_sizes(void **state)
@@ -501,17 +512,13 @@ static void test_best_of_many_sizes(void **state)
     other.efficiency = 0.35;
     (void)add_trial(f->archive, own);
     (void)add_trial(f->archive, other);
-    char sizes[200], result[500];
-    (void)snprintf(sizes, sizeof sizes, "%s;M=1,N=1,K=1", own.size);
+    char result[500];
     (void)snprintf(result, sizeof result,
                    "{\"configs\": [{\"MR\": 4}, {\"MR\": 6}], \"sizes\": [{\"size\": "
                    "\"M=1,N=1,K=1\", \"winner\": 0, \"ms\": 0.1}, {\"size\": \"%s\", "
                    "\"run\": \"own\", \"winner\": 1, \"ms\": 0.7}]}",
                    own.size);
-    ak_run run = literal_run("many");
-    run.size = sizes;
-    run.environment = own.environment;
-    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    add_many(f, &own);
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_string_equal(best.config, "MR=4");
     ak_trial_clear(&best);
@@ -527,7 +534,7 @@ static void test_best_of_many_sizes(void **state)
     /* The winner of the size's own run was measured again beside it, and lost. */
     const char *ids[] = {"own", "later"};
     for (size_t i = 0; i < 2; i++) {
-        run = literal_run(ids[i]);
+        ak_run run = literal_run(ids[i]);
         run.environment = own.environment;
         assert_ok(ak_archive_add_run(f->archive, &run, err));
         assert_ok(ak_archive_end_run(f->archive, ids[i], "2026-11-21T11:00:00.000Z",
@@ -545,18 +552,14 @@ static void test_best_of_many_sizes_by_cost(void **state)
 {
     fixture *f = fixture_of(state);
     ak_trial best, one = literal_trial("MR=6", 0.9);
-    char sizes[200], result[500];
+    char result[500];
     one.cost = one.cost_low = one.cost_high = 5;
     (void)add_trial(f->archive, one);
-    (void)snprintf(sizes, sizeof sizes, "%s;M=1,N=1,K=1", one.size);
     (void)snprintf(result, sizeof result,
                    "{\"configs\": [{\"MR\": 6}], \"sizes\": [{\"size\": \"%s\", \"winner\": 0, "
                    "\"ms\": 0.7, \"cost\": 4}]}",
                    one.size);
-    ak_run run = literal_run("many");
-    run.size = sizes;
-    run.environment = one.environment;
-    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    add_many(f, &one);
     assert_ok(ak_archive_end_run(f->archive, "many", "2026-11-21T11:00:00.000Z", result, err));
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_true(best.median_ms == 0.7 && best.cost == 4 && best.cost_low == 4);
