@@ -55,6 +55,12 @@ static __global__ void __launch_bounds__(32, 1)
     for (int t = blockIdx.x; t < r.strips * r.parts; t += gridDim.x) {
         const int begin = t % r.begins * count / r.begins;
         for (int i = 0; i < count; i++, asked++) {
+            const long long piece =
+                r.how == 1 ? ((long long)(t / gridDim.x) * count + i) * gridDim.x + blockIdx.x
+                           : (long long)t * count + i;
+            if (piece * bytes + bytes > (long long)r.strips * r.rows * r.row_bytes) {
+                break; /* in the last round, how 1 has no piece for each block */
+            }
             if (asked - arrived == r.slots) {
                 wait(barriers + 8 * (arrived % r.slots), arrived / r.slots % 2);
                 arrived++;
@@ -64,12 +70,6 @@ static __global__ void __launch_bounds__(32, 1)
             asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes)
                          : "memory");
             if (r.how != 0) {
-                const long long piece =
-                    r.how == 1 ? ((long long)(t / gridDim.x) * count + i) * gridDim.x + blockIdx.x
-                               : (long long)t * count + i;
-                if (piece * bytes + bytes > (long long)r.strips * r.rows * r.row_bytes) {
-                    return; /* how 1 asks for whole rounds of blocks */
-                }
                 asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                              ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(slot),
                              "l"(r.matrix + piece * bytes), "r"(bytes), "r"(bar), "l"(policy)
