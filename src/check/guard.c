@@ -332,7 +332,7 @@ ak_guard_old ak_guard_old_of(unsigned round)
         AK_GUARD_OLD_POISON, AK_GUARD_OLD_HIGH,   AK_GUARD_OLD_LOW, AK_GUARD_OLD_RESULTS,
         AK_GUARD_OLD_ZERO,   AK_GUARD_OLD_POISON, AK_GUARD_OLD_LOW, AK_GUARD_OLD_HIGH,
         AK_GUARD_OLD_ZERO,   AK_GUARD_OLD_RESULTS};
-    return turns[round % (sizeof turns / sizeof turns[0])];
+    return turns[round % AK_COUNT(turns)];
 }
 
 unsigned ak_guard_first_round(unsigned round)

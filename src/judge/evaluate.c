@@ -119,10 +119,11 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
         AK_DO(plan_apart(&e->edge_cases[i], &end, e, problem->edge_cases[i], base, err));
     }
     int64_t size[AK_SIZES_MAX];
+    const bool vary = constants_vary(e->task);
     while (e->hidden_count < AK_HIDDEN_MAX && ak_hidden_draw(size, e->task, &e->rng)) {
         const size_t i = e->hidden_count++;
         AK_DO(plan_apart(&e->hidden[i], &end, e, size, base, err));
-        e->hidden[i].habit = constants_vary(e->task) ? AK_HABIT_VARIED : (ak_fill_habit)i;
+        e->hidden[i].habit = vary ? AK_HABIT_VARIED : (ak_fill_habit)i;
         e->hidden[i].drawn = true;
     }
     AK_DO(e->backend->reserve(e->device, end, err));

@@ -329,6 +329,14 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     ak_buf_print(out, "}, /* %s */\n", a->name);
 }
 
+/* Prints the elements of an array as arguments of a call, which they begin or not. */
+static void print_elements(ak_buf *out, const char *array, int count, bool begins)
+{
+    for (int i = 0; i < count; i++) {
+        ak_buf_print(out, "%s%s[%d]", begins && i == 0 ? "" : ", ", array, i);
+    }
+}
+
 /* Prints the calls and comparisons of the test. */
 static void print_calls(ak_buf *out, const writer *w)
 {
@@ -341,12 +349,8 @@ static void print_calls(ak_buf *out, const writer *w)
                  "        test_begin(arg, first, arrays, %d, (test_old)old);\n"
                  "        status = status != 0 ? status : ak_%s(",
                  info->argument_count, info->name);
-    for (int i = 0; i < info->size_count; i++) {
-        ak_buf_print(out, "%ssize[%d]", i == 0 ? "" : ", ", i);
-    }
-    for (int i = 0; i < info->argument_count; i++) {
-        ak_buf_print(out, ", arg[%d]", i);
-    }
+    print_elements(out, "size", info->size_count, true);
+    print_elements(out, "arg", info->argument_count, false);
     ak_buf_print(out,
                  ", workspace, bytes);\n        if (status != 0) {\n"
                  "            return test_refused(\"%s\", ak_%s_text(status));\n        }\n"
@@ -388,9 +392,7 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
                  "    test_make(arg, first, right, rows, arrays, %d);\n"
                  "    int status = ak_%s_workspace(&bytes",
                  info->argument_count, info->name);
-    for (int i = 0; i < info->size_count; i++) {
-        ak_buf_print(out, ", size[%d]", i);
-    }
+    print_elements(out, "size", info->size_count, false);
     ak_buf_puts(out, ");\n");
     print_calls(out, w);
 }
