@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/text.h"
 
 #define FIRST_BUSY_MS  1000
 #define RETRY_BUSY_MS  20
@@ -383,7 +384,7 @@ static void name_items(char out[WHAT_BYTES], const waiting *w)
     if (trials == 0) {
         (void)snprintf(out, WHAT_BYTES, "the end of the run is");
     } else {
-        (void)snprintf(out, WHAT_BYTES, "%zu trial%s of the run %s", trials, trials == 1 ? "" : "s",
+        (void)snprintf(out, WHAT_BYTES, "%zu trial%s of the run %s", trials, ak_plural(trials),
                        trials == 1 ? "is" : "are");
     }
 }

@@ -203,3 +203,8 @@ bool ak_text_seconds(double *out, const char *text)
     *out = value * unit;
     return true;
 }
+
+const char *ak_plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}

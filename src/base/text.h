@@ -43,6 +43,8 @@ size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, c
 bool ak_text_is_one_of(const char *text, const char *const *list);
 /* Returns whether a text begins with one of a NULL-terminated list. */
 bool ak_text_begins(const char *text, const char *const *beginnings);
+/* Returns the ending of a counted noun: "1 trial", "2 trials". */
+const char *ak_plural(size_t count);
 /* Ends a text before its trailing spaces and tabs, and returns what follows the leading ones. */
 char *ak_text_trim(char *text);
 

@@ -9,11 +9,6 @@
 
 #define HINT_BYTES (4 * AK_PATH_MAX)
 
-const char *ak_plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 void ak_quote(ak_buf *out, const char *word)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

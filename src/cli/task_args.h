@@ -80,8 +80,6 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
 /* If the archive has trials of this task from several environments (machines, compilers, sources),
    prints which one `taken` is from. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
-/* Returns the ending of a counted noun: "1 trial", "2 trials". */
-const char *ak_plural(size_t count);
 
 /* The archive, and the filter that the options and the optional KERNEL describe. */
 typedef struct ak_selection {

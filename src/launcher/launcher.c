@@ -191,7 +191,7 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
     if (out->least > out->count) {
         return ak_fail(err, AK_INVALID,
                        "--workers %.40s: the launcher %s has places for %zu worker%s only", workers,
-                       out->ops->name, out->count, out->count == 1 ? "" : "s");
+                       out->ops->name, out->count, ak_plural(out->count));
     }
     return AK_OK;
 }

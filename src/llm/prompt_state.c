@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "llm/prompt_view.h"
+#include "base/text.h"
 
 /* An interval whose ends differ by this factor says little about a configuration. */
 #define WIDE 2.0
@@ -69,7 +70,7 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
                     "what is said of measured parents do not apply.\n");
         return;
     }
-    ak_buf_print(out, "\n\n%zu configuration%s tried", h->count, h->count == 1 ? "" : "s");
+    ak_buf_print(out, "\n\n%zu configuration%s tried", h->count, ak_plural(h->count));
     if (h->evaluations > 0) {
         ak_buf_print(out, " of the %zu that the budget allows", h->evaluations);
     }

@@ -10,6 +10,7 @@
 #include "measure/verdict.h"
 #include "report/finish_order.h"
 #include "report/headline_sizes.h"
+#include "base/text.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence; the table has all. */
@@ -303,7 +304,7 @@ static void print_change(ak_buf *out, const ak_report_change *change)
         ak_buf_puts(out, " (not known by itself)");
         return;
     }
-    const char *plural = change->pairs == 1 ? "" : "s";
+    const char *plural = ak_plural(change->pairs);
     if (change->least < 1 && change->greatest > AK_VERDICT_WIDEST * change->least) {
         ak_buf_print(out, " (not decided by %zu pair%s)", change->pairs, plural);
         return;

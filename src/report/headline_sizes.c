@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "report/finish_order.h"
-
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
 
 ak_sizes_lost ak_sizes_lost_of(const json_t *result)
 {
@@ -51,16 +47,18 @@ void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed)
         ak_buf_print(out,
                      "; a table of %zu configuration%s for all of them is %.1f %% %s than the best "
                      "of each (geometric mean%s), %.1f %% at worst",
-                     configs, plural(configs), (lost.geomean - 1) * 100, timed ? "slower" : "worse",
-                     lost.open > 0 ? " where that was decided" : "", (lost.worst - 1) * 100);
+                     configs, ak_plural(configs), (lost.geomean - 1) * 100,
+                     timed ? "slower" : "worse", lost.open > 0 ? " where that was decided" : "",
+                     (lost.worst - 1) * 100);
         if (lost.open > 0) {
-            ak_buf_print(out, "; it was not decided for %zu size%s", lost.open, plural(lost.open));
+            ak_buf_print(out, "; it was not decided for %zu size%s", lost.open,
+                         ak_plural(lost.open));
         }
     } else if (configs > 0) {
         ak_buf_print(out,
                      "; what a table of %zu configuration%s for all of them loses against the best "
                      "of each was not decided",
-                     configs, plural(configs));
+                     configs, ak_plural(configs));
     }
     ak_buf_puts(out, ".");
 }
@@ -108,10 +106,10 @@ static void print_decided(ak_buf *out, const beside *b, bool timed)
                  ak_number_ratio(least, b->least), b->least_at, ak_number_ratio(most, b->most),
                  b->most_at);
     if (b->ties > 0) {
-        ak_buf_print(out, "; it is a tie at %zu size%s", b->ties, plural(b->ties));
+        ak_buf_print(out, "; it is a tie at %zu size%s", b->ties, ak_plural(b->ties));
     }
     if (b->open > 0) {
-        ak_buf_print(out, "; not decided at %zu size%s", b->open, plural(b->open));
+        ak_buf_print(out, "; not decided at %zu size%s", b->open, ak_plural(b->open));
     }
     ak_buf_puts(out, ".");
 }
@@ -130,9 +128,9 @@ void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
         print_decided(out, &b, timed);
     } else if (b.decided > 0) {
         ak_buf_print(out, "It is a tie with the %s library at %zu size%s", library, b.ties,
-                     plural(b.ties));
+                     ak_plural(b.ties));
         if (b.open > 0) {
-            ak_buf_print(out, "; not decided at %zu size%s", b.open, plural(b.open));
+            ak_buf_print(out, "; not decided at %zu size%s", b.open, ak_plural(b.open));
         }
         ak_buf_puts(out, ".");
     } else if (b.open > 0) {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "report/headline_sizes.h"
 #include "report/section_builder.h"
+#include "base/text.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -74,7 +75,7 @@ static void note_loss(ak_section_builder *b, const json_t *result, const json_t 
         ak_buf_print(&note,
                      "%sNot decided for %zu size%s: the machine was busy, or the times vary too "
                      "much.",
-                     note.length == 0 ? "" : " ", lost.open, lost.open == 1 ? "" : "s");
+                     note.length == 0 ? "" : " ", lost.open, ak_plural(lost.open));
     }
     if (ak_buf_status(&note, NULL) == AK_OK) {
         ak_section_notef(b, "%s", note.data);

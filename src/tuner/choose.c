@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "tuner/near.h"
 #include "tuner/session.h"
+#include "base/text.h"
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
@@ -303,7 +304,7 @@ static void choose_by_archive(size_t *out, ak_buf *reason, chooser *ch, const kn
     const candidate *won = &ch->list[*out];
     ak_buf_print(reason, "by the archive: %s has ", name_of(won));
     put_cost(reason, won);
-    ak_buf_print(reason, " (best of %zu trial%s)", won->trials, won->trials == 1 ? "" : "s");
+    ak_buf_print(reason, " (best of %zu trial%s)", won->trials, ak_plural(won->trials));
     put_others(reason, ch, *out, false);
     if (at->distance > 0) {
         ak_buf_print(reason, ", at the near size %s", at->size);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "tuner/session.h"
+#include "base/text.h"
 
 #define REASON_BYTES_MAX 4096
 
@@ -78,8 +79,8 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
     if (session->sanitize && all->configs > 0) {
         (void)snprintf(part, sizeof part,
                        "%s: %zu of %zu configuration%s without a finding, at %zu shape%s",
-                       all->tool, all->configs - all->found, all->configs,
-                       all->configs == 1 ? "" : "s", all->shapes, all->shapes == 1 ? "" : "s");
+                       all->tool, all->configs - all->found, all->configs, ak_plural(all->configs),
+                       all->shapes, ak_plural(all->shapes));
         append(&text, part);
     }
     if (session->sanitize && all->missing[0] != 0) {
@@ -95,7 +96,7 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
         (void)snprintf(part, sizeof part,
                        "%zu configuration%s failed otherwise than by a wrong result or a crash and "
                        "did not run with sanitizers",
-                       all->left_out, all->left_out == 1 ? "" : "s");
+                       all->left_out, ak_plural(all->left_out));
         append(&text, part);
     }
     (void)snprintf(out, bytes, "%s", ak_buf_status(&text, NULL) == AK_OK ? text.data : "");

@@ -10,6 +10,7 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "tuner/sizes_run.h"
+#include "base/text.h"
 
 bool ak_many_cancelled(const ak_many *m)
 {
@@ -92,7 +93,7 @@ static ak_status check_request(const ak_many *m, ak_error *err)
             err, AK_INVALID,
             "a table of %zu configurations is larger than the %zu size%s that it serves: "
             "give --dispatch %s%zu, or more sizes",
-            m->request->table, count, count == 1 ? "" : "s", count == 1 ? "" : "1 to ", count);
+            m->request->table, count, ak_plural(count), count == 1 ? "" : "1 to ", count);
     }
     if (m->options->evaluations > 0 && m->options->evaluations < count) {
         return ak_fail(err, AK_INVALID,
