@@ -294,8 +294,9 @@ const ak_command ak_cmd_check = {
     .options = AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(CONFIGS) | AK_O(ARCHIVE) | AK_O(JSON) |
                AK_O(QUIET) | AK_O(SANITIZE) | AK_O(HELP),
     .about = "Compares results with a reference computed in double precision. Inputs are fresh, "
-             "outputs are poisoned, and red zones surround every buffer. The check covers "
-             "edge-case sizes and the given size.\n\n"
+             "outputs begin with NaN, large and small numbers, zeros and wrong results, and red "
+             "zones surround every buffer. The check covers edge-case sizes and the given "
+             "size.\n\n"
              "Without --config it checks the default configuration and a few random ones. If "
              "several implementations exist, the one with the best archived result is used. Exit "
              "code 1 says that a result is wrong, or that a configuration of --config could not be "
