@@ -120,7 +120,11 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     }
     int64_t size[AK_SIZES_MAX];
     const bool vary = constants_vary(e->task);
-    while (e->hidden_count < AK_HIDDEN_MAX && ak_hidden_draw(size, e->task, &e->rng)) {
+    ak_config usual;
+    ak_space_default(&usual, e->task->space);
+    /* Every second shape is one of any kind, at which only some configurations may run. */
+    while (e->hidden_count < AK_HIDDEN_MAX &&
+           ak_hidden_draw(size, e->task, e->hidden_count % 2 == 0 ? &usual : NULL, &e->rng)) {
         const size_t i = e->hidden_count++;
         AK_DO(plan_apart(&e->hidden[i], &end, e, size, base, err));
         e->hidden[i].habit = vary ? AK_HABIT_VARIED : (ak_fill_habit)i;

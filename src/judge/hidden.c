@@ -13,11 +13,12 @@
    second. */
 #define HIDDEN_FLOPS 3e8
 #define HIDDEN_BYTES (32.0 * 1024 * 1024)
-/* Attempts to draw one shape: the first NEAR_ATTEMPTS are near the task's own sizes, the rest also
-   between all listed sizes. */
-#define NEAR_ATTEMPTS 200
-#define ATTEMPTS      1000
-#define DRAWS         8
+/* Attempts to draw one shape: the first NEAR_ATTEMPTS are near the task's own sizes, in the rest
+   each size may also lie between all listed ones. */
+#define NEAR_ATTEMPTS   200
+#define BETTER_ATTEMPTS 1000 /* to find a better one than DRAWS that are equally good */
+#define ATTEMPTS        8000
+#define DRAWS           8
 /* A size near the task's own is at most this many common divisors away from it. */
 #define NEAR 8
 
@@ -83,38 +84,54 @@ static bool is_like_listed(const listed *l, const int64_t *size)
     return true;
 }
 
-/* Draws a size near the task's own, or a size between the smallest and the largest listed one, with
-   about equal odds for each power of two. */
-static int64_t draw_size(const listed *l, size_t a, bool near, ak_rng *rng)
+static int64_t between(int64_t first, int64_t last, ak_rng *rng)
 {
-    int64_t step = l->divisor[a] > 0 ? l->divisor[a] : 1;
-    int64_t least = l->low[a] / step, most = l->high[a] / step, drawn;
-    if (near) {
-        drawn = l->task->shape.size[a] / step + (int64_t)ak_rng_below(rng, 2 * NEAR + 1) - NEAR;
-    } else {
-        int bits = 0;
-        while (most >> bits > 1) {
-            bits++;
-        }
-        int64_t power = INT64_C(1) << ak_rng_below(rng, (uint64_t)bits + 1);
-        drawn = power + (int64_t)ak_rng_below(rng, (uint64_t)power);
-    }
-    drawn = drawn < least ? least : drawn > most ? most : drawn;
-    return drawn * step;
+    return first + (int64_t)ak_rng_below(rng, (uint64_t)(last - first) + 1);
 }
 
-static bool is_affordable(const listed *l, const int64_t *size)
+typedef enum { DRAW_NEAR, DRAW_ANY, DRAW_OWN } draw_kind;
+
+/* Draws a size near the task's own, or a size between the smallest and the largest listed one, with
+   about equal odds for each power of two; or takes the task's own. Ranges are cut, not what is
+   drawn from them: else most sizes near the largest would be the largest, which is listed. */
+static int64_t draw_size(const listed *l, size_t a, draw_kind kind, ak_rng *rng)
+{
+    int64_t step = l->divisor[a] > 0 ? l->divisor[a] : 1;
+    int64_t least = l->low[a] / step, most = l->high[a] / step;
+    int64_t own = l->task->shape.size[a] / step;
+    int64_t first = kind == DRAW_OWN ? own : own - NEAR, last = kind == DRAW_OWN ? own : own + NEAR;
+    if (kind == DRAW_ANY) {
+        int from = 0, to = 0;
+        while (least >> from > 1) {
+            from++;
+        }
+        while (most >> to > 1) {
+            to++;
+        }
+        first = INT64_C(1) << between(from, to, rng);
+        last = 2 * first - 1;
+    }
+    return step * between(first < least ? least : first, last > most ? most : last, rng);
+}
+
+/* Returns whether the reference takes little work and memory and the implementation may run at
+   these sizes; *suits says whether the configuration may, too. */
+static bool is_usable(bool *suits, const listed *l, const int64_t *size, const ak_config *config)
 {
     ak_shape shape;
     ak_error why = AK_ERROR_INIT;
     double bytes = 0;
+    bool may = false;
     if (ak_task_shape(&shape, l->task, size, &why) != AK_OK || shape.flops > HIDDEN_FLOPS) {
         return false;
     }
     for (size_t i = 0; i < l->task->problem->argument_count; i++) {
         bytes += (double)shape.bytes[i];
     }
-    return bytes <= HIDDEN_BYTES;
+    if (bytes > HIDDEN_BYTES || ak_task_allows(suits, l->task, &shape, config, &why) != AK_OK) {
+        return false;
+    }
+    return *suits || (ak_task_allows(&may, l->task, &shape, NULL, &why) == AK_OK && may);
 }
 
 /* Returns whether hidden shapes can be drawn: inputs from files exist at one size only, and the
@@ -129,21 +146,6 @@ static bool is_open(const ak_problem *problem)
     return problem->edge_case_count > 0;
 }
 
-static bool draw_shape(int64_t *size, const listed *l, ak_rng *rng)
-{
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        memset(size, 0, AK_SIZES_MAX * sizeof *size);
-        for (size_t a = 0; a < l->sizes; a++) {
-            bool near = attempt < NEAR_ATTEMPTS || ak_rng_below(rng, 2) == 0;
-            size[a] = draw_size(l, a, near, rng);
-        }
-        if (is_like_listed(l, size) && is_affordable(l, size)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static double product(const listed *l, const int64_t *size)
 {
     double all = 1;
@@ -153,22 +155,66 @@ static double product(const listed *l, const int64_t *size)
     return all;
 }
 
-/* Takes the largest of DRAWS shapes: a candidate that skips the work for large shapes only would
-   pass at a small one, and shapes near a large task are not affordable. */
-bool ak_hidden_draw(int64_t *size, const ak_task *task, ak_rng *rng)
+/* Returns how many of the sizes some listed shape has, too; those that are equal in all listed
+   shapes are not counted. */
+static size_t known_sizes(const listed *l, const int64_t *size)
 {
+    size_t known = 0;
+    for (size_t a = 0; a < l->sizes; a++) {
+        bool found = false;
+        for (size_t i = 0; i < l->shapes && !found; i++) {
+            found = listed_shape(l, i)[a] == size[a];
+        }
+        known += found && l->low[a] != l->high[a];
+    }
+    return known;
+}
+
+/* Draws a shape. Returns false if it cannot be used or has more faults than *faults; if true,
+   *faults is the number of its faults. */
+static bool draw_shape(size_t *faults, int64_t *size, const listed *l, bool near,
+                       const ak_config *config, ak_rng *rng)
+{
+    static const draw_kind kinds[8] = {DRAW_OWN, DRAW_NEAR, DRAW_NEAR, DRAW_NEAR,
+                                       DRAW_ANY, DRAW_ANY,  DRAW_ANY,  DRAW_ANY};
+    bool suits = false;
+    memset(size, 0, AK_SIZES_MAX * sizeof *size);
+    for (size_t a = 0; a < l->sizes; a++) {
+        size[a] = draw_size(l, a, near ? DRAW_NEAR : kinds[ak_rng_below(rng, 8)], rng);
+    }
+    const size_t known = known_sizes(l, size), least = *faults;
+    if (known > least || !is_like_listed(l, size) || !is_usable(&suits, l, size, config)) {
+        return false;
+    }
+    *faults = known + (suits ? 0 : AK_SIZES_MAX);
+    return *faults <= least;
+}
+
+/* Takes a shape that the configuration may run at and, of those, one with the fewest sizes that are
+   listed: a candidate that is right at one listed width only would pass at any shape of that width.
+   Of the first DRAWS of those it takes the largest: a candidate that skips the work for large
+   shapes only would pass at a small one, and shapes near a large task are not affordable. */
+bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_config *config, ak_rng *rng)
+{
+    enum { WORST = 2 * AK_SIZES_MAX };
     listed l;
-    bool any = false;
+    size_t least = WORST + 1;
+    int equal = 0;
     if (!is_open(task->problem)) {
         return false;
     }
     look(&l, task);
-    for (int i = 0; i < DRAWS; i++) {
+    for (int i = 0; i < ATTEMPTS && (equal < DRAWS || (least > 0 && i < BETTER_ATTEMPTS)); i++) {
         int64_t drawn[AK_SIZES_MAX];
-        if (draw_shape(drawn, &l, rng) && (!any || product(&l, drawn) > product(&l, size))) {
-            memcpy(size, drawn, sizeof drawn);
-            any = true;
+        size_t faults = equal < DRAWS ? least : least - 1;
+        if (!draw_shape(&faults, drawn, &l, i < NEAR_ATTEMPTS, config, rng)) {
+            continue;
         }
+        if (faults < least || product(&l, drawn) > product(&l, size)) {
+            memcpy(size, drawn, sizeof drawn);
+        }
+        equal = faults < least ? 1 : equal + 1;
+        least = faults;
     }
-    return any;
+    return least <= WORST;
 }

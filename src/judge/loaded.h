@@ -134,9 +134,10 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *err);
 
-/* Draws the sizes of a shape that the problem does not list but that is like the listed shapes
-   (hidden.c). Returns false if no such shape is found. */
-bool ak_hidden_draw(int64_t *size, const ak_task *task, ak_rng *rng);
+/* Draws the sizes of a shape that the problem does not list but that is like the listed shapes, one
+   that the configuration (NULL: any) may run at if there is one (hidden.c). Returns false if no
+   such shape is found. */
+bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_config *config, ak_rng *rng);
 
 /* Returns how long a batch, or several, are to last: `usual_ns`, or less where tests have said so
    (evaluate.c). */

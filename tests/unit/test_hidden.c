@@ -1,0 +1,123 @@
+/* test_hidden.c: tests the sizes that are drawn for a candidate which is to take part in the
+   finish: no listed shape has them where others can be had, and they keep what listed ones have in
+   common. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "backend/cuda/cuda.h"
+#include "judge/loaded.h"
+#include "problem/task.h"
+
+#define DRAWN 100
+
+static ak_task *bind(bool cuda, const char *kernel, const char *size, const char *dtype)
+{
+    ak_scope *facts = ak_scope_new(NULL);
+    static const char *names[] = {"cpu_threads", "vector_bytes", "vector_registers",
+                                  "l1d_bytes",   "l2_bytes",     "l3_bytes"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !cuda; i++) {
+        (void)ak_scope_set_int(facts, names[i], i < 3 ? 16 : 1 << 20, NULL);
+    }
+    if (cuda) {
+        assert_int_equal(ak_cuda_sheet_facts(facts, "cuda:H200", NULL), AK_OK);
+    }
+    ak_task *task = NULL;
+    ak_error err = AK_ERROR_INIT;
+    const ak_device_facts device = {
+        .backend = cuda ? "cuda" : "host", .device = cuda ? "cuda:0" : "host", .facts = facts};
+    const ak_task_spec spec = {.kernel = kernel, .size = size, .dtype = dtype};
+    if (ak_task_bind(&task, &spec, &device, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_scope_free(facts);
+    return task;
+}
+
+static bool is_listed(const ak_task *task, size_t a, int64_t value)
+{
+    bool listed = task->shape.size[a] == value;
+    for (size_t i = 0; i < task->problem->edge_case_count; i++) {
+        listed = listed || task->problem->edge_cases[i][a] == value;
+    }
+    return listed;
+}
+
+/* A kernel that is right at one listed width is wrong at all of these. */
+static void test_no_listed_size(void **state)
+{
+    (void)state;
+    static const char *const tasks[][2] = {{"matmul", "256"},
+                                           {"matmul", "M=1,N=4096,K=4096"},
+                                           {"matmul", "4096"},
+                                           {"softmax", "rows=65537,cols=8"},
+                                           {"softmax", "rows=8192,cols=50257"},
+                                           {"layernorm", "rows=7,cols=262144"}};
+    for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; t++) {
+        ak_task *task = bind(false, tasks[t][0], tasks[t][1], NULL);
+        ak_rng rng;
+        ak_rng_seed(&rng, t);
+        for (int i = 0; i < DRAWN; i++) {
+            int64_t size[AK_SIZES_MAX];
+            assert_true(ak_hidden_draw(size, task, NULL, &rng));
+            for (size_t a = 0; a < task->problem->size_count; a++) {
+                if (is_listed(task, a, size[a])) {
+                    fail_msg("%s %s: draw %d has a listed %s of %lld", tasks[t][0], tasks[t][1], i,
+                             task->problem->sizes[a].name, (long long)size[a]);
+                }
+            }
+        }
+        ak_task_close(task);
+    }
+}
+
+/* Of two sizes with a relation one may have to be listed. A shape that the default configuration
+   may run at is found: one with rows of whole 16 bytes, with the head_dim that the code is made
+   for. */
+static void test_what_shapes_must_keep(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel, *size, *dtype;
+        bool cuda;
+    } tasks[] = {{"attention", NULL, NULL, false},
+                 {"attention", NULL, "bf16", true},
+                 {"attention_decode", NULL, "bf16", true},
+                 {"matmul", "2048", "bf16", true},
+                 {"matmul", "M=40,N=1000,K=1000", "bf16", true}};
+    for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; t++) {
+        ak_task *task = bind(tasks[t].cuda, tasks[t].kernel, tasks[t].size, tasks[t].dtype);
+        ak_rng rng;
+        ak_config usual;
+        ak_rng_seed(&rng, t);
+        ak_space_default(&usual, task->space);
+        for (int i = 0; i < DRAWN / 10; i++) {
+            const ak_config *config = i % 2 == 0 ? &usual : NULL;
+            int64_t size[AK_SIZES_MAX];
+            ak_shape shape;
+            bool may = false;
+            assert_true(ak_hidden_draw(size, task, config, &rng));
+            assert_int_equal(ak_task_shape(&shape, task, size, NULL), AK_OK);
+            assert_int_equal(ak_task_allows(&may, task, &shape, config, NULL), AK_OK);
+            if (!may) {
+                char text[256];
+                ak_task_size_text(text, sizeof text, task->problem, size);
+                fail_msg("%s %s: draw %d must not run at %s", tasks[t].kernel,
+                         tasks[t].size, i, text);
+            }
+        }
+        ak_task_close(task);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_listed_size),
+        cmocka_unit_test(test_what_shapes_must_keep),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
