@@ -24,6 +24,13 @@ static bool find_fix(const char **text, size_t *length, const char *fix, const c
     return false;
 }
 
+bool ak_space_fixes(const char *fix, const char *name)
+{
+    const char *text;
+    size_t length;
+    return find_fix(&text, &length, fix, name);
+}
+
 /* Returns true if the value is one of those in a text such as "256:512". */
 static bool fix_names(const char *text, size_t length, const ak_value *value, const char *canonical)
 {

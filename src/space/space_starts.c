@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "space/rank.h"
 #include "space/space_family.h"
+#include "space/space_read.h"
 
 #define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */
 #define FAR  4.0 /* the distance beyond which a start is ignored */
@@ -33,6 +34,17 @@ typedef struct start {
     double amount;
     size_t order; /* place in the file, which orders equals */
 } start;
+
+/* The space, all else that is needed to read a start, and those that have been read. */
+typedef struct reading {
+    const ak_space *space;
+    const ak_space_spec *spec;
+    ak_rank *rank; /* NULL if the space has no rank */
+    double near;
+    size_t number; /* of the entry that is being read */
+    start *starts;
+    size_t count, capacity;
+} reading;
 
 /* Computes the distance of the sizes in `at` from the space's. It is infinite if a size is
    unknown. */
@@ -81,11 +93,56 @@ static ak_status find_value(size_t *index, const ak_space *space, size_t paramet
     return status;
 }
 
-/* Reads a configuration; *usable says whether it is valid here. A value that the space does not
-   have (because of --fix or the device) makes it unusable; an unknown parameter is an error. */
-static ak_status read_config(ak_config *out, bool *usable, const json_t *json,
-                             const ak_space *space, const char *where, ak_error *err)
+typedef struct only {
+    ak_config config;
+    bool any;
+} only;
+
+/* Receives the only member of a family. */
+static ak_status take_only(void *context, const ak_config *member, ak_error *err)
 {
+    (void)err;
+    *(only *)context = (only){*member, true};
+    return AK_OK;
+}
+
+/* Makes the nearest configuration that --fix leaves, the family with one alternative for each
+   parameter that is not fixed; *any says whether there is one. */
+static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const reading *r,
+                          const char *where, ak_error *err)
+{
+    only found = {.any = false};
+    const char *name;
+    json_t *value, *family = json_object();
+    char text[AK_VALUE_TEXT_MAX + 3];
+    int bad = family == NULL;
+    json_object_foreach((json_t *)(uintptr_t)json, name, value)
+    {
+        if (!bad && !ak_space_fixes(r->spec->fix, name)) {
+            const char *word = json_string_value(value); /* an expression in a family */
+            (void)snprintf(text, sizeof text, "'%.*s'", AK_VALUE_TEXT_MAX,
+                           word != NULL ? word : "");
+            bad = json_object_set_new(
+                family, name, word == NULL ? json_pack("[O]", value) : json_pack("[s]", text));
+        }
+    }
+    ak_status status = bad ? ak_fail_memory(err)
+                           : ak_space_family(r->space, r->spec->constants, family, NULL, where,
+                                             take_only, &found, err);
+    json_decref(family);
+    *any = found.any;
+    *out = found.config;
+    return status;
+}
+
+/* Reads a configuration; *usable says whether it is valid here. A value that the space does not
+   have because of the device makes it unusable; an unknown parameter is an error. Where --fix
+   excludes a value, the others stay, or become the next smaller ones that are valid beside it. */
+static ak_status read_config(ak_config *out, bool *usable, const json_t *json, const reading *r,
+                             const char *where, ak_error *err)
+{
+    const ak_space *space = r->space;
+    bool fixed = false;
     const char *name;
     json_t *value;
     *out = space->fallback;
@@ -100,8 +157,13 @@ static ak_status read_config(ak_config *out, bool *usable, const json_t *json,
             return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not a value", where, name);
         }
         AK_DO(find_value(&v, space, p, value, err));
-        *usable = *usable && v < space->parameters[p].value_count;
-        out->at[p] = (uint16_t)(*usable ? v : 0);
+        const bool missing = v >= space->parameters[p].value_count;
+        fixed = fixed || (missing && ak_space_fixes(r->spec->fix, name));
+        *usable = *usable && !missing;
+        out->at[p] = (uint16_t)(missing ? 0 : v);
+    }
+    if (fixed) {
+        AK_DO(keep_fix(out, usable, json, r, where, err));
     }
     *usable = *usable && ak_space_has(space, out);
     return AK_OK;
@@ -178,17 +240,6 @@ static ak_status read_near(double *near, const json_t *definition, const char *w
                          where);
 }
 
-/* The space, all else that is needed to read a start, and those that have been read. */
-typedef struct reading {
-    const ak_space *space;
-    const ak_space_spec *spec;
-    ak_rank *rank; /* NULL if the space has no rank */
-    double near;
-    size_t number; /* of the entry that is being read */
-    start *starts;
-    size_t count, capacity;
-} reading;
-
 static ak_status add_start(reading *r, const ak_config *config, int kind, double amount,
                            ak_error *err)
 {
@@ -243,7 +294,7 @@ static ak_status read_start(reading *r, const json_t *json, ak_error *err)
         return ak_fail(err, AK_INVALID,
                        "%s needs \"Config\", and also \"At\" if the file has no \"Rank\"", where);
     }
-    AK_DO(read_config(&config, &usable, values, r->space, where, err));
+    AK_DO(read_config(&config, &usable, values, r, where, err));
     if (at == NULL) {
         return usable ? add_member(r, &config, err) : AK_OK;
     }

@@ -1124,6 +1124,51 @@ static void test_listed(void **state)
     assert_non_null(strstr(err.text, "holds no configuration"));
 }
 
+/* A start of which --fix excludes a value keeps its other values where they are valid beside the
+   fixed one, and else has the next smaller ones that are. */
+static void test_starts_under_fix(void **state)
+{
+    static const char json[] =
+        "{\"TuningParameters\": ["
+        "{\"Name\": \"EARLY\", \"Type\": \"int\", \"Values\": [0, 1, 2], \"Default\": 0},"
+        "{\"Name\": \"AHEAD\", \"Type\": \"int\", \"Values\": [1, 4, 8], \"Default\": 1},"
+        "{\"Name\": \"TILE\", \"Type\": \"int\", \"Values\": [1, 2, 3], \"Default\": 1},"
+        "{\"Name\": \"HOW\", \"Type\": \"string\", \"Values\": [\"a\", \"b\"], \"Default\": "
+        "\"a\"}],"
+        " \"Conditions\": [{\"Expression\": \"AHEAD == 1 or EARLY > 0\"},"
+        " {\"Expression\": \"AHEAD < 8 or EARLY > 1\"}],"
+        " \"Starts\": [{\"At\": {\"N\": 64}, \"Config\": {\"EARLY\": 2, \"AHEAD\": 8, \"TILE\": 3, "
+        "\"HOW\": \"b\"}}]}";
+    static const char *const cases[][2] = {{NULL, "EARLY=2,AHEAD=8,TILE=3,HOW=b"},
+                                           {"EARLY=0", "EARLY=0,AHEAD=1,TILE=3,HOW=b"},
+                                           {"EARLY=0:1", "EARLY=0,AHEAD=1,TILE=3,HOW=b"},
+                                           {"EARLY=1", "EARLY=1,AHEAD=4,TILE=3,HOW=b"},
+                                           {"EARLY=0,TILE=2", "EARLY=0,AHEAD=1,TILE=2,HOW=b"},
+                                           {"HOW=a", "EARLY=2,AHEAD=8,TILE=3,HOW=a"},
+                                           {"AHEAD=8,EARLY=0:2", "EARLY=2,AHEAD=8,TILE=3,HOW=b"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_scope *facts = ak_scope_new(NULL);
+        json_t *definition;
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_config first;
+        char text[128];
+        assert_int_equal(ak_scope_set_int(facts, "N", 64, NULL), AK_OK);
+        assert_int_equal(ak_json_parse(&definition, json, strlen(json), "test.json", NULL), AK_OK);
+        ak_space_spec spec = {.definition = definition, .constants = facts, .fix = cases[i][0]};
+        if (ak_space_build(&space, &spec, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        ak_space_default(&first, space);
+        ak_config_format(text, sizeof text, space, &first);
+        assert_string_equal(text, cases[i][1]);
+        ak_space_free(space);
+        json_decref(definition);
+        ak_scope_free(facts);
+    }
+}
+
 /* Starts near, starts for every size in the order of the rank, starts from farther away. */
 static const char with_starts[] =
     "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, "
@@ -1316,6 +1361,7 @@ int main(void)
         cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_listed),
         cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_starts_under_fix),
         cmocka_unit_test(test_outline),
         cmocka_unit_test(test_no_memory),
     };
