@@ -33,7 +33,7 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
 # Sizes of no list: a new seed is drawn after each round of work on the defaults.
 SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070,
-         "-eighth": 2080, "-ninth": 2090, "-tenth": 2100}
+         "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110}
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
