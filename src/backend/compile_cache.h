@@ -26,8 +26,9 @@ void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher
 /* Copies an artifact from its place; returns false if it is not there. The log is the caller's. */
 bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char *artifact);
 /* Copies an artifact to its place. The log may be NULL. `rule`: a file with the rule for make that
-   the compiler wrote (-MD), which names what it has read; NULL if it has read nothing but what was
-   hashed. `source` in it was hashed. Without the file nothing is kept. */
+   the compiler wrote (-MD), which names the files that it has read; NULL if it has read nothing but
+   what was hashed. `source` is the one of these files that was hashed. Nothing is kept if there is
+   no rule in the file, or if a file that it names is gone. */
 void ak_compile_cache_keep(const ak_compile_cache *place, const char *artifact, const char *log,
                            const char *rule, const char *source);
 

@@ -12,8 +12,8 @@
 ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts `what` in place of a folder that the message in err begins with, such as one that is removed
-   before anybody could look into it. Returns `status`. */
+/* If the message in err begins with the path of this folder, puts `what` and ": " in its place, as
+   the folder may be removed before anybody could look into it. Returns `status`. */
 ak_status ak_fail_unpacked(ak_error *err, ak_status status, const char *folder, const char *what);
 
 /* Puts the formatted context and ": " before the message in err. Returns err's status. */

@@ -12,7 +12,8 @@
 #include "base/map.h"
 #include "recording/recording.h"
 
-/* A few times the size of the largest published space that was measured in full. */
+/* Most configurations of a recording: a few times as many as the largest published space has that
+   was measured in full. */
 #define AK_RECORDING_CONFIGS_MAX 1000000
 
 typedef struct ak_draft_parameter {

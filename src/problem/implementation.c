@@ -68,6 +68,12 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
                          where, language, backend, wanted);
 }
 
+const char *ak_backend_language(const char *backend)
+{
+    const size_t i = AK_FIND(languages, LANGUAGES, backend, backend);
+    return languages[i < LANGUAGES ? i : 0].language;
+}
+
 bool ak_implementation_is_triton(const ak_implementation_spec *implementation)
 {
     return ak_text_same(implementation->language, TRITON);

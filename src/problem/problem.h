@@ -168,6 +168,9 @@ typedef struct ak_implementation_spec {
     const char *where;        /* path for messages */
 } ak_implementation_spec;
 
+/* Returns the "Language" of kernels that new ones of this backend are written in: "C", "CUDA". */
+const char *ak_backend_language(const char *backend);
+
 /* Returns whether the implementation is written in Triton. */
 bool ak_implementation_is_triton(const ak_implementation_spec *implementation);
 

@@ -89,7 +89,7 @@ static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const ch
     return strcmp(out, path) == 0 ? AK_OK : stays_beside(path, ak_fs_base(out), err);
 }
 
-/* Adds the bytes of a file to the hash; a file that does not exist adds nothing. */
+/* Adds a path to the hash, and the bytes of its file if there is one. */
 static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
 {
     char *bytes = NULL;

@@ -145,16 +145,10 @@ static bool set_host(json_t *kernel, const ak_scan *s)
 
 bool ak_scan_space(ak_kernel_scan *out, ak_scan *s, const char *shape)
 {
-    static const char *const languages[][2] = {
-        {"host", "C"}, {"cuda", "CUDA"}, {"opencl", "OpenCL"}};
     bool host = strcmp(s->backend, "host") == 0;
-    const char *block = NULL, *language = languages[0][1];
+    const char *block = NULL, *language = s->cpp ? "C++" : ak_backend_language(s->backend);
     json_t *parameters = json_array();
     bool good = true;
-    for (size_t i = 0; i < 3; i++) {
-        language = strcmp(s->backend, languages[i][0]) == 0 ? languages[i][1] : language;
-    }
-    language = s->cpp ? "C++" : language;
     for (size_t i = 0; i < s->parameter_count; i++) {
         const char *name = s->parameters[i].name;
         bool threads = strstr(name, "BLOCK") != NULL || strstr(name, "block") != NULL ||

@@ -122,7 +122,7 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
         const bool own_turn = (implementation->architecture != NULL) == (i < count);
         const char *reference = problem->reference.kind == NULL ? NULL : problem->reference.name;
         if (count > 1 && reference != NULL && strcmp(reference, implementation->name) == 0) {
-            continue; /* the implementation that is the reference is tuned only on request */
+            continue; /* the reference is tuned only on request, unless nothing else is there */
         }
         if (own_turn && (!runnable || task->recorded ||
                          strcmp(implementation->backend, device->backend) == 0)) {

@@ -22,7 +22,7 @@ static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
 {
     ak_report_model *model = context;
     if (strcmp(trial->run, model->run.id) != 0) {
-        model->elsewhere++; /* the trial is of one of many sizes, whose run has its own report */
+        model->elsewhere++; /* a trial of one of many sizes, each of which has a run of its own */
         model->elsewhere_ok += trial->status == AK_TRIAL_OK ? 1 : 0;
         return AK_OK;
     }

@@ -232,7 +232,7 @@ static ak_code *compile_compare(compiler *c, const ak_node *node)
         }
         bool text = left->type == AK_CELL_TEXT || right->type == AK_CELL_TEXT;
         if (text && child->op != AK_OP_EQUAL && child->op != AK_OP_NOT_EQUAL) {
-            /* texts are numbered in order of appearance, so their numbers have no meaning */
+            /* texts are numbered as they appear, so the order of their numbers means nothing */
             return NULL;
         }
         right->op = child->op;

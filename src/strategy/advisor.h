@@ -125,8 +125,8 @@ ak_status ak_advisor_ask(ak_advisor *advisor, ak_error *err);
 ak_status ak_advisor_poll(ak_advisor *advisor, ak_error *err);
 /* Waits at most timeout_ns for the reply. Returns false if none is under way. */
 bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
-/* Hands out the next proposal while READY; the last one leads to IDLE. Returns false if there is
-   none. */
+/* Hands out the next proposal while READY, but for those that another strategy has proposed
+   meanwhile; after the last one the state is IDLE. Returns false if none is left. */
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 

@@ -35,7 +35,8 @@
 /* Shapes with more work or memory are left out: a sanitizer makes a kernel several times slower. */
 #define SHAPE_FLOPS 1e8
 #define SHAPE_BYTES 16e6
-/* At most this many options are added to those of the configuration and of its targets. */
+/* Room in a command for what is not an option of the trial or of its targets: the compiler, its
+   sanitizers, files and libraries. */
 #define MORE_OPTIONS 24
 #define TEXT_MAX     (64u << 20)
 
