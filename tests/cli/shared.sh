@@ -1,0 +1,53 @@
+# Configurations that compile to the same code share a trial only if it is checked and run in the same way: not
+# where conditions allow them at other sizes, or where they have another workspace at some size.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+export AUTOKERNEL_SAMPLES=4
+autokernel new kernel mine >/dev/null
+cat >mine/problem.json <<'J'
+{"schema": 1, "name": "mine", "description": "Z = 2 * X + Y", "sizes": [{"name": "n", "default": 65536}],
+ "dtypes": ["f32"],
+ "arguments": [{"name": "X", "shape": ["n"], "access": "in", "fill": "uniform(-1,1)"},
+               {"name": "Y", "shape": ["n"], "access": "in", "fill": "uniform(-1,1)"},
+               {"name": "Z", "shape": ["n"], "access": "out"}],
+ "flops": "2*n", "bytes": "12*n", "reference": "reference.c", "tolerance": {"f32": {"relative": "4*eps"}},
+ "awkward": [{"n": 1}, {"n": 7}, {"n": 1023}, {"n": 1025}]}
+J
+# Writes the space (condition, workspace), and the kernel (its body). P is in no line of the kernel.
+kernel() {
+    cat >mine/host.json <<J
+{"ConfigurationSpace": {"TuningParameters": [{"Name": "P", "Type": "int", "Values": [0, 1], "Default": 0}],
+  "Conditions": [{"Expression": "$1", "EverySize": true}]},
+ "KernelSpecification": {"Language": "C", "KernelFile": "host.c", "Workspace": "$2", "Threads": "1",
+  "CompilerOptions": ["-std=gnu17", "-O2", "-fPIC"]}}
+J
+    cat >mine/host.c <<C
+void ak_kernel(const ak_host_call *call)
+{
+    int64_t n = call->size[0];
+    const float *x = call->arg[0], *y = call->arg[1];
+    float *z = call->arg[2], *w = call->workspace;
+    (void)w;
+    $3
+}
+C
+}
+try() {
+    autokernel bench ./mine --config 'P=0;P=1' --archive none.db --json 2>/dev/null | grep -o '"status": *"[a-z_]*"'
+    rm -f a.db
+    autokernel tune ./mine --strategy exhaustive --evals 2 --libraries none --archive a.db --json --quiet 2>/dev/null |
+        grep -o '"best": *{[^}]*"config": *{[^}]*}' | grep -o '"P": *"*[01]'
+    autokernel history --archive a.db --json | grep -o '"status":"[a-z_]*"' | sort | paste -sd " "
+}
+echo "-- P=0 runs at whole rows of 8 only, and is right there"
+kernel "P == 1 or n % 8 == 0" 0 "for (int64_t i = 0; i < n / 8 * 8; i++) z[i] = 2.0f * x[i] + y[i];"
+try
+echo "-- P=1 has too little workspace where n is small"
+kernel "True" "4*n if P == 0 else (262144 if n >= 65536 else 64)" \
+    "for (int64_t i = 0; i < n; i++) w[i] = 2.0f * x[i];
+    for (int64_t i = 0; i < n; i++) z[i] = w[i] + y[i];"
+try
+echo "-- P=0 is wrong at hidden sizes, at which P=1 does not run"
+kernel "P == 0 or n % 4096 == 0 or n < 2000" 0 \
+    "n = n < 2000 ? n : n / 4096 * 4096;
+    for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i];"
+try
