@@ -1,5 +1,6 @@
 # Configurations that compile to the same code share a trial only if it is checked and run in the same way: not
-# where conditions allow them at other sizes, or where they have another workspace at some size.
+# where conditions allow them at other sizes, or where they have another workspace at some size. And a run resumes
+# only trials that the same reference has judged.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 export AUTOKERNEL_SAMPLES=4
 autokernel new kernel mine >/dev/null
@@ -51,3 +52,21 @@ kernel "P == 0 or n % 4096 == 0 or n < 2000" 0 \
     "n = n < 2000 ? n : n / 4096 * 4096;
     for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i];"
 try
+echo "-- --fix makes another configuration the reference"
+kernel "True" 0 "for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i] + P;"
+sed -i 's#"reference.c"#"default"#' mine/problem.json
+rm -f a.db
+resumed() { autokernel tune ./mine --evals 2 --libraries none --archive a.db --json --quiet --resume "$@" 2>/dev/null |
+    grep -o '"evaluated":[0-9]*\|"resumed":[0-9]*' | sort | paste -sd ' '; }
+resumed --fix P=1
+resumed --fix P=1
+resumed
+autokernel history --archive a.db --json | grep -o '"status":"[a-z_]*"' | sort | paste -sd ' '
+echo "-- the reference is another implementation, which is compiled in another way"
+kernel "True" 0 "for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i];"
+cp mine/host.json mine/host_plain.json
+sed -i 's#"reference": "default"#"reference": {"implementation": "host_plain"}#' mine/problem.json
+resumed --impl host
+resumed --impl host
+sed -i 's/-O2/-O1/' mine/host_plain.json
+resumed --impl host
