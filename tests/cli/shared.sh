@@ -1,6 +1,6 @@
 # Configurations that compile to the same code share a trial only if it is checked and run in the same way: not
 # where conditions allow them at other sizes, or where they have another workspace at some size. And a run resumes
-# only trials that the same reference has judged.
+# only trials that the same reference has judged, and that no later check refutes.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 export AUTOKERNEL_SAMPLES=4
 autokernel new kernel mine >/dev/null
@@ -52,6 +52,11 @@ kernel "P == 0 or n % 4096 == 0 or n < 2000" 0 \
     "n = n < 2000 ? n : n / 4096 * 4096;
     for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i];"
 try
+echo "-- what is known to be wrong there is wrong for --resume and for who reads the archive as a recording"
+autokernel tune ./mine --evals 2 --libraries none --archive a.db --quiet --resume 2>/dev/null | grep -o '^0 conf.*'
+autokernel history --archive a.db --json | grep -c '"status"'
+autokernel tune a.db --device sim:a.db --strategy exhaustive --evals 2 --archive s.db >/dev/null 2>&1
+autokernel history --archive s.db --device sim --json | grep -o '"status":"[a-z_]*"' | sort | paste -sd ' '
 echo "-- --fix makes another configuration the reference"
 kernel "True" 0 "for (int64_t i = 0; i < n; i++) z[i] = 2.0f * x[i] + y[i] + P;"
 sed -i 's#"reference.c"#"default"#' mine/problem.json
