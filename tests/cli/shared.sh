@@ -1,7 +1,7 @@
 # Configurations that compile to the same code share a trial only if it is checked and run in the same way: not
 # where conditions allow them at other sizes, or where they have another workspace at some size. And a run resumes
 # only trials that the same reference has judged, and that no later check refutes.
-command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+command -v gcc >/dev/null && command -v python3 >/dev/null || { echo "no gcc or no python3"; exit 77; }
 export AUTOKERNEL_SAMPLES=4
 autokernel new kernel mine >/dev/null
 cat >mine/problem.json <<'J'
@@ -75,3 +75,24 @@ resumed --impl host
 resumed --impl host
 sed -i 's/-O2/-O1/' mine/host_plain.json
 resumed --impl host
+echo "-- the winner of a size was refuted since"
+sizes() {
+    autokernel tune ./mine --impl host --sizes '64;128' --evals 8 --libraries none --archive b.db --json --quiet \
+        "$@" 2>/dev/null | python3 -c 'import json, sys; print(*(s["run"] for s in json.load(sys.stdin)["sizes"]))'
+}
+sizes >first
+sizes --resume >second
+cmp first second && echo "the earlier runs"
+autokernel export ./mine --size 64 --archive b.db --format json --output b.json >/dev/null
+python3 - <<'P'
+import json, sqlite3
+won = sqlite3.connect("b.db").execute("SELECT result FROM runs WHERE size = 'n=64' AND result IS NOT NULL").fetchone()
+config = ",".join(f"{name}={value}" for name, value in json.loads(won[0])["best"]["config"].items())
+trial = next(trial for trial in json.load(open("b.json")) if trial["config"] == config)
+trial.update(status="wrong_result", reason="at n=63: it is wrong", timestamp="2030-01-01T00:00:00Z")
+json.dump([trial], open("refuted.json", "w"))
+P
+autokernel import --format json refuted.json --archive b.db | head -n 1
+sizes --resume >third
+[ "$(cut -d ' ' -f 1 first)" != "$(cut -d ' ' -f 1 third)" ] && echo "another run at n=64"
+[ "$(cut -d ' ' -f 2 first)" = "$(cut -d ' ' -f 2 third)" ] && echo "the earlier run at n=128"
