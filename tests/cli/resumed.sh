@@ -22,6 +22,7 @@ for id in "$first" "$run"; do
     autokernel report "$id" --json | tr ',' '\n' | grep '"bound"' | head -n 1 | tr -d ' {}'
 done
 echo "-- removal"
+autokernel history --remove "$first" | head -n 2
 autokernel history --remove "$run"
 autokernel history --remove "$run" --yes
 autokernel history --remove "$run" --yes
