@@ -498,6 +498,7 @@ AK_API ak_status ak_task_export(const ak_task *task, const char *format, const c
    goes on. Unless `really` is set, nothing is removed, and *out counts what would be. */
 typedef struct ak_removal {
     size_t runs, trials, calls, sources;
+    size_t resumed_by; /* later runs that stay and have resumed trials which go */
 } ak_removal;
 AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what,
                                    bool really, ak_error *err);

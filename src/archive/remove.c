@@ -133,9 +133,35 @@ static const char drop_environments[] =
     "NOT NULL) SELECT hash FROM used UNION SELECT same_as FROM used JOIN environments USING (hash) "
     "WHERE same_as IS NOT NULL)";
 
+/* Counts the runs that stay and that --resume has given trials which go. Runs on recordings begin
+   in 1970, so runs are compared by their numbers. */
+static ak_status count_resumed(size_t *count, ak_archive *archive, ak_error *err)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM runs AS r WHERE r.id NOT IN gone_runs AND json_valid(r.options) AND "
+        "json_extract(r.options, '$.resume') AND EXISTS (SELECT 1 FROM trials AS t WHERE t.id IN "
+        "gone_trials AND t.run IS NOT r.id AND t.kernel = r.kernel AND t.implementation = "
+        "r.implementation AND t.device = r.device AND t.size = r.size AND t.dtype = r.dtype AND "
+        "t.choices = r.choices AND t.status NOT IN ('timed_out', 'crashed', 'out_of_memory') "
+        "AND " AK_STORE_IDENTITY("t.environment") " IS " AK_STORE_IDENTITY(
+            "r.environment") " AND "
+                             "coalesce((SELECT number FROM runs WHERE id = t.run) < r.number, "
+                             "t.timestamp < r.started))";
+    sqlite3_stmt *rows = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_prepare(&rows, archive, sql, err));
+    while (ak_store_next(&status, archive, rows, err)) {
+        *count = (size_t)sqlite3_column_int64(rows, 0);
+    }
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
 static ak_status drop_all(ak_removal *out, ak_archive *archive, ak_error *err)
 {
     bool notes = false;
+    AK_DO(count_resumed(&out->resumed_by, archive, err));
     AK_DO(orphan(archive, err));
     AK_DO(ak_store_execute(archive,
                            "UPDATE runs SET result = json_set(result, '$.best.trial', NULL) WHERE "

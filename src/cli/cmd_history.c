@@ -281,6 +281,12 @@ static void tell_removal(const char *what, const ak_removal *gone, bool really, 
            really ? "removed" : "this would remove", what, gone->runs, ak_plural(gone->runs),
            gone->trials, ak_plural(gone->trials), gone->calls, ak_plural(gone->calls),
            gone->sources, ak_plural(gone->sources));
+    if (gone->resumed_by > 0) {
+        ak_out("%zu later run%s resumed trials of it: the result%s of %s stay%s as %s\n",
+               gone->resumed_by, ak_plural(gone->resumed_by), ak_plural(gone->resumed_by),
+               gone->resumed_by == 1 ? "that run" : "these runs", gone->resumed_by == 1 ? "s" : "",
+               gone->resumed_by == 1 ? "it is" : "they are");
+    }
     ak_buf_puts(&command, "history --remove ");
     ak_quote(&command, what);
     ak_buf_puts(&command, " --yes");
@@ -309,10 +315,10 @@ static int remove_one(const ak_args *args)
     AK_TRY(ak_args_archive(&archive, args, &err));
     AK_TRY(ak_archive_remove(&gone, archive, what, really, &err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object =
-            json_pack("{s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
-                      (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
-                      (json_int_t)gone.sources, "removed", really);
+        json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs,
+                                   "trials", (json_int_t)gone.trials, "calls",
+                                   (json_int_t)gone.calls, "sources", (json_int_t)gone.sources,
+                                   "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
         status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
         json_decref(object);
     } else {

@@ -74,12 +74,13 @@ static void print_beside(const ak_tune_result *result, const ak_task *task)
 static void print_counts(const ak_tune_result *result, double target)
 {
     char a[AK_NUMBER_BYTES];
-    size_t failed = 0;
+    size_t failed = 0; /* resumed ones that the check before the finish refutes among them */
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         failed += i == AK_TRIAL_OK ? 0 : result->failed[i];
     }
     ak_out("%zu configuration%s in %s: %zu ok", result->evaluated, ak_plural(result->evaluated),
-           ak_show_seconds(a, result->seconds), result->evaluated - failed);
+           ak_show_seconds(a, result->seconds),
+           result->evaluated > failed ? result->evaluated - failed : 0);
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         if (i != AK_TRIAL_OK && result->failed[i] > 0) {
             ak_out(", %zu %s", result->failed[i], ak_trial_status_text((ak_trial_status)i));

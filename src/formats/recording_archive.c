@@ -1,18 +1,34 @@
-/* recording_archive.c: reads an archive as a recording, in two passes: the first finds the task and
-   the environment of the latest trial, the second reads the trials of this task in this
-   environment. */
+/* recording_archive.c: reads an archive as a recording, in three passes: the first finds the task
+   and the environment of the latest trial, the second which configurations are wrong, and the third
+   reads the trials of this task in this environment. */
 #include "formats/draft.h"
 
 #include "archive/archive.h"
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/map.h"
 
 typedef struct reader {
     ak_draft *draft;
     ak_trial first; /* all trials must belong to its task */
     char *environment;
     size_t seen;
+    ak_map *refuted; /* the configurations that a trial refutes: its times do not count */
 } reader;
+
+/* Returns whether the trial counts. */
+static bool is_of(const reader *r, const ak_trial *trial)
+{
+    return r->environment[0] != 0 || trial->environment == NULL;
+}
+
+static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
+{
+    reader *r = context;
+    return is_of(r, trial) && ak_trial_refutes(trial)
+               ? ak_map_put(r->refuted, trial->config, 0, err)
+               : AK_OK;
+}
 
 static ak_status look(void *context, const ak_trial *trial, ak_error *err)
 {
@@ -39,7 +55,8 @@ static ak_status take(void *context, const ak_trial *trial, ak_error *err)
     reader *r = context;
     json_t *config = NULL;
     char where[512];
-    if (r->environment[0] == 0 && trial->environment != NULL) {
+    if (!is_of(r, trial) ||
+        (trial->status == AK_TRIAL_OK && ak_map_get(NULL, r->refuted, trial->config))) {
         return AK_OK;
     }
     (void)snprintf(where, sizeof where, "%.400s: trial %lld", r->draft->where,
@@ -59,10 +76,11 @@ static ak_status take(void *context, const ak_trial *trial, ak_error *err)
 
 ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err)
 {
-    reader r = {.draft = draft};
+    reader r = {.draft = draft, .refuted = ak_map_new()};
     ak_archive *archive = NULL;
     ak_archive_filter all = {0};
-    ak_status status = AK_OK;
+    ak_status status = ak_made(r.refuted, err);
+    AK_TRY(status);
     AK_TRY(ak_archive_open(&archive, path, err));
     AK_TRY(ak_archive_take(archive, &all, look, &r, err));
     /* The archive may hold only searches on a recording. */
@@ -79,8 +97,10 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
     AK_TRY(ak_draft_objective(draft, "time", err));
     all.device = r.first.device;
     all.environment = r.environment == NULL || r.environment[0] == 0 ? NULL : r.environment;
+    AK_TRY(ak_archive_take(archive, &all, note_refuted, &r, err));
     AK_TRY(ak_archive_take(archive, &all, take, &r, err));
 out:
+    ak_map_free(r.refuted);
     ak_trial_clear(&r.first);
     ak_free(r.environment);
     ak_archive_close(archive);

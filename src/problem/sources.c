@@ -75,15 +75,27 @@ ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
     return add_data(out, problem, err);
 }
 
-/* Hashes the sources, then what the two texts say of problem.json and of the space file. */
+typedef ak_status (*printer)(char **out, const json_t *document, ak_error *err);
+
+/* Finds the implementation that is the reference; NULL if none is. */
+static ak_status find_other(const ak_implementation_spec **out, const ak_problem *problem,
+                            ak_error *err)
+{
+    *out = NULL;
+    return problem->reference.kind != NULL && strcmp(problem->reference.kind, "kernel") == 0
+               ? ak_problem_find(out, problem, problem->reference.name, err)
+               : AK_OK;
+}
+
+/* Hashes the sources, then what the texts say of problem.json and of the space files: that of the
+   implementation and, if `others` is not NULL, of the one that is the reference, which runs with
+   the options, workspace and threads of its default. */
 static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, const char *words,
-                          const char *definition, ak_error *err)
+                          const char *definition, const char *others, ak_error *err)
 {
-    const ak_implementation_spec *other = NULL;
-    if (problem->reference.kind != NULL && strcmp(problem->reference.kind, "kernel") == 0) {
-        AK_DO(ak_problem_find(&other, problem, problem->reference.name, err));
-    }
+    const ak_implementation_spec *other;
+    AK_DO(find_other(&other, problem, err));
     ak_hasher *hasher = ak_hasher_new();
     AK_DO(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
@@ -99,22 +111,28 @@ static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
     }
     ak_hasher_add_text(hasher, words);
     ak_hasher_add_text(hasher, definition);
+    if (others != NULL) {
+        ak_hasher_add_text(hasher, others);
+    }
     ak_hasher_end(out, hasher);
     return AK_OK;
 }
-
-typedef ak_status (*printer)(char **out, const json_t *document, ak_error *err);
 
 static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                          const ak_implementation_spec *implementation, printer of_problem,
                          printer of_space, ak_error *err)
 {
-    char *words = NULL, *definition = NULL;
+    const ak_implementation_spec *other;
+    char *words = NULL, *definition = NULL, *others = NULL;
     ak_status status = AK_OK;
+    AK_TRY(find_other(&other, problem, err));
     AK_TRY(of_problem(&words, problem->documents[0], err));
     AK_TRY(of_space(&definition, implementation->definition, err));
-    AK_TRY(hash_all(out, problem, implementation, words, definition, err));
+    AK_TRY(other == NULL || other == implementation ? AK_OK
+                                                    : of_space(&others, other->definition, err));
+    AK_TRY(hash_all(out, problem, implementation, words, definition, others, err));
 out:
+    ak_free(others);
     ak_free(definition);
     ak_free(words);
     return status;

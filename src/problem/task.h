@@ -129,6 +129,10 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
+/* Returns whether two configurations surely are allowed at the same shapes, whatever these are, and
+   need the same workspace and threads there: all that these expressions read has equal values. */
+bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_config *b);
+
 /* Returns a whole number that is known of the device ("l2_bytes"); 0 if it is not. */
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */

@@ -163,3 +163,41 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
     ak_scope_free(scope);
     return AK_OK;
 }
+
+/* ---- what two configurations have in common -------------------------------------------------- */
+
+/* Returns whether the parameters that an expression reads have equal values in two configurations.
+ */
+static bool reads_alike(const char *text, const ak_task *task, const ak_config *a,
+                        const ak_config *b)
+{
+    ak_expr *expr = NULL;
+    const char *const *names;
+    bool alike = true;
+    if (ak_expr_parse(&expr, text, task->implementation->where, NULL) != AK_OK) {
+        return false;
+    }
+    const size_t count = ak_expr_names(&names, expr);
+    for (size_t i = 0; i < count; i++) {
+        size_t parameter;
+        alike = alike && (!ak_space_parameter_find(&parameter, task->space, names[i]) ||
+                          a->at[parameter] == b->at[parameter]);
+    }
+    ak_expr_free(expr);
+    return alike;
+}
+
+bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_config *b)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
+    const json_t *conditions = json_object_get(space, "Conditions");
+    bool alike = reads_alike(implementation->workspace, task, a, b) &&
+                 reads_alike(implementation->threads, task, a, b);
+    for (size_t i = 0; alike && i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+        alike = !json_is_true(json_object_get(condition, "EverySize")) ||
+                reads_alike(ak_json_text_at(condition, "Expression"), task, a, b);
+    }
+    return alike;
+}

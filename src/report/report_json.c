@@ -66,6 +66,14 @@ static json_t *baseline_of(const ak_report_model *model)
                            model->baseline_version, "ms", ak_json_known(model->baseline_ms));
 }
 
+/* Returns what bounds the best, as its trial or, if that is another run's, the record says. */
+static const char *bound_of(const ak_report_model *model)
+{
+    const ak_trial *trial = model->best.trial;
+    return trial != NULL ? trial->bound
+                         : ak_json_text_or_null(json_object_get(model->result, "best"), "bound");
+}
+
 static json_t *best_of(const ak_report_model *model)
 {
     const ak_report_best *best = &model->best;
@@ -88,8 +96,7 @@ static json_t *best_of(const ak_report_model *model)
         best->speedup <= 0        ? NULL
         : model->baseline != NULL ? model->baseline
                                   : "default",
-        "bound", trial == NULL ? NULL : trial->bound, "measured",
-        best->from_finish ? "finish" : "search", "trial",
+        "bound", bound_of(model), "measured", best->from_finish ? "finish" : "search", "trial",
         trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 

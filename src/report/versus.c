@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "base/value_json.h"
 #include "measure/verdict.h"
 #include "report/page.h"
 #include "report/section_builder.h"
@@ -210,49 +212,60 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     seconds(b, "seconds", v->a.seconds, v->b.seconds);
 }
 
-static const char *value_in(const ak_report_model *model, const uint16_t *cells, const char *name)
+typedef void (*printer)(ak_buf *out, const json_t *value);
+
+/* Adds a row of two values, unless they are equal; NULL: there is none. */
+static void differing(ak_section_builder *b, const char *label, const json_t *of_a,
+                      const json_t *of_b, printer print)
 {
-    for (size_t c = 0; c < model->matrix.column_count; c++) {
-        const ak_matrix_column *column = &model->matrix.columns[c];
-        if (strcmp(column->name, name) == 0) {
-            return cells[c] == AK_MATRIX_NONE ? NULL : column->values[cells[c]];
-        }
+    const json_t *values[] = {of_a, of_b};
+    if (of_a == of_b || (of_a != NULL && of_b != NULL && json_equal(of_a, of_b))) {
+        return;
     }
-    return NULL;
+    ak_section_cell(b, label);
+    for (size_t i = 0; i < 2; i++) {
+        ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        if (values[i] != NULL) {
+            print(&text, values[i]);
+        }
+        ak_section_cell(b, text.failed != AK_OK ? "(too long to show)"
+                           : text.length == 0   ? "-"
+                                                : text.data);
+        ak_buf_free(&text);
+    }
 }
 
+/* Compares the texts of the best: a run that resumed has no trial of its own of a value that only
+   an earlier run tried. */
 static void add_configuration(ak_section_builder *b, const ak_versus *v)
 {
-    const ak_matrix *x = &v->a.matrix, *y = &v->b.matrix;
-    uint16_t of_a[AK_MATRIX_COLUMNS_MAX], of_b[AK_MATRIX_COLUMNS_MAX];
+    json_t *x = NULL, *y = NULL, *value;
+    const char *name;
     if (!v->a.best.found || !v->b.best.found || b->status != AK_OK) {
         return;
     }
-    b->status = ak_matrix_row(of_a, x, v->a.best.config, b->err);
-    b->status = b->status == AK_OK ? ak_matrix_row(of_b, y, v->b.best.config, b->err) : b->status;
-    if (b->status != AK_OK) {
-        return;
+    b->status = ak_config_text_to_json(&x, v->a.best.config, "configuration", b->err);
+    if (b->status == AK_OK) {
+        b->status = ak_config_text_to_json(&y, v->b.best.config, "configuration", b->err);
     }
-    begin(b, "Where the best configurations differ", "parameter", false);
-    for (size_t c = 0; c < x->column_count; c++) {
-        const char *name = x->columns[c].name;
-        const char *mine = value_in(&v->a, of_a, name), *its = value_in(&v->b, of_b, name);
-        if (!same(mine, its)) {
-            row(b, name, mine, its);
+    if (b->status == AK_OK) {
+        begin(b, "Where the best configurations differ", "parameter", false);
+        json_object_foreach(x, name, value)
+        {
+            differing(b, name, value, json_object_get(y, name), ak_value_print);
+        }
+        json_object_foreach(y, name, value)
+        {
+            if (json_object_get(x, name) == NULL) {
+                differing(b, name, NULL, value, ak_value_print);
+            }
+        }
+        if (b->section->cell_count == 0) {
+            row(b, "(nothing)", "the same", "the same");
         }
     }
-    for (size_t c = 0; c < y->column_count; c++) {
-        bool both = false;
-        for (size_t k = 0; k < x->column_count && !both; k++) {
-            both = strcmp(x->columns[k].name, y->columns[c].name) == 0;
-        }
-        if (!both) {
-            row(b, y->columns[c].name, NULL, value_in(&v->b, of_b, y->columns[c].name));
-        }
-    }
-    if (b->section->cell_count == 0) {
-        row(b, "(nothing)", "the same", "the same");
-    }
+    json_decref(x);
+    json_decref(y);
 }
 
 /* Adds the members that differ, nested ones as "a.b". The parser bounds the depth. */
@@ -280,21 +293,7 @@ static void add_differences(ak_section_builder *b, const char *prefix, const jso
         ak_buf_free(&label);
         return;
     }
-    if (of_a == of_b || (of_a != NULL && of_b != NULL && json_equal(of_a, of_b))) {
-        return;
-    }
-    const json_t *values[] = {of_a, of_b};
-    ak_section_cell(b, prefix);
-    for (size_t i = 0; i < 2; i++) {
-        ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
-        if (values[i] != NULL) {
-            ak_json_print_plain(&text, values[i]);
-        }
-        ak_section_cell(b, text.failed != AK_OK ? "(too long to show)"
-                           : text.length == 0   ? "-"
-                                                : text.data);
-        ak_buf_free(&text);
-    }
+    differing(b, prefix, of_a, of_b, ak_json_print_plain);
 }
 
 static void add_environment(ak_section_builder *b, const ak_versus *v)

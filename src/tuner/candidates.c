@@ -25,13 +25,33 @@ static int by_cost(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns true if the list holds a trial with the same machine code. Such trials share one
-   measurement, so their times agree to the last bit. */
+/* Returns whether two trials are of the same machine code. Such trials share one measurement, so
+   their times agree to the last bit. */
+static bool same_code(const ak_seen *a, const ak_seen *b)
+{
+    return a->device == b->device && a->ms == b->ms && a->low_ms == b->low_ms &&
+           a->high_ms == b->high_ms;
+}
+
 static bool has_code(const ak_seen *list, size_t count, const ak_seen *one)
 {
     for (size_t i = 0; i < count; i++) {
-        if (list[i].device == one->device && list[i].ms == one->ms &&
-            list[i].low_ms == one->low_ms && list[i].high_ms == one->high_ms) {
+        if (same_code(&list[i], one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether the check of the configuration, or one that surely ends alike, has failed. A
+   check runs shapes that are not known here, at which the same code may not be allowed to run, or
+   may have another workspace. */
+static bool has_failed(const wrong * not, const ak_task *task, const ak_seen *one)
+{
+    for (size_t i = 0; i < not ->count; i++) {
+        const ak_seen *other = &not ->list[i];
+        if (memcmp(&other->config, &one->config, sizeof one->config) == 0 ||
+            (same_code(other, one) && ak_task_needs_alike(task, &other->config, &one->config))) {
             return true;
         }
     }
@@ -65,8 +85,8 @@ static size_t sort_history(ak_tuning *r)
     return ok;
 }
 
-/* Collects the fastest few of each device, without those that share code with another or failed
-   their check, and the default. The default takes part so that the exported configuration is never
+/* Collects the fastest few of each device, without those that share code with another or whose
+   check failed, and the default. The default takes part so that the exported configuration is never
    slower than it. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
 {
@@ -78,7 +98,7 @@ static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
     for (size_t i = 0; i < ok; i++) {
         const ak_seen *one = &r->history[i];
         if (out->count < AK_CANDIDATES_MAX && taken[one->device] < each &&
-            !has_code(out->list, out->count, one) && !has_code(not ->list, not ->count, one)) {
+            !has_code(out->list, out->count, one) && !has_failed(not, r->task, one)) {
             taken[one->device]++;
             out->list[out->count++] = *one;
         }

@@ -13,10 +13,14 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Returns true if the run was held to the same part of the space (--fix). */
-static bool same_part(const json_t *options, const ak_task *task)
+/* Returns true if the run was held to the same part of the space (--fix) and, where sanitizers are
+   asked for, has run them. */
+static bool same_part(const json_t *options, const ak_task *task, bool sanitize)
 {
     const char *fix = text_of(options, "fix");
+    if (sanitize && !json_is_true(json_object_get(options, "sanitize"))) {
+        return false;
+    }
     return fix == NULL || task->fix == NULL ? fix == task->fix : strcmp(fix, task->fix) == 0;
 }
 
@@ -81,8 +85,53 @@ out:
     return status;
 }
 
+/* ---- what was refuted since ------------------------------------------------------------------ */
+
+static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
+{
+    bool *refuted = context;
+    (void)err;
+    *refuted = *refuted || ak_trial_refutes(trial);
+    return AK_OK;
+}
+
+/* Forgets a configuration (or NULL) that a trial of the run's task refutes. */
+static ak_status forget_refuted(char **config, ak_archive *archive, const ak_run *run,
+                                ak_error *err)
+{
+    bool refuted = false;
+    if (*config == NULL) {
+        return AK_OK;
+    }
+    const ak_archive_filter filter = {.kernel = run->kernel,
+                                      .implementation = run->implementation,
+                                      .size = run->size,
+                                      .dtype = run->dtype,
+                                      .choices = run->choices,
+                                      .environment = run->environment,
+                                      .config = *config};
+    AK_DO(ak_archive_take(archive, &filter, note_refuted, &refuted, err));
+    if (refuted) {
+        ak_free(*config);
+        *config = NULL;
+    }
+    return AK_OK;
+}
+
+/* Forgets what was refuted. Without its best a result does not count. */
+static ak_status drop_refuted(ak_tune_result *out, ak_archive *archive, const ak_run *run,
+                              ak_error *err)
+{
+    AK_DO(forget_refuted(&out->best.config, archive, run, err));
+    out->found = out->found && out->best.config != NULL;
+    for (size_t i = 0; i < out->candidate_count; i++) {
+        AK_DO(forget_refuted(&out->candidates[i].config, archive, run, err));
+    }
+    return AK_OK;
+}
+
 ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *task,
-                            ak_archive *archive, size_t evaluations, ak_error *err)
+                            ak_archive *archive, size_t evaluations, bool sanitize, ak_error *err)
 {
     ak_status status = AK_OK;
     char hash[AK_ENVIRONMENT_BYTES], *words = NULL;
@@ -105,9 +154,13 @@ ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *tas
                              err));
         AK_TRY(ak_json_parse(&options, text, strlen(text), "options of a run", err));
     }
-    if (there && same_part(options, task)) {
+    if (there && same_part(options, task, sanitize)) {
         AK_TRY(take(out, &run, result, task, evaluations, err));
+        AK_TRY(drop_refuted(out, archive, &run, err));
         *known = out->found;
+    }
+    if (!*known) {
+        ak_tune_result_clear(out);
     }
 out:
     json_decref(options);

@@ -8,7 +8,8 @@
 
 typedef struct resume {
     ak_tuning *r;
-    ak_set *known; /* keys of the configurations found so far */
+    ak_set *known;   /* keys of the configurations found so far */
+    ak_set *refuted; /* keys of those that a later check found to be wrong */
     size_t count;
     bool counting; /* only count, because no strategy is open yet */
 } resume;
@@ -21,6 +22,20 @@ static bool may_be_tried_again(const ak_trial *trial)
            trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
+/* Notes a configuration that is wrong, because the check before a finish runs more sizes than the
+   search, in which it worked. */
+static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
+{
+    resume *state = context;
+    const ak_space *space = state->r->task->space;
+    ak_config config;
+    if (!ak_trial_refutes(trial) || may_be_tried_again(trial) ||
+        ak_config_parse(&config, space, trial->config, NULL) != AK_OK) {
+        return AK_OK;
+    }
+    return ak_set_add(NULL, state->refuted, ak_config_key(space, &config), err);
+}
+
 static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
 {
     resume *state = context;
@@ -30,7 +45,9 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
         return AK_OK; /* belongs to an earlier version of the space */
     }
-    if (may_be_tried_again(trial)) {
+    if (may_be_tried_again(trial) ||
+        (trial->status == AK_TRIAL_OK &&
+         ak_set_has(state->refuted, ak_config_key(r->task->space, &config)))) {
         return AK_OK;
     }
     AK_DO(ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), err));
@@ -46,7 +63,15 @@ static ak_status visit_known(resume *state, ak_error *err)
         return AK_OK;
     }
     const ak_archive_filter filter = ak_session_filter(&r->session);
-    return ak_archive_take(r->archive, &filter, resume_one, state, err);
+    state->refuted = ak_set_new();
+    ak_status status = ak_made(state->refuted, err);
+    status =
+        status == AK_OK ? ak_archive_take(r->archive, &filter, note_refuted, state, err) : status;
+    status =
+        status == AK_OK ? ak_archive_take(r->archive, &filter, resume_one, state, err) : status;
+    ak_set_free(state->refuted);
+    state->refuted = NULL;
+    return status;
 }
 
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)

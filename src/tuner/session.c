@@ -124,8 +124,8 @@ const ak_protocol *ak_session_protocol(const ak_session *session)
 static ak_status name_ceilings(char **out, const char *environment, const ak_task *task,
                                ak_error *err)
 {
-    static const char *const others[] = {"source",    "autokernel", "numerics",
-                                         "compilers", "sandbox",    "libc"};
+    static const char *const others[] = {"source",  "autokernel", "numerics", "compilers",
+                                         "sandbox", "libc",       "reference"};
     ak_status status = AK_OK;
     json_t *facts = NULL;
     char *text = NULL, hash[AK_ENVIRONMENT_BYTES];

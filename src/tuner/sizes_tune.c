@@ -74,8 +74,8 @@ static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *opt
         size_t evaluations = m->request->tuned           ? 0
                              : options->evaluations == 0 ? AK_EVALUATIONS_DEFAULT
                                                          : options->evaluations;
-        ak_status status =
-            ak_earlier_result(&known, &m->tuned[i], m->tasks[i], m->archive, evaluations, err);
+        ak_status status = ak_earlier_result(&known, &m->tuned[i], m->tasks[i], m->archive,
+                                             evaluations, options->sanitize, err);
         if (status != AK_OK || known) {
             return status;
         }

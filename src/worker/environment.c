@@ -1,10 +1,33 @@
 /* environment.c: see environment.h. */
 #include "worker/environment.h"
 
+#include <string.h>
+
 #include "backend/backend.h"
 #include "backend/sandbox.h"
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
+#include "base/value_json.h"
+
+/* Adds the configuration that is right by definition, if one of the tuned implementation is: what
+   is fixed may make it another. That of another implementation is part of the source. */
+static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err)
+{
+    const ak_reference_spec *reference = &task->problem->reference;
+    ak_config config;
+    char *text = NULL;
+    if (task->recorded || reference->kind == NULL ||
+        !(strcmp(reference->kind, "default") == 0 ||
+          (strcmp(reference->kind, "kernel") == 0 &&
+           strcmp(reference->name, task->implementation->name) == 0))) {
+        return AK_OK;
+    }
+    ak_space_default(&config, task->space);
+    AK_DO(ak_config_text(&text, task->space, &config, err));
+    ak_status status = ak_json_set_text(facts, "reference", text) ? AK_OK : ak_fail_memory(err);
+    ak_free(text);
+    return status;
+}
 
 /* Adds the facts besides the backend's on which results of the task depend. */
 static bool add_facts(json_t *facts, const ak_task *task)
@@ -32,6 +55,11 @@ ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
     AK_DO(backend->environment(&facts, task->opens, err));
     bool good =
         (version[0] == 0 || ak_json_set_text(facts, "triton", version)) && add_facts(facts, task);
+    ak_status status = good ? add_reference(facts, task, err) : AK_OK;
+    if (status != AK_OK) {
+        json_decref(facts);
+        return status;
+    }
     return ak_json_give(out, facts, good, err);
 }
 

@@ -79,47 +79,6 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
     return ak_json_whole(request, good);
 }
 
-/* Writes the key under which the outcome of a unit is remembered; returns false if the outcome must
-   not be remembered. The key contains the number of threads and the workspace, because the same
-   code may behave differently with other values of these. */
-static bool outcome_key(char *out, size_t bytes, const ak_pool_unit *u)
-{
-    size_t workspace = 0;
-    int threads = 0;
-    if (u->compiled.artifact_hash[0] == 0 ||
-        ak_task_workspace(&workspace, &threads, u->task, &u->task->shape, &u->config, NULL) !=
-            AK_OK) {
-        return false;
-    }
-    if (u->task->implementation->launch != NULL) {
-        return false; /* equal code may be launched with another grid */
-    }
-    (void)snprintf(out, bytes, "%s:%zu:%d", u->compiled.artifact_hash, workspace, threads);
-    return true;
-}
-
-static ak_status remember(ak_pool *pool, const ak_pool_unit *u, const ak_trial *trial,
-                          ak_error *err)
-{
-    char key[96];
-    size_t known;
-    if (!outcome_key(key, sizeof key, u) || ak_map_get(&known, pool->outcome_of, key)) {
-        return AK_OK;
-    }
-    AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
-    ak_pool_outcome *made = &pool->outcomes[pool->outcome_count];
-    *made = (ak_pool_outcome){0};
-    ak_status status =
-        ak_trial_copy_fields(&made->trial, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
-    status = status == AK_OK ? ak_map_put(pool->outcome_of, key, pool->outcome_count, err) : status;
-    if (status != AK_OK) {
-        ak_trial_clear(&made->trial);
-        return status;
-    }
-    pool->outcome_count++;
-    return AK_OK;
-}
-
 /* Limits the disk space of artifacts: deletes the artifact of a failed trial at once and, if there
    are too many artifacts, the one of the slowest configuration that no job needs. */
 static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
@@ -188,7 +147,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
         bool judged = !json_is_true(json_object_get(reply, "unjudged"));
         if (status == AK_OK && j->kind == AK_JOB_TRIAL && judged) {
             u->median_ms = measured.median_ms;
-            status = remember(pool, u, &result.trial, err);
+            status = ak_pool_outcome_keep(pool, u, &result.trial, err);
         }
     }
     ak_trial_clear(&measured);
@@ -353,11 +312,9 @@ static ak_status machine_failed(ak_pool *pool, ak_pool_job *j, ak_pool_unit *u, 
 }
 
 /* Finishes a job without the device if that is possible: its configuration did not compile, or
-   equal code was measured before. */
+   equal code was measured in the same way before. */
 static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *err)
 {
-    char key[96];
-    size_t known = 0;
     *settled = true;
     if (j->kind == AK_JOB_COMPARISON) {
         bool any = false;
@@ -377,19 +334,18 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
             pool, j, u->compiled.status,
             u->compiled.reason == NULL ? "it did not compile" : u->compiled.reason, err);
     }
-    bool repeated = j->kind == AK_JOB_TRIAL && outcome_key(key, sizeof key, u) &&
-                    ak_map_get(&known, pool->outcome_of, key);
-    if (!repeated && !pool->options.no_device) {
+    const ak_trial *known = j->kind == AK_JOB_TRIAL ? ak_pool_outcome_of(pool, u) : NULL;
+    if (known == NULL && !pool->options.no_device) {
         *settled = false;
         return AK_OK;
     }
     ak_result result;
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
-    if (status == AK_OK && repeated) {
+    if (status == AK_OK && known != NULL) {
         result.repeated = true;
-        status = ak_trial_copy_fields(&result.trial, &pool->outcomes[known].trial,
-                                      AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
-        pool->units[j->units[0]].median_ms = result.trial.median_ms;
+        status =
+            ak_trial_copy_fields(&result.trial, known, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
+        u->median_ms = result.trial.median_ms;
     }
     return ak_pool_job_end(pool, j, &result, status, err);
 }

@@ -4,6 +4,7 @@
  *   pool_job.c      submits jobs, finds the units they need, makes their results
  *   pool_worker.c   starts worker processes and compiles units
  *   pool_device.c   gives jobs to device workers and handles their replies
+ *   pool_outcome.c  keeps the outcomes of code that was measured
  *   pool_fleet.c    keeps workers on other machines
  *   pool_core.c     compiles units on those machines
  *   pool_states.c   tells what these workers do
@@ -16,6 +17,7 @@
 #ifndef AK_WORKER_POOL_STATE_H
 #define AK_WORKER_POOL_STATE_H
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/pack.h"
 #include "base/proc.h"
@@ -66,6 +68,8 @@ typedef struct ak_pool_unit {
     size_t place;       /* index of the device whose folder has the artifact; AK_POOL_NONE: ours */
     int compile_worker; /* the worker that compiled it, from 1; 0: none did */
     int64_t ended_ns;   /* when it had done so */
+    /* how its code is checked and run (pool_outcome.c); "" before that was found out */
+    char conduct[AK_HASH_BYTES];
 } ak_pool_unit;
 
 typedef struct ak_pool_job {
@@ -157,7 +161,7 @@ typedef struct ak_pool_device {
     int64_t fetch_deadline; /* when the worker counts as one that does not send it */
 } ak_pool_device;
 
-/* The result of code that was measured. */
+/* The result of code that was measured in one way. */
 typedef struct ak_pool_outcome {
     ak_trial trial;
 } ak_pool_outcome;
@@ -194,7 +198,7 @@ struct ak_pool {
     size_t result_count, result_capacity, result_first;
     ak_pool_outcome *outcomes;
     size_t outcome_count, outcome_capacity;
-    ak_map *outcome_of; /* key: outcome_key in pool_device.c */
+    ak_map *outcome_of; /* key: outcome_key in pool_outcome.c */
     int64_t next_request;
     ak_device *recorded; /* device of a backend that recalls, which has no workers; else NULL */
     int64_t now_ns;      /* clock of a pool that recalls */
@@ -278,6 +282,15 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
 /* Returns an error if a device worker's reply to its current job is none: the worker is then
    broken, and nothing that it says may be used. */
 ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, const json_t *reply,
+                               ak_error *err);
+
+/* pool_outcome.c */
+
+/* Returns the outcome of an earlier trial of the same code that was checked and run in the same
+   way; NULL if there is none. It belongs to the pool until the next is kept. */
+const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u);
+/* Keeps the outcome of a unit's trial, unless it has one. */
+ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *trial,
                                ak_error *err);
 
 /* pool_fleet.c */

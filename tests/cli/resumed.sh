@@ -2,7 +2,7 @@
 cp "$TESTS"/../data/recordings/tiny.json .
 sim() { autokernel tune tiny.json --device sim:tiny.json --json --quiet "$@"; }
 config() { grep -o '"config": *{[^}]*}' | head -n 1 | tr -d ' "\n'; }
-sim --evals 30 --seed 1 >/dev/null
+sim --evals 30 --seed 1 >first.json
 for evals in 31 31; do # one more, none more
     sim --evals $evals --seed 1 --resume >run.json
     run=$(grep -o '"run":"[0-9a-f]*"' run.json | cut -d'"' -f4)
@@ -14,7 +14,15 @@ for evals in 31 31; do # one more, none more
     autokernel best --run "$run" | sed -n '/^next/p' | grep -c -e "--run $run"
     autokernel history --run "$run" | sed -n '/^next/p' | grep -c -e "--run $run"
 done
+echo "-- the runs compare by what they found, whoever tried it"
+first=$(grep -o '"run":"[0-9a-f]*"' first.json | cut -d'"' -f4)
+autokernel compare "$first" "$run" | sed -n '/^Where the best/,/^$/p'
+autokernel compare "$run" "$first" | grep 'times the speed'
+for id in "$first" "$run"; do
+    autokernel report "$id" --json | tr ',' '\n' | grep '"bound"' | head -n 1 | tr -d ' {}'
+done
 echo "-- removal"
+autokernel history --remove "$first" | head -n 2
 autokernel history --remove "$run"
 autokernel history --remove "$run" --yes
 autokernel history --remove "$run" --yes

@@ -1241,6 +1241,37 @@ static void cubins_are_kept(void **state)
     ak_compile_result_clear(&second);
 }
 
+/* What was compiled with a folder of headers is not kept: nobody knows which of them were read. */
+static void cubins_with_headers_are_not_kept(void **state)
+{
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
+    static const char *const options[] = {"-DNAME=2", "--gpu-architecture=sm_90a", "-I/nowhere"};
+    ak_compile_result result = {0};
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_int_equal(ak_fs_join(source, folder, "kernel.cu", NULL), AK_OK);
+    assert_int_equal(ak_fs_join(artifact, folder, "kernel.cubin", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(source, "int x;\n", 7, NULL), AK_OK);
+    ak_compile_job job = {.source_path = source,
+                          .argv = options,
+                          .argc = 3,
+                          .folder = folder,
+                          .artifact = artifact,
+                          .timeout_ns = 60 * AK_SECOND_NS};
+    char *worker = ak_strdup(getenv("AUTOKERNEL_WORKER"));
+    if (ak_cuda_compile(&result, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(result.status, AK_TRIAL_OK);
+    ak_compile_result_clear(&result);
+    ak_fs_remove(artifact);
+    (void)setenv("AUTOKERNEL_WORKER", "/nowhere", 1); /* nobody can compile now */
+    assert_int_not_equal(ak_cuda_compile(&result, &job, &err), AK_OK);
+    assert_false(ak_fs_is_file(artifact));
+    (void)setenv("AUTOKERNEL_WORKER", worker, 1);
+    ak_free(worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1267,6 +1298,7 @@ int main(void)
         cmocka_unit_test(a_trial_may_be_of_another_implementation),
         cmocka_unit_test(early_beginnings_are_known),
         cmocka_unit_test(every_protocol_measures),
+        cmocka_unit_test(cubins_with_headers_are_not_kept),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

@@ -226,6 +226,62 @@ static void equal_code_is_measured_once(void **state)
     ak_task_close(task);
 }
 
+/* Writes the fixture's space with other texts in the place of one. */
+static void write_space(const char *old, const char *new)
+{
+    char text[sizeof fixture_space + 256];
+    const char *at = strstr(fixture_space, old);
+    assert_non_null(at);
+    (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - fixture_space), fixture_space, new,
+                   at + strlen(old));
+    fixture_write("host.json", text);
+}
+
+/* Code is measured again where a trial would check or run it in another way at any of the shapes
+   that it can have: the edge cases N=1, 7, 1023, and 5000. */
+static void equal_code_that_is_run_otherwise_is_measured_again(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *old, *new;
+        bool shared;
+    } rows[] = {
+        {"\"Conditions\": []",
+         "\"Conditions\": [{\"Expression\": \"MODE != 0 or N != 1023\", \"EverySize\": true}]",
+         false},
+        {"\"Conditions\": []",
+         "\"Conditions\": [{\"Expression\": \"MODE != 20 or N > 7\", \"EverySize\": true}]", false},
+        {"\"Conditions\": []",
+         "\"Conditions\": [{\"Expression\": \"MODE != 0 or N < 6000\", \"EverySize\": true}]",
+         true},
+        {"\"64\"", "\"64 if MODE == 0 or N != 7 else 128\"", false},
+        {"\"64\"", "\"64 if MODE == 0 or N != 5000 else 128\"", false},
+        {"\"64\"", "\"64 if MODE == 0 or N != 2000 else 128\"", true},
+        {"\"Threads\": \"2\"", "\"Threads\": \"2 if MODE == 0 or N != 1 else 1\"", false},
+        {"\"Threads\": \"2\"", "\"Threads\": \"2 if MODE == 0 or N != 2000 else 1\"", true},
+        /* It has no value: the reason names the configuration. */
+        {"\"64\"", "\"64 if MODE == 0 or N != 1023 else 0 - 1\"", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        write_space(rows[i].old, rows[i].new);
+        ak_task *task = fixture_task("5000");
+        ak_pool *pool = open_pool(task, NULL);
+        submit(pool, task, AK_JOB_TRIAL, MODE_OK);
+        submit(pool, task, AK_JOB_TRIAL, MODE_SAME);
+        ak_result first = wait_one(pool), second = wait_one(pool);
+        assert_string_equal(first.artifact_hash, second.artifact_hash);
+        assert_false(first.repeated);
+        if (second.repeated != rows[i].shared) {
+            fail_msg("%s: %s", rows[i].new, second.repeated ? "shared" : "measured again");
+        }
+        ak_result_clear(&first);
+        ak_result_clear(&second);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    fixture_write("host.json", fixture_space);
+}
+
 /* What has not begun goes without a result; asked for again, it is done after all. */
 static void what_has_not_begun_can_be_taken_back(void **state)
 {
@@ -730,6 +786,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hang_costs_its_time_out),
         cmocka_unit_test(a_check_covers_the_edge_cases),
         cmocka_unit_test(equal_code_is_measured_once),
+        cmocka_unit_test(equal_code_that_is_run_otherwise_is_measured_again),
         cmocka_unit_test(an_exchanged_artifact_is_not_run),
         cmocka_unit_test(what_has_not_begun_can_be_taken_back),
         cmocka_unit_test(a_comparison_pairs_its_rounds),

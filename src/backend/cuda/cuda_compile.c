@@ -15,6 +15,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/compile.h"
@@ -162,16 +163,40 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
+/* Returns whether an option names a folder of headers. NVRTC does not say what it has read there,
+   and none of that is hashed. */
+static bool has_headers(const ak_compile_job *job)
+{
+    static const char *const names[] = {"-I", "--include-path"};
+    for (size_t i = 0; i < job->argc; i++) {
+        for (size_t k = 0; k < AK_COUNT(names); k++) {
+            if (strncmp(job->argv[i], names[k], strlen(names[k])) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
                             const ak_cuda_nvrtc *nvrtc, ak_error *err)
 {
     char *source = NULL;
     int version[2] = {0, 0};
+    struct stat file;
     size_t length = 0;
+    out->usable = false;
+    if (has_headers(job) || stat(nvrtc->path, &file) != 0) {
+        return AK_OK;
+    }
+    /* Versions that differ in their last part only have the same number. */
+    const int64_t identity[] = {(int64_t)file.st_dev, (int64_t)file.st_ino, (int64_t)file.st_size,
+                                (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err));
     ak_hasher *hasher = ak_hasher_new();
     (void)nvrtc->version(&version[0], &version[1]);
     ak_hasher_add(hasher, version, sizeof version);
+    ak_hasher_add(hasher, identity, sizeof identity);
     ak_hasher_add(hasher, source, length);
     for (size_t i = 0; i < job->argc; i++) {
         ak_hasher_add_text(hasher, job->argv[i]);

@@ -1,0 +1,109 @@
+/*
+ * pool_outcome.c: keeps the outcomes of trials, because configurations that compile to the same
+ * code need not be measured twice; see pool_state.h.
+ *
+ * An outcome is that of the code and of everything else that decides how a trial checks and runs
+ * it: the implementation, whether edge-case shapes are run at all, and at the task's own shape and
+ * at each edge-case shape whether the configuration may run there, with how much workspace and how
+ * many threads. What is the same for the whole pool, such as the objective, needs no place in the
+ * key. The outcome of a check, which also runs hidden shapes, is never shared.
+ */
+#include "worker/pool_state.h"
+
+#include <string.h>
+
+#include "archive/field.h"
+#include "base/hash.h"
+
+/* What cannot be shared has this instead of a hash. */
+#define ALONE "alone"
+
+/* Adds how a configuration runs at a shape. Returns false if that has no value. */
+static bool add_shape(ak_hasher *hasher, const ak_pool_unit *u, const ak_shape *shape)
+{
+    size_t workspace = 0;
+    int threads = 0;
+    if (ak_task_workspace(&workspace, &threads, u->task, shape, &u->config, NULL) != AK_OK) {
+        return false;
+    }
+    ak_hasher_add(hasher, &workspace, sizeof workspace);
+    ak_hasher_add(hasher, &threads, sizeof threads);
+    return true;
+}
+
+/* Adds at which edge-case shapes a configuration runs, and how. */
+static bool add_edge_cases(ak_hasher *hasher, const ak_pool_unit *u)
+{
+    const ak_problem *problem = u->task->problem;
+    for (size_t i = 0; i < problem->edge_case_count; i++) {
+        ak_shape shape;
+        bool may = false;
+        if (ak_task_shape(&shape, u->task, problem->edge_cases[i], NULL) != AK_OK ||
+            ak_task_allows(&may, u->task, &shape, &u->config, NULL) != AK_OK) {
+            return false;
+        }
+        ak_hasher_add(hasher, &may, sizeof may);
+        if (may && !add_shape(hasher, u, &shape)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Writes the hash of how a unit's code is run, or ALONE. Equal code of a GPU may be launched with
+   another grid, and a reason that blames an expression names the configuration. */
+static void find_conduct(char out[AK_HASH_BYTES], const ak_pool_unit *u)
+{
+    bool good = u->task->implementation->launch == NULL;
+    ak_hasher *hasher = good ? ak_hasher_new() : NULL;
+    ak_hasher_add_text(hasher, u->task->implementation->name);
+    ak_hasher_add(hasher, &u->specialised, sizeof u->specialised);
+    good = good && add_shape(hasher, u, &u->task->shape) &&
+           (u->specialised || add_edge_cases(hasher, u));
+    ak_hasher_end(out, hasher);
+    if (!good || out[0] == 0) {
+        (void)snprintf(out, AK_HASH_BYTES, "%s", ALONE);
+    }
+}
+
+/* Writes the key under which the outcome of a unit is kept; returns false if it must not be. */
+static bool outcome_key(char out[2 * AK_HASH_BYTES], ak_pool_unit *u)
+{
+    if (u->compiled.artifact_hash[0] == 0) {
+        return false;
+    }
+    if (u->conduct[0] == 0) {
+        find_conduct(u->conduct, u);
+    }
+    (void)snprintf(out, 2 * AK_HASH_BYTES, "%s:%s", u->compiled.artifact_hash, u->conduct);
+    return strcmp(u->conduct, ALONE) != 0;
+}
+
+const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u)
+{
+    char key[2 * AK_HASH_BYTES];
+    size_t known = 0;
+    return outcome_key(key, u) && ak_map_get(&known, pool->outcome_of, key)
+               ? &pool->outcomes[known].trial
+               : NULL;
+}
+
+ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *trial, ak_error *err)
+{
+    char key[2 * AK_HASH_BYTES];
+    if (!outcome_key(key, u) || ak_map_get(NULL, pool->outcome_of, key)) {
+        return AK_OK;
+    }
+    AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
+    ak_pool_outcome *made = &pool->outcomes[pool->outcome_count];
+    *made = (ak_pool_outcome){0};
+    ak_status status =
+        ak_trial_copy_fields(&made->trial, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
+    status = status == AK_OK ? ak_map_put(pool->outcome_of, key, pool->outcome_count, err) : status;
+    if (status != AK_OK) {
+        ak_trial_clear(&made->trial);
+        return status;
+    }
+    pool->outcome_count++;
+    return AK_OK;
+}
