@@ -1194,6 +1194,10 @@ typedef struct ak_bundle_request {
     int64_t trial;                   /* ship the trial with this id instead of the best; 0: the
                                         best */
     bool table; /* ship the table of the latest run over many sizes, which serves each of them */
+    /* (optional) Gets a line for each variant that was checked at fewer sizes than usual, or that
+       serves fewer because of that. */
+    void (*note)(void *context, const char *line);
+    void *context;
 } ak_bundle_request;
 
 /* Compiles the best configurations of the archive and writes them with all that is needed to run
