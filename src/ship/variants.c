@@ -133,25 +133,27 @@ out:
 /* ---- where it was checked ---------------------------------------------------------------------
  */
 
-/* A trial at another size than a variant's own that gave a wrong result. */
+/* A trial at another size than a variant's own that refutes its configuration. */
 typedef struct refutation {
-    const char *size; /* the variant's own */
-    int64_t trial;    /* 0: there is none */
+    const char *size;  /* the variant's own */
+    int64_t trial;     /* 0: there is none */
+    const char *ended; /* how */
     char at[160];
 } refutation;
 
 static bool refute(void *context, const ak_trial *trial)
 {
     refutation *found = context;
-    if (trial->status == AK_TRIAL_WRONG_RESULT && strcmp(trial->size, found->size) != 0) {
+    if (ak_trial_refutes(trial) && strcmp(trial->size, found->size) != 0) {
         found->trial = trial->id;
+        found->ended = ak_trial_status_text(trial->status);
         (void)snprintf(found->at, sizeof found->at, "%.150s", trial->size);
     }
     return found->trial == 0;
 }
 
 /* Looks for a trial of the same configuration of the same sources on such a device that gave a
-   wrong result at another size. */
+   wrong result at another size, or crashed there. */
 static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
                                  ak_error *err)
 {
@@ -177,8 +179,8 @@ static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error 
     AK_DO(find_refutation(&wrong, b, &v->first->trial, err));
     const bool excluded = reach == AK_CHECKED_OWN && task->problem->edge_case_count > 0;
     if (wrong.trial != 0) {
-        (void)snprintf(note, sizeof note, "trial #%lld gave a wrong result at %s",
-                       (long long)wrong.trial, wrong.at);
+        (void)snprintf(note, sizeof note, "trial #%lld ended as %s at %s", (long long)wrong.trial,
+                       wrong.ended, wrong.at);
     } else if (excluded) {
         (void)snprintf(note, sizeof note,
                        "its conditions allow no edge-case size and none that could be drawn, so it "
