@@ -249,6 +249,17 @@ AK_API size_t ak_task_edge_cases(const ak_task *task);
    may exclude some, or all. */
 AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
                                        ak_error *err);
+/* The sizes at which a configuration can be checked before it is promoted: the task's own, those
+   that the problem lists, and sizes between these, which are drawn at random. */
+typedef enum ak_checked_sizes {
+    AK_CHECKED_OWN,    /* the task's own only */
+    AK_CHECKED_LISTED, /* some of the edge-case sizes, too */
+    AK_CHECKED_DRAWN   /* and at least one that is drawn */
+} ak_checked_sizes;
+/* Gives how far the checks of a configuration reach. Conditions may exclude sizes, a problem may
+   list none, or so that there is none between them, and inputs from files exist at one size. */
+AK_API ak_status ak_task_checked_sizes(ak_checked_sizes *out, const ak_task *task,
+                                       const ak_config *config, ak_error *err);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
 AK_API const char *ak_task_devices(const ak_task *task); /* all of them: "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
@@ -1184,6 +1195,10 @@ typedef struct ak_bundle_request {
     int64_t trial;                   /* ship the trial with this id instead of the best; 0: the
                                         best */
     bool table; /* ship the table of the latest run over many sizes, which serves each of them */
+    /* (optional) Gets a line for each variant that was checked at fewer sizes than usual, or that
+       serves fewer because of that. */
+    void (*note)(void *context, const char *line);
+    void *context;
 } ak_bundle_request;
 
 /* Compiles the best configurations of the archive and writes them with all that is needed to run

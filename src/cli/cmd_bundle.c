@@ -119,10 +119,12 @@ static void show_variants(const json_t *file)
         const json_t *compiler = json_object_get(v, "compiler");
         ak_buf options = AK_BUF(16 * TEXT_BYTES);
         join(&options, json_object_get(compiler, "options"));
-        ak_out("variant %zu: %s, %s\n", i, ak_json_text_at(v, "file"),
+        const char *note = ak_json_text_at(v, "note");
+        ak_out("variant %zu: %s, %s%s%s\n", i, ak_json_text_at(v, "file"),
                json_is_null(json_object_get(v, "workspace"))
                    ? "for the measured sizes only"
-                   : "for other sizes too, where its conditions hold");
+                   : "for other sizes too, where its conditions hold",
+               note[0] == 0 ? "" : ": ", note);
         ak_out("    %s\n    %s\n", ak_json_text_at(compiler, "version"), options.data);
         ak_buf_free(&options);
     }
@@ -236,6 +238,24 @@ static void print_rows(const json_t *report)
     ak_table_print(&table);
 }
 
+/* Prints where variants were not checked, each once. */
+static void print_notes(const json_t *report)
+{
+    const json_t *list = json_object_get(report, "measured");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i);
+        const json_t *variant = json_object_get(row, "variant");
+        const char *note = ak_json_text_at(row, "note");
+        bool said = note[0] == 0;
+        for (size_t k = 0; k < i && !said; k++) {
+            said = json_equal(json_object_get(json_array_get(list, k), "variant"), variant);
+        }
+        if (!said) {
+            ak_out("variant %lld: %s\n", (long long)json_integer_value(variant), note);
+        }
+    }
+}
+
 static bool is_right(const json_t *report)
 {
     const json_t *list = json_object_get(report, "measured");
@@ -262,6 +282,7 @@ static int run_verify(const ak_args *args)
         AK_TRY(ak_out_json(report) ? AK_OK : ak_fail_memory(&err));
     } else {
         print_rows(report);
+        print_notes(report);
     }
     const char *warning = ak_json_text_at(report, "warning");
     if (warning[0] != 0) {

@@ -62,14 +62,16 @@ typedef struct checking {
     json_t *rows;
     size_t count, named, done, wrong, rejected, refused;
     size_t least, most; /* edge-case sizes that a right configuration was checked at */
+    size_t undrawn;     /* right configurations for which no other size could be drawn */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
     bool ran_wrong;     /* one gave a wrong result or crashed, which sanitizers may explain */
     char sanitizers[800];
 } checking;
 
-/* `sizes` are the edge-case sizes that a right configuration was checked at. */
+/* `sizes` are the edge-case sizes that a right configuration was checked at, `reach` says whether
+   it was at others, too. */
 static ak_status show_one(const checking *c, const ak_candidate *candidate, const ak_trial *trial,
-                          size_t sizes, ak_error *err)
+                          size_t sizes, ak_checked_sizes reach, ak_error *err)
 {
     const ak_space *space = ak_task_space(c->task);
     char *text = NULL, error[AK_NUMBER_BYTES];
@@ -81,7 +83,8 @@ static ak_status show_one(const checking *c, const ak_candidate *candidate, cons
                     ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
                     ak_json_set_text(row, "reason", trial->reason) &&
                     ak_json_set_real(row, "max_error", trial->max_error) &&
-                    (!ok || ak_json_set(row, "edge_cases", json_integer((json_int_t)sizes)));
+                    (!ok || (ak_json_set(row, "edge_cases", json_integer((json_int_t)sizes)) &&
+                             ak_json_set(row, "drawn", json_boolean(reach == AK_CHECKED_DRAWN))));
         return json_array_append_new(c->rows, row) == 0 && good ? AK_OK : ak_fail_memory(err);
     }
     ak_status status = AK_OK;
@@ -127,7 +130,7 @@ static void suggest_sanitizers(const checking *c)
 
 static void show_text(const checking *c)
 {
-    char also[96] = "", tried[128] = "", most[32] = "";
+    char also[96] = "", tried[128] = "", most[32] = "", undrawn[128] = "", some[48] = "";
     const size_t count = c->done, right = count - c->wrong - c->rejected;
     const size_t all = ak_task_edge_cases(c->task);
     const bool none = all == 0 || (right > 0 && c->most == 0); /* no edge-case size was tried */
@@ -151,9 +154,16 @@ static void show_text(const checking *c)
         (void)snprintf(tried, sizeof tried, "; %zu%s of %zu edge-case sizes were tried", c->least,
                        most, all);
     }
-    ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", right, count, ak_plural(count),
+    if (all > 0 && c->undrawn > 0) {
+        if (c->undrawn < right) {
+            (void)snprintf(some, sizeof some, " for %zu of them", c->undrawn);
+        }
+        (void)snprintf(undrawn, sizeof undrawn, "; no other size could be drawn%s%s", some,
+                       none ? "" : ", so only listed ones were checked");
+    }
+    ak_out("%zu of %zu configuration%s %s right %s %s%s%s%s\n", right, count, ak_plural(count),
            count == 1 ? "is" : "are", none ? "at" : "over edge-case sizes and",
-           ak_task_size(c->task), tried, also);
+           ak_task_size(c->task), tried, undrawn, also);
     if (c->sanitizers[0] != 0) {
         ak_out("%s\n", c->sanitizers);
     }
@@ -234,13 +244,15 @@ static ak_status check_next(checking *c, ak_error *err)
         c->itself = c->itself || (trial.status == AK_TRIAL_WRONG_RESULT && named &&
                                   strcmp(candidate->name, "default") == 0);
         size_t sizes = 0;
+        ak_checked_sizes reach = AK_CHECKED_OWN;
         if (trial.status == AK_TRIAL_OK) {
-            status = ak_task_edge_cases_of(&sizes, c->task, &candidate->config, err);
+            AK_TRY(ak_task_edge_cases_of(&sizes, c->task, &candidate->config, err));
+            AK_TRY(ak_task_checked_sizes(&reach, c->task, &candidate->config, err));
+            c->undrawn += reach != AK_CHECKED_DRAWN;
             c->least = sizes < c->least ? sizes : c->least;
             c->most = sizes > c->most ? sizes : c->most;
         }
-        AK_TRY(status);
-        status = show_one(c, candidate, &trial, sizes, err);
+        status = show_one(c, candidate, &trial, sizes, reach, err);
         c->done++;
     }
 out:

@@ -149,6 +149,12 @@ out:
     return status;
 }
 
+static void say_note(void *context, const char *line)
+{
+    (void)context;
+    ak_warn("%s", line);
+}
+
 static int export_bundle(const char *format, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -158,8 +164,10 @@ static int export_bundle(const char *format, const ak_args *args)
     ak_trial best = {0};
     char *path = NULL;
     const char *target = args->text[AK_OPTION_OUTPUT];
-    ak_bundle_request request = {
-        .kernel = args->operand[0], .filter = &filter, .table = ak_args_has(args, AK_OPTION_TABLE)};
+    ak_bundle_request request = {.kernel = args->operand[0],
+                                 .filter = &filter,
+                                 .table = ak_args_has(args, AK_OPTION_TABLE),
+                                 .note = say_note};
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
     AK_TRY(read_trial(&request.trial, args, &err));

@@ -50,7 +50,7 @@ static size_t sets_of(const ak_evaluator *e)
 
 /* Returns whether all inputs are constant and others may take their place: right results from files
    belong to these inputs, and whole numbers may be lengths and indices. */
-static bool constants_vary(const ak_task *task)
+bool ak_evaluator_constants_vary(const ak_task *task)
 {
     bool floats = false;
     for (size_t i = 0; i < task->problem->argument_count; i++) {
@@ -80,7 +80,8 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
         *end = base + e->own[e->sets].arrays.total;
         e->sets++;
     }
-    const ak_fill_habit varied = constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
+    const ak_fill_habit varied =
+        ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
     bool few = e->task->shape.flops <= FRESH_FEW_FLOPS && e->own[0].arrays.total <= FRESH_FEW_BYTES;
     size_t wanted = e->sets < AK_STAGE_SETS ? 0 : few ? AK_FRESH_MAX : 1;
     while (status == AK_OK && e->fresh_count < wanted) {
@@ -98,8 +99,8 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
 }
 
 /* Plans a stage that shares the place at `base` with others. */
-static ak_status plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e, const int64_t *size,
-                            size_t base, ak_error *err)
+ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
+                                  const int64_t *size, size_t base, ak_error *err)
 {
     AK_DO(ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, base, err));
     *end = base + stage->arrays.total > *end ? base + stage->arrays.total : *end;
@@ -116,20 +117,16 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     end = base;
     for (size_t i = 0; i < problem->edge_case_count; i++) {
         e->edge_case_count = i + 1;
-        AK_DO(plan_apart(&e->edge_cases[i], &end, e, problem->edge_cases[i], base, err));
+        AK_DO(
+            ak_evaluator_plan_apart(&e->edge_cases[i], &end, e, problem->edge_cases[i], base, err));
     }
-    int64_t size[AK_SIZES_MAX];
-    const bool vary = constants_vary(e->task);
-    ak_config usual;
-    ak_space_default(&usual, e->task->space);
-    /* Every second shape is one of any kind, at which only some configurations may run. */
-    while (e->hidden_count < AK_HIDDEN_MAX &&
-           ak_hidden_draw(size, e->task, e->hidden_count % 2 == 0 ? &usual : NULL, &e->rng)) {
-        const size_t i = e->hidden_count++;
-        AK_DO(plan_apart(&e->hidden[i], &end, e, size, base, err));
-        e->hidden[i].habit = vary ? AK_HABIT_VARIED : (ak_fill_habit)i;
-        e->hidden[i].drawn = true;
-    }
+    AK_DO(ak_hidden_plan(&end, e, base, err));
+    /* A shape that is drawn for a candidate may be as large as the task's own. */
+    const double own = (double)e->own[0].arrays.total;
+    const size_t room = (size_t)(own < AK_HIDDEN_BYTES ? own : AK_HIDDEN_BYTES);
+    end = end < base + room ? base + room : end;
+    e->apart = base;
+    e->apart_bytes = end - base;
     AK_DO(e->backend->reserve(e->device, end, err));
     if (e->backend->map != NULL) {
         e->memory.bytes = e->backend->map(e->device);
@@ -268,7 +265,8 @@ void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage))
     } all[] = {{e->own, e->sets},
                {e->fresh, e->fresh_count},
                {e->edge_cases, e->edge_case_count},
-               {e->hidden, e->hidden_count}};
+               {e->hidden, e->hidden_count},
+               {&e->fitting, e->fitting_count}};
     for (size_t k = 0; k < AK_COUNT(all); k++) {
         for (size_t i = 0; i < all[k].count; i++) {
             visit(&all[k].stages[i]);
@@ -502,28 +500,6 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
     return status;
 }
 
-/* Checks a candidate at shapes that were drawn when the device was opened, as far as its conditions
-   allow them. Their inputs come from streams that were drawn as well. */
-static ak_status check_hidden(ak_loaded *r, ak_error *err)
-{
-    enum { ROUNDS = 2 };
-    ak_evaluator *e = r->e;
-    ak_status status = AK_OK;
-    /* The largest error reported is that of a listed shape, which a user can run again. */
-    const double max_error = r->max_error;
-    for (size_t i = 0; i < e->hidden_count && r->outcome.status == AK_TRIAL_OK; i++) {
-        bool fits = false;
-        uint64_t stream = e->secret + AK_STAGE_SETS + AK_FRESH_MAX + i;
-        AK_TRY(ak_loaded_allowed(&fits, r, &e->hidden[i], err));
-        if (fits) {
-            AK_TRY(ak_loaded_check_at(r, &e->hidden[i], stream, ROUNDS, err));
-        }
-    }
-out:
-    r->max_error = max_error;
-    return status;
-}
-
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candidate *candidate,
                             int64_t timeout_ns, ak_error *err)
 {
@@ -548,7 +524,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
         AK_TRY(ak_loaded_check_at(&r, ak_evaluator_unseen(e), 0, 1, err));
     }
     if (r.outcome.status == AK_TRIAL_OK) {
-        AK_TRY(check_hidden(&r, err));
+        AK_TRY(ak_hidden_check(&r, err));
         AK_TRY(ak_loaded_end_turn(&r, true, err));
     }
     AK_TRY(conclude(out, &r, err));

@@ -5,20 +5,27 @@
  * the common divisor of each size and, for each pair of sizes, that one is a multiple of the other
  * or at most as large as the other.
  */
-#include "judge/loaded.h"
+#include "judge/hidden.h"
 
 #include <string.h>
 
-/* A hidden shape has at most this much work and memory, so that its reference takes a tenth of a
-   second. */
+#include "base/clock.h"
+#include "judge/stage.h"
+
+/* A hidden shape has at most this much work and AK_HIDDEN_BYTES of memory, so that its reference
+   takes a tenth of a second. */
 #define HIDDEN_FLOPS 3e8
-#define HIDDEN_BYTES (32.0 * 1024 * 1024)
-/* Attempts to draw one shape: the first NEAR_ATTEMPTS are near the task's own sizes, in the rest
-   each size may also lie between all listed ones. */
-#define NEAR_ATTEMPTS   200
+/* Attempts to draw one shape: in the first PURE_ATTEMPTS all sizes are near the task's own or, of a
+   far shape, anywhere between the listed ones; the rest have sizes of both kinds. */
+#define PURE_ATTEMPTS   200
 #define BETTER_ATTEMPTS 1000 /* to find a better one than DRAWS that are equally good */
 #define ATTEMPTS        8000
 #define DRAWS           8
+/* How a shape is looked for that shows whether there are any: with an eighth of the attempts, so
+   that a worker, which has them all, hardly ever finds none where this finds one. */
+#define SHOWN_ATTEMPTS (ATTEMPTS / 8)
+#define SHOWN_NS       (AK_SECOND_NS / 4)
+#define FACTOR_MAX     1000 /* a larger factor of a size is taken as a prime number */
 /* A size near the task's own is at most this many common divisors away from it. */
 #define NEAR 8
 
@@ -91,10 +98,29 @@ static int64_t between(int64_t first, int64_t last, ak_rng *rng)
 
 typedef enum { DRAW_NEAR, DRAW_ANY, DRAW_OWN } draw_kind;
 
+/* Draws a divisor of a positive number; of each prime number any exponent is as likely. */
+static int64_t draw_divisor(int64_t number, ak_rng *rng)
+{
+    int64_t divisor = 1;
+    for (int64_t factor = 2; number > 1; factor++) {
+        int exponent = 0;
+        factor = factor > FACTOR_MAX ? number : factor;
+        for (; number % factor == 0; number /= factor) {
+            exponent++;
+        }
+        for (int64_t taken = between(0, exponent, rng); taken > 0; taken--) {
+            divisor *= factor;
+        }
+    }
+    return divisor;
+}
+
 /* Draws a size near the task's own, or a size between the smallest and the largest listed one, with
    about equal odds for each power of two; or takes the task's own. Ranges are cut, not what is
-   drawn from them: else most sizes near the largest would be the largest, which is listed. */
-static int64_t draw_size(const listed *l, size_t a, draw_kind kind, ak_rng *rng)
+   drawn from them: else most sizes near the largest would be the largest, which is listed. With
+   `divided`, one between the listed ones is a multiple of a divisor of the task's own size: if a
+   condition demands a multiple of anything, the task's own size is one. */
+static int64_t draw_size(const listed *l, size_t a, draw_kind kind, bool divided, ak_rng *rng)
 {
     int64_t step = l->divisor[a] > 0 ? l->divisor[a] : 1;
     int64_t least = l->low[a] / step, most = l->high[a] / step;
@@ -111,27 +137,36 @@ static int64_t draw_size(const listed *l, size_t a, draw_kind kind, ak_rng *rng)
         first = INT64_C(1) << between(from, to, rng);
         last = 2 * first - 1;
     }
-    return step * between(first < least ? least : first, last > most ? most : last, rng);
+    int64_t drawn = between(first < least ? least : first, last > most ? most : last, rng);
+    if (kind == DRAW_ANY && divided) {
+        int64_t rest = drawn % draw_divisor(own, rng);
+        drawn -= drawn - rest >= least && drawn > rest ? rest : 0;
+    }
+    return step * drawn;
 }
 
 /* Returns whether the reference takes little work and memory and the implementation may run at
    these sizes; *suits says whether the configuration may, too. */
-static bool is_usable(bool *suits, const listed *l, const int64_t *size, const ak_config *config)
+static bool is_usable(bool *suits, const listed *l, const int64_t *size, const ak_hidden_wish *wish)
 {
-    ak_shape shape;
+    ak_stage stage;
     ak_error why = AK_ERROR_INIT;
     double bytes = 0;
     bool may = false;
-    if (ak_task_shape(&shape, l->task, size, &why) != AK_OK || shape.flops > HIDDEN_FLOPS) {
+    const ak_shape *shape = &stage.shape;
+    if (ak_stage_plan(&stage, NULL, l->task, size, 0, 0, &why) != AK_OK ||
+        shape->flops > HIDDEN_FLOPS || (wish->bytes > 0 && stage.arrays.total > wish->bytes)) {
         return false;
     }
     for (size_t i = 0; i < l->task->problem->argument_count; i++) {
-        bytes += (double)shape.bytes[i];
+        bytes += (double)shape->bytes[i];
     }
-    if (bytes > HIDDEN_BYTES || ak_task_allows(suits, l->task, &shape, config, &why) != AK_OK) {
+    if (bytes > AK_HIDDEN_BYTES ||
+        ak_task_allows(suits, l->task, shape, wish->config, &why) != AK_OK) {
         return false;
     }
-    return *suits || (ak_task_allows(&may, l->task, &shape, NULL, &why) == AK_OK && may);
+    return *suits ||
+           (!wish->only && ak_task_allows(&may, l->task, shape, NULL, &why) == AK_OK && may);
 }
 
 /* Returns whether hidden shapes can be drawn: inputs from files exist at one size only, and the
@@ -170,20 +205,41 @@ static size_t known_sizes(const listed *l, const int64_t *size)
     return known;
 }
 
-/* Draws a shape. Returns false if it cannot be used or has more faults than *faults; if true,
-   *faults is the number of its faults. */
-static bool draw_shape(size_t *faults, int64_t *size, const listed *l, bool near,
-                       const ak_config *config, ak_rng *rng)
+/* Returns a size of which several are listed, at random, or any if there is none. */
+static size_t varied_size(const listed *l, ak_rng *rng)
+{
+    size_t chosen = 0, count = 0;
+    for (size_t a = 0; a < l->sizes; a++) {
+        if (l->low[a] != l->high[a] && ak_rng_below(rng, ++count) == 0) {
+            chosen = a;
+        }
+    }
+    return chosen;
+}
+
+/* Draws all sizes. `mixed` says that some may be near the task's own and others anywhere, but one
+   of a far shape is anywhere. */
+static void draw_sizes(int64_t *size, const listed *l, bool far, bool mixed, bool divided,
+                       ak_rng *rng)
 {
     static const draw_kind kinds[8] = {DRAW_OWN, DRAW_NEAR, DRAW_NEAR, DRAW_NEAR,
                                        DRAW_ANY, DRAW_ANY,  DRAW_ANY,  DRAW_ANY};
-    bool suits = false;
+    const size_t any = mixed && far ? varied_size(l, rng) : l->sizes;
     memset(size, 0, AK_SIZES_MAX * sizeof *size);
     for (size_t a = 0; a < l->sizes; a++) {
-        size[a] = draw_size(l, a, near ? DRAW_NEAR : kinds[ak_rng_below(rng, 8)], rng);
+        draw_kind kind = mixed ? kinds[ak_rng_below(rng, 8)] : far ? DRAW_ANY : DRAW_NEAR;
+        size[a] = draw_size(l, a, a == any ? DRAW_ANY : kind, divided, rng);
     }
+}
+
+/* Looks at a shape. Returns false if it cannot be used or has more faults than *faults; if true,
+ *faults is the number of its faults. */
+static bool is_good(size_t *faults, const int64_t *size, const listed *l,
+                    const ak_hidden_wish *wish)
+{
+    bool suits = false;
     const size_t known = known_sizes(l, size), least = *faults;
-    if (known > least || !is_like_listed(l, size) || !is_usable(&suits, l, size, config)) {
+    if (known > least || !is_like_listed(l, size) || !is_usable(&suits, l, size, wish)) {
         return false;
     }
     *faults = known + (suits ? 0 : AK_SIZES_MAX);
@@ -193,28 +249,77 @@ static bool draw_shape(size_t *faults, int64_t *size, const listed *l, bool near
 /* Takes a shape that the configuration may run at and, of those, one with the fewest sizes that are
    listed: a candidate that is right at one listed width only would pass at any shape of that width.
    Of the first DRAWS of those it takes the largest: a candidate that skips the work for large
-   shapes only would pass at a small one, and shapes near a large task are not affordable. */
-bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_config *config, ak_rng *rng)
+   shapes only would pass at a small one, and shapes near a large task are not affordable. But the
+   first of those that are far, so that it may have any size. */
+static bool draw(int64_t *size, const listed *l, const ak_hidden_wish *wish, int attempts,
+                 ak_rng *rng)
 {
     enum { WORST = 2 * AK_SIZES_MAX };
-    listed l;
+    const int64_t end = ak_clock_ns() + wish->ns;
+    const int wanted = wish->far ? 1 : DRAWS;
     size_t least = WORST + 1;
     int equal = 0;
-    if (!is_open(task->problem)) {
-        return false;
-    }
-    look(&l, task);
-    for (int i = 0; i < ATTEMPTS && (equal < DRAWS || (least > 0 && i < BETTER_ATTEMPTS)); i++) {
+    for (int i = 0; i < attempts && (equal < wanted || (least > 0 && i < BETTER_ATTEMPTS)); i++) {
         int64_t drawn[AK_SIZES_MAX];
-        size_t faults = equal < DRAWS ? least : least - 1;
-        if (!draw_shape(&faults, drawn, &l, i < NEAR_ATTEMPTS, config, rng)) {
+        size_t faults = equal < wanted ? least : least - 1;
+        const bool mixed = i >= PURE_ATTEMPTS;
+        const bool divided = mixed && least >= AK_SIZES_MAX && ak_rng_below(rng, 2) == 0;
+        if (ak_clock_ns() >= end) {
+            break;
+        }
+        draw_sizes(drawn, l, wish->far, mixed, divided, rng);
+        if (!is_good(&faults, drawn, l, wish)) {
             continue;
         }
-        if (faults < least || product(&l, drawn) > product(&l, size)) {
+        if (faults < least || product(l, drawn) > product(l, size)) {
             memcpy(size, drawn, sizeof drawn);
         }
         equal = faults < least ? 1 : equal + 1;
         least = faults;
     }
     return least <= WORST;
+}
+
+bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_hidden_wish *wish, ak_rng *rng)
+{
+    listed l;
+    if (!is_open(task->problem)) {
+        return false;
+    }
+    look(&l, task);
+    return draw(size, &l, wish, ATTEMPTS, rng);
+}
+
+/* ---- what is checked ------------------------------------------------------------------------- */
+
+/* Returns whether the configuration may run at a listed shape other than the task's own. */
+static ak_status runs_elsewhere(bool *out, const listed *l, const ak_config *config, ak_error *err)
+{
+    *out = false;
+    for (size_t i = 1; i < l->shapes && !*out; i++) {
+        const int64_t *size = listed_shape(l, i);
+        ak_shape shape;
+        if (memcmp(size, l->task->shape.size, l->sizes * sizeof *size) != 0) {
+            AK_DO(ak_task_shape(&shape, l->task, size, err));
+            AK_DO(ak_task_allows(out, l->task, &shape, config, err));
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_task_checked_sizes(ak_checked_sizes *out, const ak_task *task, const ak_config *config,
+                                ak_error *err)
+{
+    const ak_hidden_wish wish = {.config = config, .only = true, .far = true, .ns = SHOWN_NS};
+    listed l;
+    ak_rng rng;
+    int64_t size[AK_SIZES_MAX];
+    bool elsewhere = false;
+    ak_rng_seed(&rng, 0);
+    look(&l, task);
+    AK_DO(runs_elsewhere(&elsewhere, &l, config, err));
+    *out = is_open(task->problem) && draw(size, &l, &wish, SHOWN_ATTEMPTS, &rng) ? AK_CHECKED_DRAWN
+           : elsewhere                                                           ? AK_CHECKED_LISTED
+                                                                                 : AK_CHECKED_OWN;
+    return AK_OK;
 }

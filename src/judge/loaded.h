@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "judge/candidate.h"
+#include "judge/hidden.h"
 #include "judge/stage.h"
 
 /* A process gets at most this many sets of inputs that are used only once, at its end. A task has
@@ -14,7 +15,7 @@
 #define AK_FRESH_MAX 3
 /* At most so many times of calls on inputs that a candidate has never seen are kept. */
 #define AK_UNSEEN_MAX 64
-/* Shapes that no candidate can know, one for each habit of a fill. */
+/* Shapes that no candidate can know, one for each habit of a fill. The last is far (hidden.h). */
 #define AK_HIDDEN_MAX 3
 /* One of this many timed batches is judged on average, in addition to the first and the last. */
 #define AK_JUDGE_EVERY 8
@@ -42,6 +43,12 @@ struct ak_evaluator {
     size_t edge_case_count;
     ak_stage hidden[AK_HIDDEN_MAX];
     size_t hidden_count;
+    const ak_stage *far; /* the far one of them, or NULL */
+    /* A shape that was drawn for the conditions of the latest candidate, which exclude the far one.
+       It lies in the place of the edge-case shapes, at `apart`, which has `apart_bytes`. */
+    ak_stage fitting;
+    size_t fitting_count, apart, apart_bytes;
+    uint64_t fittings; /* how many were drawn */
     /* The first stream of inputs that no candidate's author can compute; the others follow. */
     uint64_t secret;
     ak_stage_times preparation;
@@ -134,11 +141,18 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *err);
 
-/* Draws the sizes of a shape that the problem does not list but that is like the listed shapes, one
-   that the configuration (NULL: any) may run at if there is one (hidden.c). Returns false if no
-   such shape is found. */
-bool ak_hidden_draw(int64_t *size, const ak_task *task, const ak_config *config, ak_rng *rng);
+/* Plans the hidden shapes, in the place of the edge-case shapes at `base` (hidden_check.c). *end is
+   the end of the block so far. */
+ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err);
+/* Checks a candidate at those that its conditions allow or, if the far one is not among them, at
+   one that is drawn for it, if there is one. */
+ak_status ak_hidden_check(ak_loaded *r, ak_error *err);
 
+/* Plans a stage that shares the place at `base` with others (evaluate.c). */
+ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
+                                  const int64_t *size, size_t base, ak_error *err);
+/* Returns whether all inputs are constant and others may take their place (evaluate.c). */
+bool ak_evaluator_constants_vary(const ak_task *task);
 /* Returns how long a batch, or several, are to last: `usual_ns`, or less where tests have said so
    (evaluate.c). */
 int64_t ak_evaluator_batch_ns(int64_t usual_ns);

@@ -48,6 +48,8 @@ typedef struct ak_bundle_variant {
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
     bool for_one;                       /* the launch is that of the first case's size */
+    char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
+                   nothing */
 } ak_bundle_variant;
 
 typedef struct ak_bundle_build {

@@ -185,6 +185,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
                     ak_json_set(one, "when", program_or_null(v->when)) &&
                     ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
                     ak_json_set(one, "threads", program_or_null(v->threads)) &&
+                    (v->note == NULL || ak_json_set_text(one, "note", v->note)) &&
                     (v->launch == NULL || (ak_json_set(one, "own_size", own_size_of(v)) &&
                                            ak_json_set(one, "launch", json_incref(v->launch)))) &&
                     ak_json_set(one, "compiler", compiler_of(v));

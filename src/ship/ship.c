@@ -24,6 +24,7 @@ static void build_clear(ak_bundle_build *b)
         ak_options options = {.argv = v->options, .count = v->option_count};
         ak_options_clear(&options);
         ak_free(v->config);
+        ak_free(v->note);
         json_decref(v->when);
         json_decref(v->workspace);
         json_decref(v->threads);
@@ -81,6 +82,22 @@ out:
     return status;
 }
 
+static void tell_notes(const ak_bundle_build *b, const ak_bundle_request *request)
+{
+    for (size_t i = 0; i < b->variant_count && request->note != NULL; i++) {
+        const ak_bundle_variant *v = &b->variants[i];
+        ak_buf line = AK_BUF(1024);
+        if (v->note != NULL) {
+            ak_buf_print(&line, "%.300s %s: %s", v->config,
+                         v->workspace == NULL ? "serves the measured sizes only"
+                                              : "serves other sizes, too",
+                         v->note);
+            request->note(request->context, line.data);
+        }
+        ak_buf_free(&line);
+    }
+}
+
 ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
                          const ak_bundle_request *request, ak_error *err)
 {
@@ -90,6 +107,7 @@ ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
     AK_TRY(ak_bundle_cases(&b, request, err));
     name_bundle(&b);
     AK_TRY(ak_bundle_variants(&b, err));
+    tell_notes(&b, request);
     AK_TRY(add_all(&sources, "source/", &b.sources, err));
     ak_pack_clear(&b.sources);
     b.sources = sources;

@@ -79,6 +79,21 @@ static json_t *always(void)
     return json_pack("[i]", 1);
 }
 
+/* Lets a variant serve only the sizes that were measured. */
+static ak_status serve_measured(ak_bundle_variant *v, ak_error *err)
+{
+    json_decref(v->when);
+    json_decref(v->workspace);
+    json_decref(v->threads);
+    json_decref(v->launch);
+    v->workspace = v->threads = v->launch = NULL;
+    v->when = always();
+    v->for_one = ak_bundle_is_for_gpu(v->first->task->implementation->backend);
+    return v->when == NULL ? ak_fail_memory(err)
+           : v->for_one    ? ak_bundle_launch(&v->launch, v->first, true, err)
+                           : AK_OK;
+}
+
 /* Writes the programs for `when`, `workspace` and `threads`. A variant whose formulas need more
    than whole numbers serves only the sizes that were measured. */
 static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
@@ -108,19 +123,78 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
         status = ak_bundle_launch(&v->launch, v->first, false, err);
     }
     if (status == AK_INVALID) {
-        json_decref(v->when);
-        json_decref(v->workspace);
-        json_decref(v->threads);
-        v->workspace = v->threads = NULL;
-        v->when = always();
-        v->for_one = ak_bundle_is_for_gpu(task->implementation->backend);
-        status = v->when == NULL ? ak_fail_memory(err)
-                 : v->for_one    ? ak_bundle_launch(&v->launch, v->first, true, err)
-                                 : AK_OK;
+        status = serve_measured(v, err);
     }
 out:
     ak_scope_free(scope);
     return status;
+}
+
+/* ---- where it was checked ---------------------------------------------------------------------
+ */
+
+/* A trial at another size than a variant's own that refutes its configuration. */
+typedef struct refutation {
+    const char *size;  /* the variant's own */
+    int64_t trial;     /* 0: there is none */
+    const char *ended; /* how */
+    char at[160];
+} refutation;
+
+static bool refute(void *context, const ak_trial *trial)
+{
+    refutation *found = context;
+    if (ak_trial_refutes(trial) && strcmp(trial->size, found->size) != 0) {
+        found->trial = trial->id;
+        found->ended = ak_trial_status_text(trial->status);
+        (void)snprintf(found->at, sizeof found->at, "%.150s", trial->size);
+    }
+    return found->trial == 0;
+}
+
+/* Looks for a trial of the same configuration of the same sources on such a device that gave a
+   wrong result at another size, or crashed there. */
+static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
+                                 ak_error *err)
+{
+    const ak_archive_filter filter = {.kernel = like->kernel,
+                                      .implementation = like->implementation,
+                                      .dtype = like->dtype,
+                                      .choices = like->choices,
+                                      .environment = like->environment,
+                                      .config = like->config};
+    *out = (refutation){.size = like->size};
+    return ak_archive_each(b->archive, &filter, refute, out, err);
+}
+
+/* Lets a variant that is known to be wrong at some size, or that could be checked at no other than
+   its own, serve the measured sizes only, and notes where a variant was not checked. */
+static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error *err)
+{
+    const ak_task *task = v->first->task;
+    ak_checked_sizes reach;
+    refutation wrong;
+    char note[256] = "";
+    AK_DO(ak_task_checked_sizes(&reach, task, &v->first->config, err));
+    AK_DO(find_refutation(&wrong, b, &v->first->trial, err));
+    const bool excluded = reach == AK_CHECKED_OWN && task->problem->edge_case_count > 0;
+    if (wrong.trial != 0) {
+        (void)snprintf(note, sizeof note, "trial #%lld ended as %s at %s", (long long)wrong.trial,
+                       wrong.ended, wrong.at);
+    } else if (excluded) {
+        (void)snprintf(note, sizeof note,
+                       "its conditions allow no edge-case size and none that could be drawn, so it "
+                       "was checked at no other");
+    } else if (reach == AK_CHECKED_OWN) {
+        (void)snprintf(note, sizeof note,
+                       "the kernel names no edge-case sizes (\"awkward\"), so only the measured "
+                       "ones were checked");
+    } else if (reach == AK_CHECKED_LISTED) {
+        (void)snprintf(note, sizeof note,
+                       "no size could be drawn, so only those that the kernel lists were checked");
+    }
+    AK_DO(wrong.trial != 0 || excluded ? serve_measured(v, err) : AK_OK);
+    return note[0] == 0 ? AK_OK : ak_copy_text(&v->note, note, err);
 }
 
 /* ---- variants ---------------------------------------------------------------------------------
@@ -156,7 +230,9 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
     (void)snprintf(v->file, sizeof v->file, "code/%zu%s", b->variant_count,
                    backend->artifact_suffix);
     b->variant_count++;
-    return v->config == NULL ? ak_fail_memory(err) : write_programs(v, err);
+    AK_DO(ak_made(v->config, err));
+    AK_DO(write_programs(v, err));
+    return limit(v, b, err);
 }
 
 static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)

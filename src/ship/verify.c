@@ -384,8 +384,8 @@ static void tell_clocks(char out[CLOCKS_BYTES], const then_and_now *as, const ak
     }
 }
 
-static bool add_row(verifying *v, const char *size, const json_t *measured, const ak_trial *trial,
-                    const then_and_now *as)
+static bool add_row(verifying *v, const char *size, const json_t *measured, const char *note,
+                    const ak_trial *trial, const then_and_now *as)
 {
     char clocks[CLOCKS_BYTES];
     double then = as->ms;
@@ -408,7 +408,8 @@ static bool add_row(verifying *v, const char *size, const json_t *measured, cons
                     timed && then > 0 ? json_real(trial->median_ms / then - 1) : json_null()) &&
         ak_json_set(row, "slower", json_boolean(as->slower)) &&
         ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
-        ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks);
+        ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks) &&
+        ak_json_set_text(row, "note", note);
     v->good = v->good && ok && !as->slower;
     return json_array_append_new(v->rows, ak_json_whole(row, good)) == 0;
 }
@@ -437,7 +438,8 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
                                         .cancel = v->options->cancel};
     AK_TRY(ak_session_open(&session, task, &options, err));
     AK_TRY(judge(&trial, &as, v, &session, &config, measured, err));
-    status = add_row(v, size.data, measured, &trial, &as) ? AK_OK : ak_fail_memory(err);
+    const char *note = ak_json_text_or_null(variant, "note");
+    status = add_row(v, size.data, measured, note, &trial, &as) ? AK_OK : ak_fail_memory(err);
 out:
     ak_session_close(&session);
     ak_trial_clear(&trial);

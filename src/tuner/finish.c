@@ -108,14 +108,25 @@ static void warn_of_lost(const ak_tuning *r, const lineup *l,
     }
 }
 
-/* Sends the warnings as events and stores them with the result. `libraries` is the index of the
-   first library among the candidates. */
-static ak_status warn_of_comparison(ak_tuning *r, size_t libraries, ak_error *err)
+/* Returns the index of the best measured candidate, or the count if there is none. */
+static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
 {
+    size_t order[AK_COMPARED_MAX];
+    return ak_compared_order(order, list, candidates->count) > 0 ? order[0] : candidates->count;
+}
+
+/* Sends the warnings as events and stores them with the result. */
+static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, ak_error *err)
+{
+    const size_t libraries = chosen->count; /* the index of the first */
     ak_status status = AK_OK;
     ak_warnings warnings = {0};
     ak_tune_result *result = r->result;
     const ak_compared *list = result->candidates;
+    const size_t best = best_of(chosen, list);
+    if (best < chosen->count) {
+        AK_TRY(ak_warn_unchecked(&warnings, r->task, &chosen->list[best].config, err));
+    }
     AK_TRY(ak_warn_notes(&warnings, list, result->candidate_count, err));
     AK_TRY(ak_warn_conditions(&warnings, list, result->candidate_count, err));
     AK_TRY(ak_warn_noise(&warnings, &result->noise, err));
@@ -181,13 +192,6 @@ static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates
     return set_best(r, &candidates->list[0], NULL, err);
 }
 
-/* Returns the index of the best measured candidate, or the count if there is none. */
-static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
-{
-    size_t order[AK_COMPARED_MAX];
-    return ak_compared_order(order, list, candidates->count) > 0 ? order[0] : candidates->count;
-}
-
 static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_result *comparison,
                              ak_error *err)
 {
@@ -222,7 +226,7 @@ static ak_status take_comparison(ak_tuning *r, const lineup *l,
     result->baseline = comparison->library;
     result->reference = comparison->reference;
     result->noise = comparison->noise;
-    AK_DO(warn_of_comparison(r, l->chosen.count, err));
+    AK_DO(warn_of_comparison(r, &l->chosen, err));
     return choose_best(r, l, comparison, err);
 }
 

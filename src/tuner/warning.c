@@ -144,3 +144,17 @@ ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double be
                "busy, and the comparison with it is unreliable; run it again",
                library->name, library->median_ms, before_ms);
 }
+
+ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,
+                            ak_error *err)
+{
+    ak_checked_sizes reach;
+    AK_DO(ak_task_checked_sizes(&reach, task, best, err));
+    if (reach != AK_CHECKED_OWN || task->problem->edge_case_count == 0) {
+        return AK_OK;
+    }
+    return add(out, err,
+               "the best was checked at %.120s only: its conditions allow no edge-case size and "
+               "none that could be drawn",
+               task->size_text);
+}

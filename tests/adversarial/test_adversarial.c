@@ -204,6 +204,15 @@ static const attack constant[] = {
     {3, "does not read zeros", WRONG, "other numbers than its constants"},
 };
 
+/* Kernels that are right at few sizes, in the finish. */
+static const attack few_sizes[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "is right at listed sizes and near its own", WRONG, "at N="},
+    {2, "excludes all sizes but multiples of 4096, and is right at its own", WRONG, "at N="},
+    {3, "excludes them, and is honest", AK_TRIAL_OK, NULL},
+    {4, "excludes all but its own, and is honest", AK_TRIAL_OK, NULL},
+};
+
 /* Kernels that are fast only on inputs that they have seen, of which most are slow also there where
    the harness looks. Their time is at best that on inputs that they have not seen. */
 static const attack replay[] = {
@@ -299,6 +308,15 @@ static void nobody_relies_on_constants(void **state)
     try_checks("constant", "host", NULL, constant, sizeof constant / sizeof constant[0]);
 }
 
+/* Each worker draws other sizes. */
+static void nobody_is_right_at_few_sizes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        try_checks("sizes", "host", NULL, few_sizes, sizeof few_sizes / sizeof few_sizes[0]);
+    }
+}
+
 static void no_attack_is_promoted(void **state)
 {
     (void)state;
@@ -335,6 +353,7 @@ int main(void)
         cmocka_unit_test(nobody_believes_what_looks_right),
         cmocka_unit_test(nobody_relies_on_old_contents),
         cmocka_unit_test(nobody_relies_on_constants),
+        cmocka_unit_test(nobody_is_right_at_few_sizes),
         cmocka_unit_test(no_attack_is_promoted),
         cmocka_unit_test(every_honest_kernel_is_promoted),
     };

@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 #include "backend/cuda/cuda.h"
-#include "judge/loaded.h"
+#include "base/clock.h"
+#include "judge/hidden.h"
 #include "problem/task.h"
 
 #define DRAWN 100
@@ -62,7 +63,8 @@ static void test_no_listed_size(void **state)
         ak_rng_seed(&rng, t);
         for (int i = 0; i < DRAWN; i++) {
             int64_t size[AK_SIZES_MAX];
-            assert_true(ak_hidden_draw(size, task, NULL, &rng));
+            const ak_hidden_wish wish = {.far = i % 2 == 1, .ns = AK_SECOND_NS};
+            assert_true(ak_hidden_draw(size, task, &wish, &rng));
             for (size_t a = 0; a < task->problem->size_count; a++) {
                 if (is_listed(task, a, size[a])) {
                     fail_msg("%s %s: draw %d has a listed %s of %lld", tasks[t][0], tasks[t][1], i,
@@ -96,28 +98,105 @@ static void test_what_shapes_must_keep(void **state)
         ak_space_default(&usual, task->space);
         for (int i = 0; i < DRAWN / 10; i++) {
             const ak_config *config = i % 2 == 0 ? &usual : NULL;
+            const ak_hidden_wish wish = {.config = config, .far = i % 4 == 0, .ns = AK_SECOND_NS};
             int64_t size[AK_SIZES_MAX];
             ak_shape shape;
             bool may = false;
-            assert_true(ak_hidden_draw(size, task, config, &rng));
+            assert_true(ak_hidden_draw(size, task, &wish, &rng));
             assert_int_equal(ak_task_shape(&shape, task, size, NULL), AK_OK);
             assert_int_equal(ak_task_allows(&may, task, &shape, config, NULL), AK_OK);
             if (!may) {
                 char text[256];
                 ak_task_size_text(text, sizeof text, task->problem, size);
-                fail_msg("%s %s: draw %d must not run at %s", tasks[t].kernel,
-                         tasks[t].size, i, text);
+                fail_msg("%s %s: draw %d must not run at %s", tasks[t].kernel, tasks[t].size, i,
+                         text);
             }
         }
         ak_task_close(task);
     }
 }
 
+/* A far size may be any between the listed ones; a near one is not. */
+static void test_far_sizes(void **state)
+{
+    (void)state;
+    ak_task *task = bind(false, AK_TEST_DATA "/../adversarial/sizes", NULL, NULL);
+    const int64_t own = task->shape.size[0];
+    int near = 0, small = 0, large = 0;
+    ak_rng rng;
+    ak_rng_seed(&rng, 1);
+    for (int i = 0; i < DRAWN; i++) {
+        int64_t size[AK_SIZES_MAX];
+        ak_hidden_wish wish = {.far = true, .ns = AK_SECOND_NS};
+        assert_true(ak_hidden_draw(size, task, &wish, &rng));
+        near += size[0] >= own - 8;
+        small += size[0] < 256;
+        large += size[0] >= 256 && size[0] < own - 8;
+        wish.far = false;
+        assert_true(ak_hidden_draw(size, task, &wish, &rng));
+        assert_true(size[0] >= own - 8 && size[0] < own);
+    }
+    assert_in_range(near, 0, DRAWN / 10);
+    assert_in_range(small, DRAWN / 5, DRAWN);
+    assert_in_range(large, DRAWN / 5, DRAWN);
+    ak_task_close(task);
+}
+
+static ak_checked_sizes checked(const ak_task *task, const char *text)
+{
+    ak_config config;
+    ak_checked_sizes out;
+    assert_int_equal(ak_config_parse(&config, task->space, text, NULL), AK_OK);
+    assert_int_equal(ak_task_checked_sizes(&out, task, &config, NULL), AK_OK);
+    return out;
+}
+
+/* A shape is found that the conditions of a configuration allow, if there is one, and it is known
+   of which configurations there is none. */
+static void test_what_conditions_exclude(void **state)
+{
+    (void)state;
+    ak_task *task = bind(false, AK_TEST_DATA "/../adversarial/sizes", NULL, NULL);
+    ak_rng rng;
+    ak_config config;
+    ak_rng_seed(&rng, 1);
+    assert_int_equal(ak_config_parse(&config, task->space, "ATTACK=3,WASTE=0", NULL), AK_OK);
+    ak_hidden_wish wish = {.config = &config, .only = true, .far = true, .ns = AK_SECOND_NS};
+    for (int i = 0; i < DRAWN; i++) {
+        int64_t size[AK_SIZES_MAX];
+        wish.bytes = i % 2 == 0 ? 0 : 300000; /* three arrays of 24575 numbers and red zones */
+        assert_true(ak_hidden_draw(size, task, &wish, &rng));
+        assert_true(size[0] % 4096 == 0 && size[0] < task->shape.size[0]);
+        assert_true(wish.bytes == 0 || size[0] <= 20480);
+    }
+    assert_int_equal(checked(task, "ATTACK=0,WASTE=0"), AK_CHECKED_DRAWN);
+    assert_int_equal(checked(task, "ATTACK=3,WASTE=0"), AK_CHECKED_DRAWN);
+    assert_int_equal(checked(task, "ATTACK=4,WASTE=0"), AK_CHECKED_OWN);
+    assert_int_equal(ak_config_parse(&config, task->space, "ATTACK=4,WASTE=0", NULL), AK_OK);
+    int64_t size[AK_SIZES_MAX];
+    assert_false(ak_hidden_draw(size, task, &wish, &rng));
+    ak_task_close(task);
+}
+
+/* What was found in the time that there is counts. */
+static void test_time(void **state)
+{
+    (void)state;
+    ak_task *task = bind(false, AK_TEST_DATA "/../adversarial/sizes", NULL, NULL);
+    const ak_hidden_wish wish = {.ns = 0};
+    int64_t size[AK_SIZES_MAX];
+    ak_rng rng;
+    ak_rng_seed(&rng, 1);
+    assert_false(ak_hidden_draw(size, task, &wish, &rng));
+    ak_task_close(task);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_listed_size),
-        cmocka_unit_test(test_what_shapes_must_keep),
+        cmocka_unit_test(test_no_listed_size), cmocka_unit_test(test_what_shapes_must_keep),
+        cmocka_unit_test(test_far_sizes),      cmocka_unit_test(test_what_conditions_exclude),
+        cmocka_unit_test(test_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

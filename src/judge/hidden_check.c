@@ -1,0 +1,94 @@
+/* hidden_check.c: checks candidates at hidden shapes (hidden.h). Three are drawn when the device is
+   opened; a candidate whose conditions exclude the far one of them gets one of its own. */
+#include "judge/loaded.h"
+
+#include "base/clock.h"
+
+/* The streams of shapes that are drawn for one candidate are above those of all others. */
+#define FITTING_STREAM 32768
+/* How long one shape is looked for. Conditions may take any time to evaluate. */
+#define DRAWING_NS (AK_SECOND_NS / 3)
+
+static ak_fill_habit hidden_habit(const ak_evaluator *e, size_t i)
+{
+    return ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : (ak_fill_habit)i;
+}
+
+/* Draws the hidden shapes. The second is one of any kind, at which only some configurations may
+   run. The far one suits the default, because most others have fewer conditions or the same; what
+   its conditions exclude gets one of its own (check_fitting). */
+ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err)
+{
+    ak_config usual;
+    ak_space_default(&usual, e->task->space);
+    for (size_t i = 0; i < AK_HIDDEN_MAX; i++) {
+        int64_t size[AK_SIZES_MAX];
+        ak_stage *stage = &e->hidden[e->hidden_count];
+        const ak_hidden_wish wish = {
+            .config = i == 1 ? NULL : &usual, .far = i == AK_HIDDEN_MAX - 1, .ns = DRAWING_NS};
+        if (ak_hidden_draw(size, e->task, &wish, &e->rng)) {
+            e->hidden_count++;
+            AK_DO(ak_evaluator_plan_apart(stage, end, e, size, base, err));
+            stage->habit = hidden_habit(e, i);
+            stage->drawn = true;
+            e->far = wish.far ? stage : NULL;
+        }
+    }
+    return AK_OK;
+}
+
+/* Draws a far shape that the candidate's conditions allow, in the memory that there is, and checks
+   it there; nothing happens if none is found. */
+static ak_status check_fitting(ak_loaded *r, int rounds, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    int64_t size[AK_SIZES_MAX];
+    const ak_task *task = r->candidate->task == NULL ? e->task : r->candidate->task;
+    const ak_hidden_wish wish = {.config = &r->candidate->config,
+                                 .only = true,
+                                 .far = true,
+                                 .bytes = e->apart_bytes,
+                                 .ns = DRAWING_NS};
+    if (!ak_hidden_draw(size, task, &wish, &e->rng)) {
+        return AK_OK;
+    }
+    size_t end = 0;
+    if (e->memory.resident[AK_STAGE_SETS] == &e->fitting) {
+        e->memory.resident[AK_STAGE_SETS] = NULL;
+    }
+    ak_stage_free(&e->fitting);
+    e->fitting_count = 1;
+    AK_DO(ak_evaluator_plan_apart(&e->fitting, &end, e, size, e->apart, err));
+    e->fitting.habit = hidden_habit(e, ak_rng_below(&e->rng, AK_HIDDEN_MAX));
+    e->fitting.drawn = true;
+    return ak_loaded_check_at(r, &e->fitting, e->secret + FITTING_STREAM + e->fittings++, rounds,
+                              err);
+}
+
+/* Checks a candidate at shapes that were drawn when the device was opened, as far as its conditions
+   allow them, or at one that is drawn for it. Their inputs come from streams that were drawn as
+   well. */
+ak_status ak_hidden_check(ak_loaded *r, ak_error *err)
+{
+    enum { ROUNDS = 2 };
+    ak_evaluator *e = r->e;
+    ak_status status = AK_OK;
+    bool far = false;
+    /* The largest error reported is that of a listed shape, which a user can run again. */
+    const double max_error = r->max_error;
+    for (size_t i = 0; i < e->hidden_count && r->outcome.status == AK_TRIAL_OK; i++) {
+        bool fits = false;
+        uint64_t stream = e->secret + AK_STAGE_SETS + AK_FRESH_MAX + i;
+        AK_TRY(ak_loaded_allowed(&fits, r, &e->hidden[i], err));
+        if (fits) {
+            AK_TRY(ak_loaded_check_at(r, &e->hidden[i], stream, ROUNDS, err));
+        }
+        far = far || (fits && &e->hidden[i] == e->far);
+    }
+    if (!far && r->outcome.status == AK_TRIAL_OK) {
+        AK_TRY(check_fitting(r, ROUNDS, err));
+    }
+out:
+    r->max_error = max_error;
+    return status;
+}
