@@ -33,6 +33,7 @@ typedef struct listed {
     const ak_task *task;
     size_t shapes, sizes;
     int64_t low[AK_SIZES_MAX], high[AK_SIZES_MAX], divisor[AK_SIZES_MAX];
+    int64_t next[AK_SIZES_MAX];                /* the smallest above 1 */
     bool multiple[AK_SIZES_MAX][AK_SIZES_MAX]; /* the first is a multiple of the second */
     bool at_most[AK_SIZES_MAX][AK_SIZES_MAX];
 } listed;
@@ -63,6 +64,9 @@ static void look(listed *l, const ak_task *task)
         const int64_t *size = listed_shape(l, i);
         for (size_t a = 0; a < l->sizes; a++) {
             l->low[a] = i == 0 || size[a] < l->low[a] ? size[a] : l->low[a];
+            if (size[a] > 1 && (l->next[a] == 0 || size[a] < l->next[a])) {
+                l->next[a] = size[a];
+            }
             l->high[a] = i == 0 || size[a] > l->high[a] ? size[a] : l->high[a];
             l->divisor[a] = common_divisor(size[a], l->divisor[a]);
             for (size_t b = 0; b < l->sizes; b++) {
@@ -119,7 +123,9 @@ static int64_t draw_divisor(int64_t number, ak_rng *rng)
    about equal odds for each power of two; or takes the task's own. Ranges are cut, not what is
    drawn from them: else most sizes near the largest would be the largest, which is listed. With
    `divided`, one between the listed ones is a multiple of a divisor of the task's own size: if a
-   condition demands a multiple of anything, the task's own size is one. */
+   condition demands a multiple of anything, the task's own size is one. What lies between 1 and the
+   next larger listed size becomes 1: two elements that are nearly equal, and are normalised, have
+   no accurate result, which would say nothing of the kernel. */
 static int64_t draw_size(const listed *l, size_t a, draw_kind kind, bool divided, ak_rng *rng)
 {
     int64_t step = l->divisor[a] > 0 ? l->divisor[a] : 1;
@@ -142,7 +148,7 @@ static int64_t draw_size(const listed *l, size_t a, draw_kind kind, bool divided
         int64_t rest = drawn % draw_divisor(own, rng);
         drawn -= drawn - rest >= least && drawn > rest ? rest : 0;
     }
-    return step * drawn;
+    return step * drawn < l->next[a] ? l->low[a] : step * drawn;
 }
 
 /* Returns whether the reference takes little work and memory and the implementation may run at
