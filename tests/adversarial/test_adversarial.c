@@ -215,6 +215,13 @@ static const attack replay[] = {
     {5, "does so unless the last call ended some time ago", REJECTED, NULL},
 };
 
+/* The same, where the inputs take longer to come from another processor's cache than the work. */
+static const attack stream[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "writes sums that it has kept", REJECTED, NULL},
+    {2, "does so where its inputs are in the cache", REJECTED, NULL},
+};
+
 /* Honest kernels whose time depends on their data. */
 static const attack uneven[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -272,6 +279,7 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
 {
     (void)state;
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
+    try_attacks("stream", "host", stream, sizeof stream / sizeof stream[0], 1);
 }
 
 static void nobody_believes_what_looks_right(void **state)

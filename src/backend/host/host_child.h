@@ -20,7 +20,8 @@
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
 /* At most this many killed children may still be giving back their memory. */
 #define AK_HOST_DYING_MAX 8
-/* Of each input this many elements are withheld from a call alone, or all. */
+/* Of each input this many elements are withheld from a call alone, and all before these if the call
+   is on unseen inputs. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {
@@ -63,8 +64,8 @@ struct ak_runnable {
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
-    ak_host_withheld withheld[AK_ARGUMENTS_MAX * AK_HOST_WITHHELD];
-    size_t withheld_count;
+    ak_host_withheld withheld[AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
+    size_t withheld_count, withheld_last; /* the first `withheld_last` come back last */
     char title[64], version[96];
 };
 
