@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/host/host_forget.h"
@@ -21,7 +22,7 @@
 
 /* Unseen inputs come from another processor's cache at SHOW_BYTES_PER_NS or more, and it takes at
    most SHOW_NS to have the threads read them and to learn of it. */
-#define SHOW_BYTES_PER_NS 10
+#define SHOW_BYTES_PER_NS 5
 #define SHOW_NS           50000
 /* Limit for checking the red zones after a run. */
 #define END_TIMEOUT_NS (10 * AK_SECOND_NS)
@@ -32,6 +33,11 @@
 /* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
 #define LOOK_NS  500000
 #define LATE_MIN 6
+/* A batch is metered if it takes METERED_NS or more. Threads may spin for METER_NS after a region.
+ */
+#define METERED_NS  400000
+#define METER_NS    100000
+#define CROWDED_MIN 4
 /* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
    shape, and in each of at least GROWN_BATCHES batches but for a fourth of them. Scratch memory
    that the allocator keeps grows a few times and then no more. */
@@ -151,13 +157,13 @@ static void let_go(ak_runnable *runner, uint32_t go)
 
 /* Puts unseen inputs in place but for some elements, and has the child read them, so that a call on
    them finds its data where a call in a batch does. *late_ns is how much longer than it may take
-   that took: what else happened is not known, it may be the work of the call. */
-static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner, uint64_t span, bool alert,
-                 int64_t deadline, int64_t limit_ns)
+   that took. It may have been the work of the call, also where other threads waited meanwhile. */
+static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
+                 const ak_runner_page *asked, bool alert, int64_t deadline, int64_t limit_ns)
 {
     give_back(runner, runner->withheld_last);
     const int64_t begin = ak_clock_ns();
-    const int64_t end = begin + SHOW_NS + (int64_t)span / SHOW_BYTES_PER_NS;
+    const int64_t end = begin + SHOW_NS + (int64_t)asked->span / SHOW_BYTES_PER_NS;
     let_go(runner, 1);
     if (alert) {
         look_out(runner, end);
@@ -195,6 +201,39 @@ static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns,
     runner->batches++;
     runner->late += between_ns - waited_ns > LOOK_NS + ns / 4 ? 1 : 0;
     return runner->is_candidate && runner->late >= LATE_MIN && 2 * runner->late > runner->batches;
+}
+
+/* Returns how much processor time all threads of the child have had, in nanoseconds; -1 if that is
+   not known. Exact only while they sleep: of threads that run the last few ms may be missing. */
+static int64_t processor_time(const ak_runnable *runner)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(runner->proc.pid, &clock) != 0 || clock_gettime(clock, &t) != 0) {
+        return -1;
+    }
+    return (int64_t)t.tv_sec * AK_SECOND_NS + t.tv_nsec;
+}
+
+/* Before a batch, looks at how much processor time the one before it took. It is crowded if that is
+   more than its threads can have had since its command. */
+static void meter(ak_runnable *runner)
+{
+    const int64_t has = processor_time(runner), cpu_ns = has - runner->meter_cpu_ns;
+    if (runner->is_candidate && runner->meter_ns >= METERED_NS && runner->meter_cpu_ns >= 0 &&
+        has >= 0) {
+        runner->metered++;
+        runner->crowded += cpu_ns - runner->meter_most_ns > METER_NS + runner->meter_ns / 4 ? 1 : 0;
+    }
+    runner->meter_cpu_ns = has;
+    runner->meter_ns = 0;
+}
+
+/* Returns whether a candidate computes with more threads than its Threads says, in most of its
+   batches: the limit of its pool lies in its own memory. */
+static bool overcrowds(const ak_runnable *runner)
+{
+    return runner->crowded >= CROWDED_MIN && 2 * runner->crowded > runner->metered;
 }
 
 /* Returns the memory in use that belongs to the child alone, without what it shares, in bytes; -1
@@ -255,6 +294,8 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     atomic_store(&runner->page->go, 0u);
     atomic_store(&runner->page->dozing, 0u);
+    meter(runner);
+    const int64_t from = ak_clock_ns();
     if (!ak_host_child_command(out, runner, AK_RUNNER_RUN) ||
         !ak_host_child_await(out, &got, runner, deadline, limit_ns)) {
         return;
@@ -275,7 +316,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         return;
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
-    if (asked.unseen != 0 && !show(out, &late, runner, asked.span, alert, deadline, limit_ns)) {
+    if (asked.unseen != 0 && !show(out, &late, runner, &asked, alert, deadline, limit_ns)) {
         return;
     }
     give_back(runner, 0);
@@ -294,6 +335,8 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     }
     int64_t at_end = ak_clock_ns();
     (void)kill(runner->proc.pid, SIGSTOP);
+    runner->meter_ns = ns;
+    runner->meter_most_ns = asked.threads * (ak_clock_ns() - from);
     struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
     if (poll(&more, 1, 0) > 0) {
         ak_proc_kill(&runner->proc);
@@ -306,6 +349,10 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {
         ak_outcome_refuse(out, AK_TRIAL_REJECTED,
                           "it kept computing after it had reported that it was done");
+    } else if (overcrowds(runner)) {
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
+                          "it computes with more threads than its Threads says, which is %d",
+                          (int)asked.threads);
     } else if (leaks(runner, &asked)) {
         ak_outcome_refuse(
             out, AK_TRIAL_REJECTED,

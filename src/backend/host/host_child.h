@@ -55,8 +55,13 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
-    int batches, late;  /* `batches` that were timed, and the `late` ones after which the candidate
-                           kept computing */
+    int batches, late; /* `batches` that were timed, and the `late` ones after which the candidate
+                          kept computing */
+    int metered, crowded; /* batches whose processor time was looked at, and those that took more
+                             than their threads can */
+    /* Of the latest batch: processor time before it, the time of its calls, and the most processor
+       time that its threads can have had. */
+    int64_t meter_cpu_ns, meter_ns, meter_most_ns;
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
     /* Growth of its memory: for which sizes and workspace, what was in use
        after the first batch there and at most, and in how many of so many batches it grew. */

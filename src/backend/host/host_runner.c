@@ -579,10 +579,8 @@ static void run(runner *r)
                          .arg = arg,
                          .pitch = pitch,
                          .workspace = r->workspace,
-                         .threads = page->threads,
-                         .parallel = ak_host_pool_parallel,
-                         .barrier = ak_host_pool_barrier,
-                         .pool = r->pool};
+                         .threads = page->threads};
+    ak_host_pool_give(&call, r->pool);
     if (fault == NULL && r->kernel == NULL && r->ops != NULL && r->ops->prepare != NULL &&
         r->ops->prepare(r->baseline, &call, &err) != AK_OK) {
         fault = err.text;
