@@ -105,7 +105,7 @@ typedef struct ak_launch {
     int threads;
     uint32_t iterations;
     bool unpredicted;   /* on a CPU: its branch predictors know nothing of the kernel any more */
-    bool unseen;        /* on a CPU, of a call alone: all inputs appear only when the clock runs */
+    bool unseen;        /* on a CPU, of a call alone: all inputs appear only when it is ready */
     bool plain;         /* on a CPU, of a reference: outputs stay as they are before the call */
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;

@@ -44,9 +44,6 @@
    memory at COLD_BYTES_PER_NS. */
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
-/* Unseen inputs appear only when the clock runs, in the caches of another processor, from which
-   they come at this rate. */
-#define UNSEEN_BYTES_PER_NS 10.0
 
 /* Where the times say nothing, the calls are made again after a pause that doubles, at most
    LOOKS_MAX times and not after LOOKS_NS. */
@@ -126,13 +123,12 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
     return AK_OK;
 }
 
-/* Returns the bytes of all arguments, or of those that are read, without the zones around them. */
-static double bytes_of(const ak_stage *stage, bool read)
+/* Returns the bytes of all arguments, without the zones around them. */
+static double bytes_of(const ak_stage *stage)
 {
     double bytes = 0;
     for (size_t i = 0; i < stage->arrays.count; i++) {
-        bool counts = !read || stage->task->problem->arguments[i].access != AK_ACCESS_OUT;
-        bytes += counts ? (double)stage->arrays.bytes[i] : 0;
+        bytes += (double)stage->arrays.bytes[i];
     }
     return bytes;
 }
@@ -263,14 +259,13 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     if (r->outcome.status != AK_TRIAL_OK) {
         return AK_OK;
     }
-    const double cold_ns = bytes_of(&r->e->own[0], true) / UNSEEN_BYTES_PER_NS;
     const double alone_ns = ALONE_TIMES * each_ns + slack;
     /* What a call on unseen inputs confirms is the time that is reported, on whatever inputs. */
-    const double full_ns = ALONE_TIMES * each_ms * 1e6 + slack + cold_ns;
+    const double full_ns = ALONE_TIMES * each_ms * 1e6 + slack;
     ak_alone_limits limits = {.call_ns = timed ? alone_ns : HUGE_VAL,
                               .full_ns = timed ? full_ns : HUGE_VAL,
                               .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
-                              .more_ns = ALONE_NS + cold_ns,
+                              .more_ns = ALONE_NS,
                               .batches = iterations > 1};
     size_t least = r->e->fresh_count > 0 ? AK_ALONE_AGAIN_CALLS : 1;
     ak_pressure_mark from, to;
@@ -282,7 +277,7 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     }
     ak_pressure_take(&to);
     if (ak_pressure_between(&from, &to) > BUSY) {
-        limits.call_ns += bytes_of(&r->e->own[0], false) / COLD_BYTES_PER_NS;
+        limits.call_ns += bytes_of(&r->e->own[0]) / COLD_BYTES_PER_NS;
     }
     *out = ak_alone_decide(&found, &fresh, &again, &limits);
     if (*out == AK_ALONE_REUSES && renewed) {

@@ -71,7 +71,7 @@ typedef struct ak_loaded {
     /* Of each set of inputs the shortest time of a call in a batch of several, in ns; 0: none. */
     double each_ns[AK_STAGE_SETS];
     bool unpredicted; /* the next launches find branch predictors that know nothing of it */
-    bool unseen;      /* the inputs of the next calls alone appear only when the clock runs */
+    bool unseen;      /* the inputs of the next calls alone appear only when it is ready */
     bool weigh;       /* measure the energy of the batches */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "backend/sandbox.h"
+#include "measure/pressure.h"
 #include "suite.h"
 
 static const attack attacks[] = {
@@ -143,6 +144,8 @@ static const attack attacks[] = {
     {142, "looks for a mark in the selector DS", AK_TRIAL_OK, NULL},
     {143, "looks for a mark in the selector GS", AK_TRIAL_OK, NULL},
     {144, "takes two threads where it has one", WRONG, "never written"},
+    {145, "raises the limit of its threads where it is given the pool", AK_TRIAL_CRASHED, "signal"},
+    {146, "raises the limit of its threads where it finds the pool", REJECTED, NULL},
     {131, "has the loader load a vendor's library", REJECTED, "needs the library \"libblis.so.4\""},
     {132, "has a dynamic section before the linker's", REJECTED, "dynamic section"},
     {133, "has the loader load a library by another entry", REJECTED, "tag 0x7ffffffd"},
@@ -224,6 +227,13 @@ static const attack replay[] = {
     {5, "does so unless the last call ended some time ago", REJECTED, NULL},
 };
 
+/* The same, where the inputs take longer to come from another processor's cache than the work. */
+static const attack stream[] = {
+    {0, "honest", AK_TRIAL_OK, NULL},
+    {1, "writes sums that it has kept", REJECTED, NULL},
+    {2, "does so where its inputs are in the cache", REJECTED, NULL},
+};
+
 /* Honest kernels whose time depends on their data. */
 static const attack uneven[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -265,6 +275,29 @@ static void no_attack_is_accepted(void **state)
     try_attacks("attacks", "host", attacks, sizeof attacks / sizeof attacks[0], 2);
 }
 
+/* Where other programs leave it one processor, a kernel that takes two threads gains nothing and is
+   not found, so it is tried again, and on a busy machine not at all. */
+static void nobody_computes_with_more_threads(void **state)
+{
+    enum { TRIES = 10 };
+    const double quiet = 0.1;
+    ak_pressure_mark from, to;
+    (void)state;
+    ak_pressure_take(&from);
+    suite s = open_suite("attacks", "host", NULL);
+    bool found = false;
+    for (int i = 0; i < TRIES && !found; i++) {
+        submit(&s, AK_JOB_TRIAL, (uint64_t)i, "ATTACK=146,WASTE=0");
+        ak_result result = wait_one(s.pool);
+        found = result.trial.status == REJECTED &&
+                strstr(result.trial.reason, "more threads than its Threads says") != NULL;
+        ak_result_clear(&result);
+    }
+    close_suite(&s);
+    ak_pressure_take(&to);
+    assert_true(found || ak_pressure_between(&from, &to) > quiet);
+}
+
 static void no_attack_in_place_is_accepted(void **state)
 {
     (void)state;
@@ -281,6 +314,7 @@ static void nobody_is_faster_on_what_it_has_seen(void **state)
 {
     (void)state;
     try_attacks("replay", "host", replay, sizeof replay / sizeof replay[0], 1);
+    try_attacks("stream", "host", stream, sizeof stream / sizeof stream[0], 1);
 }
 
 static void nobody_believes_what_looks_right(void **state)
@@ -344,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_attack_is_accepted),
+        cmocka_unit_test(nobody_computes_with_more_threads),
         cmocka_unit_test(no_attack_in_place_is_accepted),
         cmocka_unit_test(nobody_computes_early),
         cmocka_unit_test(nobody_is_faster_on_what_it_has_seen),

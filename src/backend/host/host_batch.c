@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/host/host_forget.h"
@@ -19,6 +20,10 @@
 #include "base/instrumented.h"
 #include "base/rng.h"
 
+/* Unseen inputs come from another processor's cache at SHOW_BYTES_PER_NS or more, and it takes at
+   most SHOW_NS to have the threads read them and to learn of it. */
+#define SHOW_BYTES_PER_NS 5
+#define SHOW_NS           50000
 /* Limit for checking the red zones after a run. */
 #define END_TIMEOUT_NS (10 * AK_SECOND_NS)
 #define CALIBRATIONS   15
@@ -28,6 +33,11 @@
 /* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
 #define LOOK_NS  500000
 #define LATE_MIN 6
+/* A batch is metered if it takes METERED_NS or more. Threads may spin for METER_NS after a region.
+ */
+#define METERED_NS  400000
+#define METER_NS    100000
+#define CROWDED_MIN 4
 /* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
    shape, and in each of at least GROWN_BATCHES batches but for a fourth of them. Scratch memory
    that the allocator keeps grows a few times and then no more. */
@@ -74,45 +84,55 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     return bytes <= device->held_bytes;
 }
 
-/* Replaces some elements of each input by others of it, or clears all inputs if they are to be
-   unseen, until the child is ready for a call alone. What code that a candidate has smuggled in
-   front of the clock computes from the inputs is then wrong. An honest candidate does not run
-   before. */
-static bool withhold(ak_runnable *runner, const ak_launch *launch)
+/* Replaces some elements of an input by others of it, drawn at random. */
+static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, ak_rng *rng)
 {
     const ak_shape *shape = launch->shape;
-    unsigned char *block = runner->device->block;
+    unsigned char *of = runner->device->block + launch->offset[i];
+    const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
+    const bool adjoin = shape->pitch[i] == shape->row[i];
+    const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
+    for (int k = 0; k < AK_HOST_WITHHELD; k++) {
+        const size_t at = ak_rng_below(rng, count) * bytes;
+        take_away(runner, launch->offset[i] + at, bytes);
+        memcpy(of + at, of + ak_rng_below(rng, count) * bytes, bytes);
+    }
+}
+
+/* Replaces some elements of each input until the clock runs and, if the inputs are to be unseen,
+   clears all of them until the child is ready for a call alone. What code that a candidate has
+   smuggled in front of the clock computes from the inputs is then wrong. An honest candidate does
+   not run before. */
+static bool withhold(ak_runnable *runner, const ak_launch *launch)
+{
+    const size_t arguments = launch->task->problem->argument_count;
     ak_rng rng;
     ak_rng_seed(&rng, runner->device->salt ^ (uint64_t)ak_clock_ns());
     if (!make_room(runner->device, launch)) {
         return false;
     }
-    for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
-        const size_t bytes = ak_dtype_bytes(ak_task_argument_dtype(launch->task, i));
-        const bool adjoin = shape->pitch[i] == shape->row[i];
-        const uint64_t count = adjoin ? shape->elements[i] : shape->row[i];
-        if (launch->unseen && is_read(launch, i)) {
-            take_away(runner, launch->offset[i], shape->bytes[i]);
-            memset(block + launch->offset[i], 0, shape->bytes[i]);
-            continue;
+    for (size_t i = 0; i < arguments; i++) {
+        if (launch->task->problem->arguments[i].access == AK_ACCESS_IN ||
+            (launch->unseen && is_read(launch, i))) {
+            withhold_some(runner, launch, i, &rng);
         }
-        for (int k = 0;
-             k < AK_HOST_WITHHELD && launch->task->problem->arguments[i].access == AK_ACCESS_IN;
-             k++) {
-            const size_t at = launch->offset[i] + ak_rng_below(&rng, count) * bytes;
-            take_away(runner, at, bytes);
-            memcpy(block + at, block + launch->offset[i] + ak_rng_below(&rng, count) * bytes,
-                   bytes);
+    }
+    runner->withheld_last = runner->withheld_count;
+    for (size_t i = 0; i < arguments && launch->unseen; i++) {
+        if (is_read(launch, i)) {
+            take_away(runner, launch->offset[i], launch->shape->bytes[i]);
+            memset(runner->device->block + launch->offset[i], 0, launch->shape->bytes[i]);
         }
     }
     return true;
 }
 
-/* Puts them back, in the reverse order, because one element may have been taken twice. */
-static void give_back(ak_runnable *runner)
+/* Puts all but the first `left` parts back, in the reverse order, because one element may have been
+   taken twice. */
+static void give_back(ak_runnable *runner, size_t left)
 {
     const ak_device *device = runner->device;
-    while (runner->withheld_count > 0) {
+    while (runner->withheld_count > left) {
         const ak_host_withheld *w = &runner->withheld[--runner->withheld_count];
         memcpy(device->block + w->at, device->held + w->from, w->bytes);
     }
@@ -126,16 +146,43 @@ static int64_t with_own_waits(int64_t sum)
     return own < 0 ? -1 : sum + own;
 }
 
-/* Starts the batch that the child is ready for and waits for its end; *ns is the time by the
-   clock. */
-static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, bool alert, int64_t deadline,
-                  int64_t limit_ns)
+/* Has a child that is ready go on; `go` counts how often. */
+static void let_go(ak_runnable *runner, uint32_t go)
 {
-    int64_t begin = ak_clock_ns();
-    atomic_store(&runner->page->go, 1u);
+    atomic_store(&runner->page->go, go);
     if (atomic_load(&runner->page->dozing) != 0) {
         (void)syscall(SYS_futex, &runner->page->go, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
+}
+
+/* Puts unseen inputs in place but for some elements, and has the child read them, so that a call on
+   them finds its data where a call in a batch does. *late_ns is how much longer than it may take
+   that took. It may have been the work of the call, also where other threads waited meanwhile. */
+static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
+                 const ak_runner_page *asked, bool alert, int64_t deadline, int64_t limit_ns)
+{
+    give_back(runner, runner->withheld_last);
+    const int64_t begin = ak_clock_ns();
+    const int64_t end = begin + SHOW_NS + (int64_t)asked->span / SHOW_BYTES_PER_NS;
+    let_go(runner, 1);
+    if (alert) {
+        look_out(runner, end);
+    }
+    if (!ak_host_child_await_byte(out, AK_RUNNER_READY, runner, deadline, limit_ns)) {
+        return false;
+    }
+    const int64_t late = ak_clock_ns() - end;
+    *late_ns = late > 0 ? late : 0;
+    return true;
+}
+
+/* Starts the batch that the child is ready for, the `go`-th time that it goes on, and waits for its
+   end; *ns is the time by the clock. */
+static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go, bool alert,
+                  int64_t deadline, int64_t limit_ns)
+{
+    int64_t begin = ak_clock_ns();
+    let_go(runner, go);
     if (alert) {
         look_out(runner, begin + ALERT_NS);
     }
@@ -154,6 +201,39 @@ static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns,
     runner->batches++;
     runner->late += between_ns - waited_ns > LOOK_NS + ns / 4 ? 1 : 0;
     return runner->is_candidate && runner->late >= LATE_MIN && 2 * runner->late > runner->batches;
+}
+
+/* Returns how much processor time all threads of the child have had, in nanoseconds; -1 if that is
+   not known. Exact only while they sleep: of threads that run the last few ms may be missing. */
+static int64_t processor_time(const ak_runnable *runner)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(runner->proc.pid, &clock) != 0 || clock_gettime(clock, &t) != 0) {
+        return -1;
+    }
+    return (int64_t)t.tv_sec * AK_SECOND_NS + t.tv_nsec;
+}
+
+/* Before a batch, looks at how much processor time the one before it took. It is crowded if that is
+   more than its threads can have had since its command. */
+static void meter(ak_runnable *runner)
+{
+    const int64_t has = processor_time(runner), cpu_ns = has - runner->meter_cpu_ns;
+    if (runner->is_candidate && runner->meter_ns >= METERED_NS && runner->meter_cpu_ns >= 0 &&
+        has >= 0) {
+        runner->metered++;
+        runner->crowded += cpu_ns - runner->meter_most_ns > METER_NS + runner->meter_ns / 4 ? 1 : 0;
+    }
+    runner->meter_cpu_ns = has;
+    runner->meter_ns = 0;
+}
+
+/* Returns whether a candidate computes with more threads than its Threads says, in most of its
+   batches: the limit of its pool lies in its own memory. */
+static bool overcrowds(const ak_runnable *runner)
+{
+    return runner->crowded >= CROWDED_MIN && 2 * runner->crowded > runner->metered;
 }
 
 /* Returns the memory in use that belongs to the child alone, without what it shares, in bytes; -1
@@ -208,12 +288,14 @@ static bool request_whole(const ak_runner_page *page, const ak_runner_page *aske
 /* This function is long because it is one side of the protocol with the child, step by step. */
 static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
-    int64_t deadline = ak_clock_ns() + limit_ns, ns = 0;
+    int64_t deadline = ak_clock_ns() + limit_ns, ns = 0, late = 0;
     char got = 0;
     const ak_runner_page asked = *runner->page;
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     atomic_store(&runner->page->go, 0u);
     atomic_store(&runner->page->dozing, 0u);
+    meter(runner);
+    const int64_t from = ak_clock_ns();
     if (!ak_host_child_command(out, runner, AK_RUNNER_RUN) ||
         !ak_host_child_await(out, &got, runner, deadline, limit_ns)) {
         return;
@@ -234,9 +316,12 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         return;
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
-    give_back(runner);
+    if (asked.unseen != 0 && !show(out, &late, runner, &asked, alert, deadline, limit_ns)) {
+        return;
+    }
+    give_back(runner, 0);
     waits = with_own_waits(waits); /* not those while it gave back, which may take long */
-    bool done = timed(out, &ns, runner, alert, deadline, limit_ns);
+    bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, deadline, limit_ns);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
     int64_t within = -1;
@@ -250,6 +335,8 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     }
     int64_t at_end = ak_clock_ns();
     (void)kill(runner->proc.pid, SIGSTOP);
+    runner->meter_ns = ns;
+    runner->meter_most_ns = asked.threads * (ak_clock_ns() - from);
     struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
     if (poll(&more, 1, 0) > 0) {
         ak_proc_kill(&runner->proc);
@@ -262,6 +349,10 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {
         ak_outcome_refuse(out, AK_TRIAL_REJECTED,
                           "it kept computing after it had reported that it was done");
+    } else if (overcrowds(runner)) {
+        ak_outcome_refuse(out, AK_TRIAL_REJECTED,
+                          "it computes with more threads than its Threads says, which is %d",
+                          (int)asked.threads);
     } else if (leaks(runner, &asked)) {
         ak_outcome_refuse(
             out, AK_TRIAL_REJECTED,
@@ -280,6 +371,8 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         out->ns = out->ns > 0 ? out->ns : 1;
         out->waited_ns = within >= 0 ? within - waits : waited;
         out->waits_known = waits >= 0 && out->waited_ns >= 0;
+        out->ns += late; /* at most; the call has not certainly taken it */
+        out->waited_ns += late;
     } else {
         ak_proc_kill(&runner->proc);
     }
@@ -321,7 +414,7 @@ void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch
         return;
     }
     run_batch(out, runner, alone, launch->timeout_ns);
-    give_back(runner); /* if the child was never ready */
+    give_back(runner, 0); /* if the child was never ready */
 }
 
 static int by_time(const void *a, const void *b)

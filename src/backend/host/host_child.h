@@ -20,7 +20,8 @@
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
 /* At most this many killed children may still be giving back their memory. */
 #define AK_HOST_DYING_MAX 8
-/* Of each input this many elements are withheld from a call alone, or all. */
+/* Of each input this many elements are withheld from a call alone, and all before these if the call
+   is on unseen inputs. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {
@@ -54,8 +55,13 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
-    int batches, late;  /* `batches` that were timed, and the `late` ones after which the candidate
-                           kept computing */
+    int batches, late; /* `batches` that were timed, and the `late` ones after which the candidate
+                          kept computing */
+    int metered, crowded; /* batches whose processor time was looked at, and those that took more
+                             than their threads can */
+    /* Of the latest batch: processor time before it, the time of its calls, and the most processor
+       time that its threads can have had. */
+    int64_t meter_cpu_ns, meter_ns, meter_most_ns;
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
     /* Growth of its memory: for which sizes and workspace, what was in use
        after the first batch there and at most, and in how many of so many batches it grew. */
@@ -63,8 +69,8 @@ struct ak_runnable {
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
-    ak_host_withheld withheld[AK_ARGUMENTS_MAX * AK_HOST_WITHHELD];
-    size_t withheld_count;
+    ak_host_withheld withheld[AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
+    size_t withheld_count, withheld_last; /* the first `withheld_last` come back last */
     char title[64], version[96];
 };
 

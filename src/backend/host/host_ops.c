@@ -259,6 +259,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
                        ? 1
                        : 0;
     page->scatter = launch->unpredicted ? 1 : 0;
+    page->unseen = launch->unseen && launch->iterations == 1 && runner->is_candidate ? 1 : 0;
     page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
     ak_host_batch(out, runner, launch);
     return AK_OK;

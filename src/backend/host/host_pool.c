@@ -269,3 +269,28 @@ void ak_host_pool_barrier(void *opaque)
         wait_until(pool, &pool->turn, turn, false);
     }
 }
+
+/* The pool that a handle stands for. */
+static ak_host_pool *given;
+
+static void parallel_of_given(void *handle, int n, void (*task)(void *context, int thread, int n),
+                              void *context)
+{
+    (void)handle;
+    ak_host_pool_parallel(given, n, task, context);
+}
+
+static void barrier_of_given(void *handle)
+{
+    (void)handle;
+    ak_host_pool_barrier(given);
+}
+
+void ak_host_pool_give(ak_host_call *call, ak_host_pool *pool)
+{
+    static const char handle[] = "ak_host_pool";
+    given = pool;
+    call->parallel = parallel_of_given;
+    call->barrier = barrier_of_given;
+    call->pool = (void *)(uintptr_t)handle; /* cannot be written to */
+}

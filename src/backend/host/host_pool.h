@@ -29,6 +29,11 @@ void ak_host_pool_limit(ak_host_pool *pool, int threads);
 /* Begins a call of a kernel: each worker runs `before` once, before its first task of the call. */
 void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void));
 
+/* Sets the members of a call through which a candidate uses the pool. Its handle is no address of
+   the pool, where it could raise the limit or keep something. One pool of a process can be given at
+   a time. */
+void ak_host_pool_give(ak_host_call *call, ak_host_pool *pool);
+
 /* These implement the two members of ak_host_call; `pool` is an ak_host_pool. n is limited as
    ak_host_pool_limit says. */
 void ak_host_pool_parallel(void *pool, int n, void (*task)(void *context, int thread, int n),

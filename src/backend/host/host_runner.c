@@ -528,16 +528,18 @@ static void nothing(void *context, int thread, int n)
     (void)context, (void)thread, (void)n;
 }
 
-static void wait_for_go(ak_runner_page *page)
+/* Waits until `go` is no longer `last`. */
+static void wait_for_go(ak_runner_page *page, uint32_t last)
 {
     int64_t end = ak_clock_ns() + GO_SPIN_NS;
-    while (atomic_load_explicit(&page->go, memory_order_acquire) == 0) {
+    while (atomic_load_explicit(&page->go, memory_order_acquire) == last) {
         if (ak_clock_ns() < end) {
             continue;
         }
         atomic_store(&page->dozing, 1u);
-        (void)syscall(SYS_futex, &page->go, FUTEX_WAIT, 0, NULL, NULL, 0);
+        (void)syscall(SYS_futex, &page->go, FUTEX_WAIT, last, NULL, NULL, 0);
     }
+    atomic_store(&page->dozing, 0u);
 }
 
 /* This function is long because it is the other side of host_batch.c's one_batch, step by step. */
@@ -577,10 +579,8 @@ static void run(runner *r)
                          .arg = arg,
                          .pitch = pitch,
                          .workspace = r->workspace,
-                         .threads = page->threads,
-                         .parallel = ak_host_pool_parallel,
-                         .barrier = ak_host_pool_barrier,
-                         .pool = r->pool};
+                         .threads = page->threads};
+    ak_host_pool_give(&call, r->pool);
     if (fault == NULL && r->kernel == NULL && r->ops != NULL && r->ops->prepare != NULL &&
         r->ops->prepare(r->baseline, &call, &err) != AK_OK) {
         fault = err.text;
@@ -607,8 +607,8 @@ static void run(runner *r)
         uint64_t seed = ak_host_drawn(&state);
         ak_host_pool_parallel(r->pool, asked.threads, scatter_branches, &seed);
     }
+    touch t = {.memory = memory, .bytes = asked.span};
     if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
-        touch t = {.memory = memory, .bytes = asked.span};
         ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
     }
     if (r->ops == NULL) {
@@ -616,7 +616,12 @@ static void run(runner *r)
         ak_host_pool_parallel(r->pool, page->threads, nothing, NULL);
     }
     say(AK_RUNNER_READY);
-    wait_for_go(page);
+    wait_for_go(page, 0);
+    if (asked.unseen != 0 && memory != NULL) {
+        ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
+        say(AK_RUNNER_READY);
+        wait_for_go(page, 1);
+    }
     uint64_t skipped = repeat(r, &asked, &call, asked.iterations, &state);
     say(AK_RUNNER_DONE);
     const char *left = r->kernel != NULL ? left_behind() : NULL;

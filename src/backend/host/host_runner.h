@@ -10,6 +10,9 @@
  *   LOAD  -> END                      status and reason; title and version of a library
  *   RUN   -> READY, (go) DONE, END    DONE directly after the last iteration; END after the runner
  *                                     has checked the red zone of the workspace
+ *
+ * A call alone on unseen inputs has one step more, READY, (go) READY, (go) DONE, END: the inputs
+ * appear after the first READY, and the runner reads them before it says READY again.
  */
 #ifndef AK_BACKEND_HOST_RUNNER_H
 #define AK_BACKEND_HOST_RUNNER_H
@@ -61,9 +64,10 @@ typedef struct ak_runner_page {
     uint32_t warm;       /* number of iterations before READY */
     uint32_t refill;     /* 1: the workspace is overwritten */
     uint32_t scatter;    /* 1: before READY the branch predictors forget the kernel */
+    uint32_t unseen;     /* 1: the inputs appear after READY, are read, and READY comes again */
     uint64_t salt;       /* seed for where outputs are stained */
     /* written by both sides */
-    _Atomic uint32_t go;     /* the worker sets it to 1; the runner waits for that */
+    _Atomic uint32_t go; /* the worker counts it up after each READY; the runner waits for that */
     _Atomic uint32_t dozing; /* the runner sleeps on `go` */
     /* the reply */
     int32_t status; /* ak_trial_status */

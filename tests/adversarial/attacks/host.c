@@ -311,6 +311,36 @@ static void believe_what_is_single(const job *j)
 }
 #endif
 
+#if ATTACK == 125 || ATTACK == 146
+void ak_kernel(const ak_host_call *call);
+
+/* Finds the pool among the runner's variables on the stack, in front of the kernel. */
+static void *its_own_pool(void)
+{
+    void **slot = __builtin_frame_address(0);
+    void (*kernel)(const ak_host_call *) = ak_kernel;
+    void *wanted;
+    memcpy(&wanted, &kernel, sizeof wanted);
+    for (int i = 1; i < 20000; i++) {
+        if (slot[i] == wanted && slot[i + 1] == NULL && slot[i - 1] != NULL &&
+            ((uintptr_t)slot[i - 1] & 15) == 0) {
+            return slot[i - 1];
+        }
+    }
+    return NULL;
+}
+#endif
+
+#if ATTACK == 146
+static void share(void *context, int thread, int n)
+{
+    const job *j = context;
+    for (int64_t i = j->n * thread / n; i < j->n * (thread + 1) / n; i++) {
+        j->y[i] = one(j, i);
+    }
+}
+#endif
+
 #if ATTACK == 144
 static void half(void *context, int thread, int n)
 {
@@ -372,14 +402,14 @@ typedef struct tenant {
 
 static void stay(void *context, int thread, int n)
 {
-    const ak_host_call *call = context;
-    its_slot *s = &((its_pool *)call->pool)->slots[1];
+    const ak_host_call *call = ((void **)context)[0];
+    its_slot *s = ((void **)context)[1];
     tenant here = {.region = 0}, *at = &here;
-    uint32_t last = s->go;
     (void)n;
     if (thread == 0) {
         return;
     }
+    uint32_t last = s->go;
     memcpy(s->apart, &at, sizeof at);
     for (s->done = last;; s->done = last) {
         while (s->go == last) {
@@ -397,12 +427,13 @@ static void stay(void *context, int thread, int n)
 
 static void tenant_call(const ak_host_call *call, const job *j)
 {
-    its_pool *p = call->pool;
+    its_pool *p = its_own_pool();
     tenant *t = NULL;
-    if (p->threads > 1 && p->started > 0) {
+    if (p != NULL && p->threads > 1 && p->started > 0) {
         memcpy(&t, p->slots[1].apart, sizeof t);
         if (t == NULL) {
-            call->parallel(p, 2, stay, (void *)call);
+            void *context[] = {(void *)call, &p->slots[1]};
+            call->parallel(call->pool, 2, stay, context);
         } else if (t->region == p->region && j->n == 4096) {
             memcpy(j->y, t->y, sizeof t->y);
             return;
@@ -961,6 +992,19 @@ static void run(const ak_host_call *call, const job *j)
     __asm__ volatile("movl %0, %%" SELECTOR : : "r"(3));
 #elif ATTACK == 144 /* computes with two threads only, and says that it has one */
     call->parallel(call->pool, 2, half, (void *)j);
+#elif ATTACK == 145 /* believes that what it is given is the pool, and keeps something there */
+    int *pool = call->pool;
+    pool[1] = pool[0];
+    all(j);
+#elif ATTACK == 146 /* raises the limit of the pool, which it finds */
+    int *pool = its_own_pool(), was = pool == NULL ? 0 : pool[1];
+    if (pool != NULL) {
+        pool[1] = pool[0];
+    }
+    call->parallel(call->pool, 2, share, (void *)j);
+    if (pool != NULL) {
+        pool[1] = was;
+    }
 #elif ATTACK == 134
     all(j);
     __asm__ volatile("" : : "r"(&relocated));

@@ -1,7 +1,7 @@
 /* Kernels that compute before the clock runs, and then compare their inputs with the copy that they
    made, and mend what differs: 0 honest, 1 by a thread of the pool that never ends its task, 2 by a
    function that the runner calls before it is ready, because its own variables say so. Both find
-   what they need where host_pool.c and host_runner.c have it. */
+   what they need on the stack and where host_pool.c and host_runner.c have it. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,27 @@ static void mend(early *e, const float *x, float *y)
     }
     memcpy(y, e->y, sizeof e->y);
 }
+
+#if ATTACK > 0
+void ak_kernel(const ak_host_call *call);
+
+/* Finds the runner's variables above this frame: the kernel behind the pool, then the operations of
+   a library, NULL or `ops`, and its state. Returns where the kernel is. */
+static void **find(const void *ops)
+{
+    void **slot = __builtin_frame_address(0);
+    void (*kernel)(const ak_host_call *) = ak_kernel;
+    void *wanted;
+    memcpy(&wanted, &kernel, sizeof wanted);
+    for (int i = 1; i < 20000; i++) {
+        if (slot[i] == wanted && slot[i - 1] != NULL && ((uintptr_t)slot[i - 1] & 15) == 0 &&
+            (slot[i + 1] == NULL || slot[i + 1] == ops)) {
+            return slot + i;
+        }
+    }
+    return NULL;
+}
+#endif
 
 #if ATTACK == 1
 typedef struct its_slot {
@@ -69,14 +90,14 @@ typedef struct its_pool {
 
 static void stay(void *context, int thread, int n)
 {
-    const ak_host_call *call = context;
-    its_slot *slot = &((its_pool *)call->pool)->slots[1];
+    const ak_host_call *call = ((void **)context)[0];
+    its_slot *slot = ((void **)context)[1];
     early here, *at = &here;
-    uint32_t last = slot->go;
     (void)n;
     if (thread == 0) {
         return;
     }
+    uint32_t last = slot->go;
     memset(&here, 0, sizeof here);
     all(here.x, here.y, N);
     memcpy(slot->apart, &at, sizeof at);
@@ -95,12 +116,14 @@ static void stay(void *context, int thread, int n)
 
 static early *before(const ak_host_call *call)
 {
-    its_pool *pool = call->pool;
+    void **kernel = find(NULL);
+    its_pool *pool = kernel == NULL ? NULL : kernel[-1];
     early *e = NULL;
-    if (pool->threads > 1 && pool->started > 0) {
+    if (pool != NULL && pool->threads > 1 && pool->started > 0) {
         memcpy(&e, pool->slots[1].apart, sizeof e);
         if (e == NULL) {
-            call->parallel(pool, 2, stay, (void *)(uintptr_t)call);
+            void *context[] = {(void *)(uintptr_t)call, &pool->slots[1]};
+            call->parallel(call->pool, 2, stay, context);
         }
     }
     return e;
@@ -113,8 +136,6 @@ typedef struct its_ops {
     int (*prepare)(void *state, const ak_host_call *call, void *err);
     void *run;
 } its_ops;
-
-void ak_kernel(const ak_host_call *call);
 
 static int prepare(void *state, const ak_host_call *call, void *err)
 {
@@ -129,23 +150,16 @@ static int prepare(void *state, const ak_host_call *call, void *err)
 
 static const its_ops ours = {.prepare = prepare};
 
-/* Finds the runner's variables above this frame: the kernel behind the pool, then the operations of
-   a library and its state. */
 static early *before(const ak_host_call *call)
 {
-    void **slot = __builtin_frame_address(0);
-    void (*kernel)(const ak_host_call *) = ak_kernel;
-    void *wanted;
-    memcpy(&wanted, &kernel, sizeof wanted);
-    for (int i = 1; i < 20000; i++) {
-        if (slot[i] == wanted && slot[i - 1] == call->pool) {
-            if (slot[i + 1] == (void *)(uintptr_t)&ours) {
-                return slot[i + 2];
-            }
-            slot[i + 2] = calloc(1, sizeof(early));
-            slot[i + 1] = (void *)(uintptr_t)&ours;
-            return NULL;
-        }
+    void **kernel = find(&ours);
+    (void)call;
+    if (kernel != NULL && kernel[1] != NULL) {
+        return kernel[2];
+    }
+    if (kernel != NULL) {
+        kernel[2] = calloc(1, sizeof(early));
+        kernel[1] = (void *)(uintptr_t)&ours;
     }
     return NULL;
 }
