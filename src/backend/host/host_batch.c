@@ -315,10 +315,10 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
                                                  : "it changed the harness' request");
         return;
     }
-    int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     if (asked.unseen != 0 && !show(out, &late, runner, &asked, alert, deadline, limit_ns)) {
         return;
     }
+    int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     give_back(runner, 0);
     waits = with_own_waits(waits); /* not those while it gave back, which may take long */
     bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, deadline, limit_ns);
