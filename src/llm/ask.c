@@ -242,15 +242,14 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     if (status == AK_NOT_FOUND) {
         call->answer.fault = AK_LLM_FAULT_RECORDING;
     }
+    ak_reservation reserved = {0};
     if (status == AK_OK) {
-        ak_reservation reserved;
         *found = true;
         status = ak_call_reserve(&reserved, call, err); /* a budget holds for a tape, too */
-        ak_call_release(llm, &reserved);
     }
     if (status == AK_OK) {
         status = ak_answer_read(&call->answer, &reply, call->chat, llm->name, err);
-        ak_call_book_replay(call);
+        ak_call_book_replay(call, &reserved);
     }
     ak_reply_free(&reply);
     return status;
