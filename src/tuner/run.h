@@ -62,6 +62,7 @@ typedef struct ak_tuning {
     int64_t begin_ns;
     size_t devices;     /* number of devices that share the trials */
     size_t evaluations; /* evaluations of this run; resume.c subtracts archived ones */
+    size_t known;       /* the archived ones */
     ak_like *like;      /* results measured elsewhere; NULL if there are none */
 
     /* Opened and closed by tuner.c; the other parts use them. */

@@ -87,6 +87,7 @@ static ak_status open_strategy(ak_tuning *r, const ak_strategy_choice *choice, a
                                    .transfer = &r->transfer,
                                    .seed = task->seed,
                                    .evaluations = r->evaluations,
+                                   .known = r->known,
                                    .hyper = choice->hyper,
                                    .advisor = &r->advisor.options};
     return r->ops->open(&r->strategy, &context, err);

@@ -22,6 +22,10 @@ cat >worth.jsonl <<'END'
 END
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --llm replay:worth.jsonl --quiet >/dev/null
 autokernel stats tiny --device sim | sed -n '/language model/,$p'
+echo "- a prompt counts what was resumed against the whole budget"
+autokernel tune tiny.json --device sim --strategy random --evals 4 --archive again.db --quiet >/dev/null
+autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --resume --llm replay:worth.jsonl --archive again.db --quiet >/dev/null
+autokernel llm show --archive again.db | grep -o '[0-9]* configurations tried of the [0-9]* '
 echo "- no model, and a model that is not there"
 for strategy in llm llm-oneshot:fill=0 hybrid; do autokernel tune ./mine --strategy $strategy --evals 2; echo $?; done
 autokernel tune ./mine --sizes '64;65' --strategy llm --evals 2; echo $?
