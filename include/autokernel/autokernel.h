@@ -738,6 +738,10 @@ typedef struct ak_tune_result {
     char **warnings;  /* what makes the finish less sure than its intervals say, one line each */
     size_t warning_count;
     char *sanitizers; /* what sanitizers said of the finalists; NULL: they were not asked for */
+    /* The configurations that the search measured again, side by side, with their latest times. */
+    ak_compared *again;
+    size_t again_count;
+    bool best_again; /* the best is one of them, and its time is from there */
     /* The language model, if the strategy asked one. */
     char *model;                  /* NULL: none */
     size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end

@@ -38,9 +38,10 @@ static void show_outcome(char *out, size_t bytes, const json_t *proposal)
         (void)snprintf(out, bytes, "%s: %s", ak_json_text_at(outcome, "status"),
                        ak_json_text_at(outcome, "reason"));
     } else if (json_is_number(gain)) {
-        (void)snprintf(out, bytes, "%s ms, %+.1f %%",
+        (void)snprintf(out, bytes, "%s ms, %+.1f %%%s",
                        ak_show_real(ms, ak_json_number_at(outcome, "ms")),
-                       json_number_value(gain) * 100);
+                       json_number_value(gain) * 100,
+                       json_is_false(json_object_get(outcome, "decided")) ? ", not decided" : "");
     } else {
         (void)snprintf(out, bytes, "%s ms", ak_show_real(ms, ak_json_number_at(outcome, "ms")));
     }

@@ -89,8 +89,10 @@ static json_t *best_of(const ak_report_model *model)
         : model->baseline != NULL ? model->baseline
                                   : "default",
         "bound", trial == NULL ? NULL : trial->bound, "measured",
-        best->from_finish ? "finish" : "search", "trial",
-        trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
+        best->from_finish ? "finish"
+        : best->again     ? "again"
+                          : "search",
+        "trial", trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
 /* Fills an array of `count` items; NULL if an item cannot be made. */

@@ -60,10 +60,11 @@ typedef struct ak_tuning {
     char asked[AK_STRATEGY_TEXT_MAX]; /* strategy with the hyper-parameters that were set */
     ak_events events;
     int64_t begin_ns;
-    size_t devices;     /* number of devices that share the trials */
-    size_t evaluations; /* evaluations of this run; resume.c subtracts archived ones */
-    size_t known;       /* the archived ones */
-    ak_like *like;      /* results measured elsewhere; NULL if there are none */
+    size_t devices;        /* number of devices that share the trials */
+    size_t evaluations;    /* evaluations of this run; resume.c subtracts archived ones */
+    size_t known;          /* the archived ones */
+    size_t again_capacity; /* of result->again */
+    ak_like *like;         /* results measured elsewhere; NULL if there are none */
 
     /* Opened and closed by tuner.c; the other parts use them. */
     ak_session session;

@@ -290,6 +290,11 @@ static void test_closed_loop(void **state)
     assert_non_null(strstr(second, "expected +30 %, "));
     assert_non_null(strstr(third, "- 1 wrong_result: it ran, but its results were wrong"));
     assert_non_null(strstr(third, "times what is allowed"));
+    /* What the search measured again is kept with its latest time. */
+    assert_true(result.again_count > 0 && !result.best_again);
+    for (size_t i = 0; i < result.again_count; i++) {
+        assert_true(result.again[i].config != NULL && result.again[i].median_ms > 0);
+    }
     /* Each generation built on the one before: the archive says who proposed what, and what became
        of it. */
     static const char *const first_of[] = {"REPEAT=512,MODE=right", "REPEAT=64,MODE=right",
