@@ -745,9 +745,11 @@ typedef struct ak_tune_result {
     /* The language model, if the strategy asked one. */
     char *model;                  /* NULL: none */
     size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end
-                                     of the run */
-    int64_t llm_input_tokens, llm_output_tokens;
-    bool llm_priced; /* false: the price is not known and the cost is 0 */
+                                     of the run; questions that a limit refused are not counted */
+    int64_t llm_input_tokens, llm_output_tokens; /* as reported; 0: see llm_tokens */
+    int64_t llm_tokens; /* what counts against ak_llm_options.tokens: those of a call that reported
+                           none at their worst case */
+    bool llm_priced;    /* false: the price is not known and the cost is 0 */
     double llm_cost_usd;
 } ak_tune_result;
 

@@ -55,6 +55,7 @@ struct ak_llm_call {
     char name[AK_HASH_BYTES + 16]; /* name of the question on the tape */
     size_t prompt_tokens_max;
     int output_tokens_fit; /* limit that makes the call fit into the budget; 0: not needed */
+    bool counted;          /* as one of calls_max */
     int64_t start_ns;
     ak_llm_answer answer;
     ak_status status;

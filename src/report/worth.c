@@ -236,8 +236,9 @@ static bool count_call(void *context, const ak_call *call)
 {
     worth *w = context;
     if (ak_map_get(NULL, w->run_ids, call->run)) {
-        w->calls++;
-        w->failed_calls += call->error != NULL;
+        bool asked = ak_call_was_asked(call);
+        w->calls += asked;
+        w->failed_calls += asked && call->error != NULL;
         w->replayed += call->replayed;
         w->input_tokens += call->input_tokens;
         w->output_tokens += call->output_tokens;
@@ -334,14 +335,14 @@ static json_t *calls_json(const worth *w)
 {
     json_t *object = json_object();
     double tokens = (double)(w->input_tokens + w->output_tokens);
-    bool gained = w->gain_pct > 0;
+    bool gained = w->gain_pct > 0, known = w->calls <= w->failed_calls || tokens > 0;
     bool good =
         ak_json_set(object, "calls", json_integer((json_int_t)w->calls)) &&
         ak_json_set(object, "failed", json_integer((json_int_t)w->failed_calls)) &&
         ak_json_set(object, "replayed", json_integer((json_int_t)w->replayed)) &&
         ak_json_set_real(object, "seconds", w->seconds) &&
-        ak_json_set(object, "input_tokens", json_integer(w->input_tokens)) &&
-        ak_json_set(object, "output_tokens", json_integer(w->output_tokens)) &&
+        ak_json_set(object, "input_tokens", ak_json_count_or_null(w->input_tokens, known)) &&
+        ak_json_set(object, "output_tokens", ak_json_count_or_null(w->output_tokens, known)) &&
         ak_json_set(object, "cost_usd", w->priced ? ak_json_real(w->cost_usd) : json_null()) &&
         ak_json_set_real(object, "gained_pct", w->gain_pct) &&
         ak_json_set(object, "tokens_per_pct",

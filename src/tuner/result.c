@@ -234,12 +234,14 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
         return json_null();
     }
     json_t *object = json_object();
+    /* a reply takes tokens: without any, no call has reported them */
+    bool known = use->calls <= use->failed || use->input_tokens + use->output_tokens > 0;
     bool good =
         ak_json_set_text(object, "model", use->model) &&
         ak_json_set(object, "calls", json_integer((json_int_t)use->calls)) &&
         ak_json_set(object, "failed", json_integer((json_int_t)use->failed)) &&
-        ak_json_set(object, "input_tokens", json_integer(use->input_tokens)) &&
-        ak_json_set(object, "output_tokens", json_integer(use->output_tokens)) &&
+        ak_json_set(object, "input_tokens", ak_json_count_or_null(use->input_tokens, known)) &&
+        ak_json_set(object, "output_tokens", ak_json_count_or_null(use->output_tokens, known)) &&
         ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
     return ak_json_whole(object, good);
 }

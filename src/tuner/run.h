@@ -117,6 +117,8 @@ typedef struct ak_tuning {
 
 /* ---- budget.c -------------------------------------------------------------------------------- */
 
+/* Returns the strategy that these options ask for, with its hyper-parameters (tuner.c). */
+const char *ak_tuning_strategy(const ak_tune_options *options);
 /* Returns the number of evaluations that the caller asked for, including resumed ones. */
 size_t ak_tuning_budget(const ak_tuning *r);
 bool ak_tuning_cancelled(const ak_tuning *r);
