@@ -750,12 +750,18 @@ typedef struct ak_tune_result {
     char **warnings;  /* what makes the finish less sure than its intervals say, one line each */
     size_t warning_count;
     char *sanitizers; /* what sanitizers said of the finalists; NULL: they were not asked for */
+    /* The configurations that the search measured again, side by side, with their latest times. */
+    ak_compared *again;
+    size_t again_count;
+    bool best_again; /* the best is one of them, and its time is from there */
     /* The language model, if the strategy asked one. */
     char *model;                  /* NULL: none */
     size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end
-                                     of the run */
-    int64_t llm_input_tokens, llm_output_tokens;
-    bool llm_priced; /* false: the price is not known and the cost is 0 */
+                                     of the run; questions that a limit refused are not counted */
+    int64_t llm_input_tokens, llm_output_tokens; /* as reported; 0: see llm_tokens */
+    int64_t llm_tokens; /* what counts against ak_llm_options.tokens: those of a call that reported
+                           none at their worst case */
+    bool llm_priced;    /* false: the price is not known and the cost is 0 */
     double llm_cost_usd;
 } ak_tune_result;
 

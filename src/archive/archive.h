@@ -95,6 +95,11 @@ typedef struct ak_call {
     double cost_usd;
 } ak_call;
 void ak_call_clear(ak_call *call);
+/* Returns false if a limit of the user's (of calls, tokens or dollars) refused the question, so
+   that nobody was asked. */
+bool ak_call_was_asked(const ak_call *call);
+/* Returns whether the tokens are known. A reply takes some, and not every model counts them. */
+bool ak_call_tokens_known(const ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
 /* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs
    of all its sizes; if `run` is NULL, the calls of all runs. */

@@ -56,6 +56,16 @@ void ak_call_clear(ak_call *call)
     *call = (ak_call){0};
 }
 
+bool ak_call_was_asked(const ak_call *call)
+{
+    return call->attempts > 0 || call->fault == NULL || strcmp(call->fault, "budget") != 0;
+}
+
+bool ak_call_tokens_known(const ak_call *call)
+{
+    return call->error != NULL || call->input_tokens + call->output_tokens > 0;
+}
+
 ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err)
 {
     bool lost = false;

@@ -414,6 +414,11 @@ json_t *ak_json_known(double value)
     return value > 0 ? ak_json_real(value) : json_null();
 }
 
+json_t *ak_json_count_or_null(int64_t count, bool known)
+{
+    return known ? json_integer(count) : json_null();
+}
+
 json_t *ak_json_interval(double low, double high)
 {
     bool known = isfinite(low) && isfinite(high) && high > low && high > 0;

@@ -86,6 +86,7 @@ void ak_json_print_plain(ak_buf *out, const json_t *value);
 json_t *ak_json_real(double value);
 json_t *ak_json_known(double value);
 json_t *ak_json_interval(double low, double high);
+json_t *ak_json_count_or_null(int64_t count, bool known);
 
 /* Set a member. ak_json_set takes over the reference to `value`. They return false if `value` is
    NULL (no memory) or cannot be set. A number that is not finite, or a NULL text, becomes null. */

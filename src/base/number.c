@@ -75,6 +75,19 @@ const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits)
     return out;
 }
 
+const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits)
+{
+    (void)ak_number_figure(out, value, digits);
+    if (strchr(out, '.') != NULL && strchr(out, 'e') == NULL) {
+        size_t length = strlen(out);
+        while (out[length - 1] == '0') {
+            length--;
+        }
+        out[length - (out[length - 1] == '.')] = 0;
+    }
+    return out;
+}
+
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio)
 {
     if (ratio >= 0.1 && ratio < 1e6) {

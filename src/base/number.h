@@ -40,6 +40,9 @@ void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 #define AK_DIGITS_DURATION 3
 /* Return `out`. A value that is not finite is "?". */
 const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
+/* As ak_number_figure without the zeros at the end: 100, 0.5, 12345. Sentences use it where %g
+   would write 1e+02. */
+const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits);
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
 
 /* Enclose calls of another library that converts numbers: between them the thread is in the

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/number.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
@@ -118,10 +119,12 @@ static bool print_json(const findings *f)
 
 static void print_region(const char *label, const json_t *region)
 {
+    char times[AK_REAL_BYTES];
     double ratio = ak_json_number_at(region, "ratio");
     if (ratio > 0) {
-        ak_out("%s: %s: median %.2gx %s than the rest, %.0f trials\n", label,
-               json_string_value(json_object_get(region, "where")), ratio > 1 ? ratio : 1 / ratio,
+        ak_out("%s: %s: median %sx %s than the rest, %.0f trials\n", label,
+               json_string_value(json_object_get(region, "where")),
+               ak_number_short(times, ratio > 1 ? ratio : 1 / ratio, 2),
                ratio > 1 ? "faster" : "slower", ak_json_number_at(region, "trials"));
     }
 }

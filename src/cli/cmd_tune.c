@@ -56,8 +56,13 @@ static void print_beside(const ak_tune_result *result, const ak_task *task)
         return;
     }
     if (result->candidate_count == 0) {
-        ak_out("     stopped before the finish: measured during the search, not beside the "
-               "libraries\n");
+        ak_out("     stopped before the finish: measured %sduring the search, not beside the "
+               "libraries\n",
+               result->best_again ? "again " : "");
+        if (result->best_again) {
+            ak_out("     'best', 'history' and --resume take the first time, that of trial #%lld\n",
+                   (long long)result->best.id);
+        }
         return;
     }
     size_t measured = 0;

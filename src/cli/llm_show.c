@@ -38,9 +38,10 @@ static void show_outcome(char *out, size_t bytes, const json_t *proposal)
         (void)snprintf(out, bytes, "%s: %s", ak_json_text_at(outcome, "status"),
                        ak_json_text_at(outcome, "reason"));
     } else if (json_is_number(gain)) {
-        (void)snprintf(out, bytes, "%s ms, %+.1f %%",
+        (void)snprintf(out, bytes, "%s ms, %+.1f %%%s",
                        ak_show_real(ms, ak_json_number_at(outcome, "ms")),
-                       json_number_value(gain) * 100);
+                       json_number_value(gain) * 100,
+                       json_is_false(json_object_get(outcome, "decided")) ? ", not decided" : "");
     } else {
         (void)snprintf(out, bytes, "%s ms", ak_show_real(ms, ak_json_number_at(outcome, "ms")));
     }
@@ -108,7 +109,8 @@ static void print_call(const json_t *call, bool first)
     }
     print_text("prompt", ak_json_text_at(call, "state"));
     if (error[0] != 0) {
-        ak_out("\nno reply: %s\n", error);
+        bool asked = json_is_true(json_object_get(call, "asked"));
+        ak_out("\n%s: %s\n", asked ? "no reply" : "not asked", error);
     } else {
         print_text("reply", ak_json_text_at(call, "reply"));
         print_proposals(call);
@@ -118,12 +120,15 @@ static void print_call(const json_t *call, bool first)
 static void print_conversation(const json_t *conversation)
 {
     const json_t *calls = json_object_get(conversation, "calls"), *call;
-    size_t i;
+    size_t i, asked = 0;
+    json_array_foreach(calls, i, call)
+    {
+        asked += json_is_true(json_object_get(call, "asked"));
+    }
     ak_out("run %s: %s %s on %s, strategy %s, %zu question%s to a language model\n",
            ak_json_text_at(conversation, "run"), ak_json_text_at(conversation, "kernel"),
            ak_json_text_at(conversation, "size"), ak_json_text_at(conversation, "device"),
-           ak_json_text_at(conversation, "strategy"), json_array_size(calls),
-           ak_plural(json_array_size(calls)));
+           ak_json_text_at(conversation, "strategy"), asked, ak_plural(asked));
     json_array_foreach(calls, i, call)
     {
         print_call(call, i == 0);

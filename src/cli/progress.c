@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/layout.h"
+#include "base/number.h"
 #include "base/plain.h"
 
 #define VALUE_BYTES    120
@@ -172,15 +173,15 @@ static void draw_bar(ak_progress *p)
         add(text, "/%zu", p->before + p->total);
     }
     if (p->best_ms > 0) {
-        char space[AK_NUMBER_BYTES];
+        char space[AK_NUMBER_BYTES], figure[AK_REAL_BYTES];
         const char *rate = ak_show_rate(space, p->best_tflops, p->bytes / p->best_ms / 1e6,
                                         p->memory_bound ? "memory" : "compute");
         bool known = strcmp(rate, "-") != 0;
         if (p->best_value > 0) {
-            add(text, ", best %.4g %s", p->best_value, p->unit);
+            add(text, ", best %s %s", ak_number_short(figure, p->best_value, AK_DIGITS), p->unit);
         }
-        add(text, ", %s%.3g ms%s%s", p->best_value > 0 ? "" : "best ", p->best_ms,
-            known ? ", " : "", known ? rate : "");
+        add(text, ", %s%s ms%s%s", p->best_value > 0 ? "" : "best ",
+            ak_number_short(figure, p->best_ms, 3), known ? ", " : "", known ? rate : "");
     }
     /* A narrow line leaves out what comes last. */
     if (p->best_ms > 0 && p->baseline_ms > 0 && p->unit[0] == 0) {

@@ -286,14 +286,17 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     if (*out == AK_ALONE_SLOWER && r->outcome.status == AK_TRIAL_OK) {
         AK_DO(judge_unseen(out, r, seen, &limits, err));
     }
+    char alone[AK_REAL_BYTES], rest[AK_REAL_BYTES];
     const char *format =
         *out == AK_ALONE_IDLES
-            ? "a call alone takes %.3g us, but a call in a batch %.3g us: in a batch it does "
+            ? "a call alone takes %s us, but a call in a batch %s us: in a batch it does "
               "not do all of the work"
-            : "on inputs that it has not seen a call takes %.3g us, on others %.3g us: it reuses "
+            : "on inputs that it has not seen a call takes %s us, on others %s us: it reuses "
               "results of earlier calls";
     double other = *out == AK_ALONE_IDLES ? each_ns / 1e3 : found.other_ns / 1e3;
-    (void)ak_number_print(reason, sizeof r->outcome.reason, format, found.alone_ns / 1e3, other);
+    (void)ak_number_print(reason, sizeof r->outcome.reason, format,
+                          ak_number_short(alone, found.alone_ns / 1e3, 3),
+                          ak_number_short(rest, other, 3));
     return AK_OK;
 }
 

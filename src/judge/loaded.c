@@ -291,14 +291,14 @@ bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_
 
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err)
 {
-    char text[160];
+    char text[160], times[AK_REAL_BYTES];
     if (r->unseen_times == 0) {
         return AK_OK;
     }
-    (void)ak_number_print(text, sizeof text,
-                          "the time is that of calls on inputs that it has not seen: %.3g times "
-                          "that in a batch, whose inputs repeat",
-                          r->unseen_times);
+    (void)snprintf(text, sizeof text,
+                   "the time is that of calls on inputs that it has not seen: %s times "
+                   "that in a batch, whose inputs repeat",
+                   ak_number_short(times, r->unseen_times, 3));
     return ak_copy_text(out, text, err);
 }
 

@@ -242,15 +242,18 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     if (status == AK_NOT_FOUND) {
         call->answer.fault = AK_LLM_FAULT_RECORDING;
     }
+    ak_reservation reserved = {0};
     if (status == AK_OK) {
-        ak_reservation reserved;
         *found = true;
         status = ak_call_reserve(&reserved, call, err); /* a budget holds for a tape, too */
-        ak_call_release(llm, &reserved);
+        if (status != AK_OK) { /* it costs nothing, as if it had not been sent */
+            call->answer.attempts = 0;
+            call->answer.cost_usd = 0;
+        }
     }
     if (status == AK_OK) {
         status = ak_answer_read(&call->answer, &reply, call->chat, llm->name, err);
-        ak_call_book_replay(call);
+        ak_call_book_replay(call, &reserved);
     }
     ak_reply_free(&reply);
     return status;
@@ -272,8 +275,11 @@ static void finish(ak_llm_call *call)
             ak_tape_write(llm->tape, call->name, call->question, llm->name,
                           llm->effort[0] == 0 ? NULL : llm->effort, answer, &call->error);
     }
-    llm->totals.calls++;
-    llm->totals.failed += call->status != AK_OK;
+    /* a question that a limit refused was not asked, and leaves room for another */
+    bool asked = answer->fault != AK_LLM_FAULT_BUDGET || answer->attempts > 0;
+    llm->begun -= call->counted && !asked;
+    llm->totals.calls += asked;
+    llm->totals.failed += asked && call->status != AK_OK;
     ak_llm_unlock(llm);
     if (call->status != AK_OK) {
         if (answer->fault == AK_LLM_FAULT_NONE) {
@@ -297,10 +303,11 @@ static ak_status count_call(ak_llm_call *call, ak_error *err)
     ak_llm_lock(llm);
     bool over = llm->calls_max > 0 && llm->begun >= llm->calls_max;
     llm->begun += !over;
+    call->counted = !over;
     ak_llm_unlock(llm);
     return over ? ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
-                                 "%s: %zu calls were made, as many as --llm-calls allows",
-                                 llm->name, llm->calls_max)
+                                 "%s: %zu call%s made, as many as --llm-calls allows", llm->name,
+                                 llm->calls_max, llm->calls_max == 1 ? " was" : "s were")
                 : AK_OK;
 }
 

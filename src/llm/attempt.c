@@ -439,6 +439,7 @@ static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *re
     const ak_errand errand = {llm->url, llm->timeout_ns, now_ns, wait_ns, x};
     ak_status status = x->provider->ask(&x->reply, request, &errand, err);
     out->usage = x->reply.usage;
+    out->uncertain = !out->usage.known; /* whoever is asked works from when the question is there */
     if (status == AK_OK && x->reply.fault == AK_LLM_FAULT_NONE) {
         status = take_answer(out, x, false, err);
     } else if (status == AK_OK) {

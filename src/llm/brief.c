@@ -187,6 +187,28 @@ static double constant(const ak_task *task, const char *name)
     return (double)ak_task_fact(task, name);
 }
 
+/* Says how large all arguments are beside each cache. */
+static ak_status add_caches(ak_brief *brief, const ak_task *task, double total, ak_error *err)
+{
+    char text[LINE_MAX_BYTES], times[AK_REAL_BYTES];
+    bool gpu = constant(task, "sm_count") > 0;
+    const struct {
+        const char *fact, *name, *text;
+    } caches[] = {
+        {"l1d_bytes", "all arguments and the first-level cache", "that of one core"},
+        {"l2_bytes", "all arguments and the second-level cache", gpu ? "it" : "that of one core"},
+        {"l3_bytes", "all arguments and the last-level cache", "it, which the cores share"}};
+    for (size_t i = 0; i < AK_COUNT(caches); i++) {
+        double cache = constant(task, caches[i].fact);
+        if (cache > 0) {
+            (void)snprintf(text, sizeof text, "%s times %s",
+                           ak_number_short(times, total / cache, 3), caches[i].text);
+            AK_DO(add_fact(brief, false, caches[i].name, text, err));
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *err)
 {
     char text[LINE_MAX_BYTES], size[80], name[80];
@@ -203,33 +225,43 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
     }
     show_bytes(size, sizeof size, total);
     AK_DO(add_fact(brief, false, "all arguments together", size, err));
-    bool gpu = constant(task, "sm_count") > 0;
-    const struct {
-        const char *fact, *text;
-        bool shared;
-    } caches[] = {
-        {"l1d_bytes", "the first-level cache of one core", false},
-        {"l2_bytes", gpu ? "the second-level cache" : "the second-level cache of one core", false},
-        {"l3_bytes", "the shared last-level cache", true}};
-    for (size_t i = 0; i < AK_COUNT(caches); i++) {
-        double cache = constant(task, caches[i].fact);
-        if (cache > 0) {
-            (void)ak_number_print(text, sizeof text, "%.3g times %s", total / cache,
-                                  caches[i].text);
-            AK_DO(add_fact(brief, false, "that is", text, err));
-        }
-    }
-    return AK_OK;
+    return add_caches(brief, task, total, err);
 }
 
-/* Adds the arithmetic intensity, the balance of the device, and the least time that the ceilings
-   allow. */
+/* Adds what binds a task: the balance of the device, and the least time that the ceilings allow, in
+   the place that the end of the run and the report give it. */
+static ak_status add_bound(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
+                           const ak_placement *p, ak_error *err)
+{
+    char text[LINE_MAX_BYTES];
+    (void)ak_number_print(text, sizeof text, "%.4g flop/byte: below it %s, above it arithmetic",
+                          p->peak_tflops * 1e3 / p->bandwidth_gbs,
+                          p->cache ? "the bandwidth of the caches limits" : "memory limits");
+    AK_DO(add_fact(brief, false, "balance of this device", text, err));
+    AK_DO(add_fact(brief, false, "bound for this shape",
+                   !p->memory_bound ? "arithmetic"
+                   : p->cache ? "the bandwidth of a cache, as all arguments fit the cores' own"
+                              : "memory",
+                   err));
+    ak_ceilings highest = ak_task_ceilings(task, ceilings, true);
+    brief->least_ms = fmax(p->compute_ms, p->memory_ms);
+    brief->least_cached =
+        p->memory_bound && ak_roofline_bandwidth(&highest) > p->bandwidth_gbs && !p->cache;
+    (void)ak_number_print(text, sizeof text,
+                          p->cache ? "%.4g ms, if only the ceilings limit"
+                                   : "%.4g ms, if all data comes from memory and only the ceilings "
+                                     "limit",
+                          brief->least_ms);
+    return add_fact(brief, false, "least possible time", text, err);
+}
+
+/* Adds the arithmetic intensity and what binds the task. */
 static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
                               ak_error *err)
 {
     char text[LINE_MAX_BYTES];
     ak_placement p;
-    ak_place(&p, ceilings, task->shape.flops, task->shape.traffic, 0, false);
+    ak_place_task(&p, task, ceilings, 0);
     (void)ak_number_print(text, sizeof text, "%.6g", p.flops);
     AK_DO(add_fact(brief, false, "useful floating-point operations", text, err));
     show_bytes(text, sizeof text, p.bytes);
@@ -238,20 +270,8 @@ static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_cei
         (void)ak_number_print(text, sizeof text, "%.4g flop/byte", p.intensity);
         AK_DO(add_fact(brief, false, "arithmetic intensity", text, err));
     }
-    if (!(p.bandwidth_gbs > 0) || !(p.peak_tflops > 0)) {
-        return AK_OK;
-    }
-    (void)ak_number_print(text, sizeof text,
-                          "%.4g flop/byte: below it memory limits, above it arithmetic",
-                          p.peak_tflops * 1e3 / p.bandwidth_gbs);
-    AK_DO(add_fact(brief, false, "balance of this device", text, err));
-    AK_DO(add_fact(brief, false, "bound for this shape", p.memory_bound ? "memory" : "arithmetic",
-                   err));
-    brief->least_ms = fmax(p.compute_ms, p.memory_ms);
-    (void)ak_number_print(text, sizeof text,
-                          "%.4g ms, if all data comes from memory and only the ceilings limit",
-                          fmax(p.compute_ms, p.memory_ms));
-    return add_fact(brief, false, "least possible time", text, err);
+    bool known = p.bandwidth_gbs > 0 && p.peak_tflops > 0;
+    return known ? add_bound(brief, task, ceilings, &p, err) : AK_OK;
 }
 
 /* ---- facts of the space file ----------------------------------------------------------------- */
@@ -294,6 +314,10 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
         (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where, i + 1);
         AK_DO(ak_json_only(entry, keys, where, err));
         AK_DO(ak_json_string(&derived->name, entry, "Name", where, err));
+        if (AK_HAS(brief->derived, brief->derived_count, name, derived->name)) {
+            return ak_fail(err, AK_INVALID, "%s: \"Name\" \"%.60s\" is that of another fact", where,
+                           derived->name);
+        }
         AK_DO(ak_json_string(&expression, entry, "Expression", where, err));
         AK_DO(ak_json_string_or(&derived->unit, entry, "Unit", "", where, err));
         if (task->recorded && !ak_task_knows(task, expression)) {

@@ -63,6 +63,7 @@ typedef struct ak_brief {
     size_t derived_count;
     const ak_objective *objective; /* NULL: the time */
     double least_ms;               /* least time that the ceilings allow; 0 if unknown */
+    bool least_cached; /* that time is the memory's, and the data fit caches that cores share */
     struct ak_arena *arena;
 } ak_brief;
 

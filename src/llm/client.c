@@ -348,6 +348,7 @@ void ak_llm_total(ak_llm_totals *out, ak_llm *llm)
 {
     ak_llm_lock(llm);
     *out = llm->totals;
+    out->tokens_used = llm->tokens_used;
     ak_llm_unlock(llm);
 }
 

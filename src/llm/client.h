@@ -55,6 +55,7 @@ struct ak_llm_call {
     char name[AK_HASH_BYTES + 16]; /* name of the question on the tape */
     size_t prompt_tokens_max;
     int output_tokens_fit; /* limit that makes the call fit into the budget; 0: not needed */
+    bool counted;          /* as one of calls_max */
     int64_t start_ns;
     ak_llm_answer answer;
     ak_status status;
@@ -117,10 +118,11 @@ void ak_call_request(ak_request *out, ak_llm_call *call);
 /* Sets the worst case of an attempt aside. Fails if the budget or the tokens do not allow it. */
 ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err);
 void ak_call_release(ak_llm *llm, const ak_reservation *reserved);
-/* Replaces the reservation of an attempt by what it has used. */
+/* Replaces the reservation of an attempt by what it has used, if that is known. */
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved);
-/* Counts an answer from a tape, which costs what it cost when it was recorded. */
-void ak_call_book_replay(ak_llm_call *call);
+/* Replaces the reservation by an answer from a tape, which costs what it cost when it was recorded.
+   Tokens that were not reported then are counted at their worst case. */
+void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
 /* Sends one request. Returns AK_OK, whatever the server replies, or AK_NO_MEMORY. */
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,

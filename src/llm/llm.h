@@ -212,7 +212,7 @@ bool ak_llm_replays(const ak_llm *llm);
    search should wait for them instead of going on. */
 bool ak_llm_is_slow(const ak_llm *llm);
 
-/* Sums over all calls so far. */
+/* Sums over all calls so far, without questions that a limit refused. */
 typedef struct ak_llm_totals {
     size_t calls, failed, attempts;
     ak_llm_usage usage;
@@ -220,6 +220,8 @@ typedef struct ak_llm_totals {
     double cost_usd;      /* priced tokens plus uncertain_usd */
     double uncertain_usd; /* worst case of attempts that were lost or abandoned on the way */
     double budget_usd;    /* 0 if there is none */
+    int64_t tokens_used;  /* what counts against ak_llm_options.tokens: at its worst case where no
+                             tokens were reported */
 } ak_llm_totals;
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/number.h"
 
 #define VALUE_BYTES 256
 /* A value is rare in a recording if it has less than one part in RARE_PART of an even share of the
@@ -214,21 +215,24 @@ void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *conf
     if (!ak_brief_filling(&f, brief, config, registers)) {
         return;
     }
+    char share[AK_REAL_BYTES], waves[AK_REAL_BYTES];
     double whole = floor(f.waves), tail = f.waves - whole;
+    (void)ak_number_short(share, f.occupancy * 100, 3);
+    (void)ak_number_short(waves, f.waves, AK_DIGITS);
     ak_buf_print(out,
-                 "%.6g blocks of %.6g threads and %.6g bytes of shared memory; a multiprocessor ",
+                 "%.0f blocks of %.0f threads and %.0f bytes of shared memory; a multiprocessor ",
                  f.blocks, f.threads, f.shared_bytes);
     if (registers <= 0) {
         ak_buf_print(out,
-                     "holds at most %.6g by threads and shared memory (limit: %s), which is %.3g "
-                     "%% of its threads: at least %.4g waves; registers are not known\n",
-                     f.resident, f.limit, f.occupancy * 100, f.waves);
+                     "holds at most %.6g by threads and shared memory (limit: %s), which is %s "
+                     "%% of its threads: at least %s waves; registers are not known\n",
+                     f.resident, f.limit, share, waves);
         return;
     }
-    ak_buf_print(out, "holds %.6g (limit: %s), which is %.3g %% of its threads; %.4g waves",
-                 f.resident, f.limit, f.occupancy * 100, f.waves);
+    ak_buf_print(out, "holds %.6g (limit: %s), which is %s %% of its threads; %s waves", f.resident,
+                 f.limit, share, waves);
     if (whole >= 1 && tail > 0 && whole < 20) {
-        ak_buf_print(out, ", the last one %.3g %% full", tail * 100);
+        ak_buf_print(out, ", the last one %s %% full", ak_number_short(share, tail * 100, 3));
     }
     ak_buf_putc(out, '\n');
 }

@@ -76,7 +76,7 @@ typedef struct ak_history {
     const char *library;
     int generation, generations; /* number of this generation from 1; their total, 0 if unknown */
     size_t batch;                /* number of proposals to ask for */
-    size_t evaluations;          /* trials that the budget allows; 0 if unknown */
+    size_t evaluations; /* trials that the budget allows, as `count` counts them; 0 if unknown */
     bool searched;               /* a search proposes beside the model */
     bool apart; /* and does not know the model's trials before the last question */
     bool hidden;                 /* trials exist and are not told, as an arm of a study asks for */

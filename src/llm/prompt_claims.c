@@ -2,6 +2,7 @@
    tried as it made them. */
 #include <math.h>
 
+#include "base/number.h"
 #include "llm/prompt_view.h"
 
 /* A prediction came true if the gain differs from the expected gain by at most this share of the
@@ -71,6 +72,13 @@ bool ak_prompt_is_surprise(const ak_prompt_view *v, const ak_experience *t)
     return !came_true(gain, t->expected);
 }
 
+/* Writes a gain of speed: "+12.3 %". */
+static void put_gain(ak_buf *out, double gain)
+{
+    char number[AK_REAL_BYTES];
+    ak_buf_print(out, "%s%s %%", gain < 0 ? "" : "+", ak_number_short(number, gain * 100, 3));
+}
+
 static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
 {
     const ak_experience *t = ak_prompt_trial(v, number), *parent = parent_of(v, t);
@@ -80,7 +88,9 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
     } else {
         ak_buf_print(out, "#%zu: ", t->parent);
     }
-    ak_buf_print(out, "expected %+.3g %%, ", t->expected * 100);
+    ak_buf_puts(out, "expected ");
+    put_gain(out, t->expected);
+    ak_buf_puts(out, ", ");
     if (t->status != AK_TRIAL_OK) {
         ak_buf_print(out, "failed (%s)", ak_trial_status_text(t->status));
     } else if (parent == NULL) {
@@ -88,7 +98,9 @@ static void put_claim(ak_buf *out, const ak_prompt_view *v, size_t number)
         ak_buf_print(out, "; its parent has no %s", ak_prompt_timed(v) ? "time" : "result");
     } else {
         double gain = parent->ms / t->ms - 1;
-        ak_buf_print(out, "measured %+.3g %%: %s", gain * 100,
+        ak_buf_puts(out, "measured ");
+        put_gain(out, gain);
+        ak_buf_print(out, ": %s",
                      ak_prompt_overlap(parent, t) ? "not decided, the intervals overlap"
                                                   : verdict_of(gain, t->expected));
     }
@@ -126,11 +138,12 @@ static void put_claims(ak_buf *out, const ak_prompt_view *v)
     ak_buf_print(out, "\n## What came of your predictions\n\n%zu made, %zu could be judged", made,
                  judged);
     if (judged > 0) {
+        char points[AK_REAL_BYTES];
         ak_buf_print(out,
                      ": of %zu that you expected to be %s than their parent, %zu were; you were "
-                     "off by %.3g percentage points on average",
+                     "off by %s percentage points on average",
                      hoped, ak_prompt_timed(v) ? "faster" : "better", faster,
-                     error / (double)judged * 100);
+                     ak_number_short(points, error / (double)judged * 100, 3));
     }
     ak_buf_puts(out, ". The latest:\n\n");
     for (size_t number = v->history->count; number > 0 && shown < AK_PROMPT_CLAIMS; number--) {

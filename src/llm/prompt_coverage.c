@@ -2,6 +2,7 @@
    and best times, and of the kinds of configuration, which the switches make, how much of the space
    each is and what is known of it. */
 
+#include "base/number.h"
 #include "base/rng.h"
 #include "llm/prompt_view.h"
 
@@ -292,8 +293,9 @@ static bool put_all_kinds(ak_buf *out, const kinds *k)
         most = k->share[i] > most ? k->share[i] : most;
     }
     if (least > 0) {
-        ak_buf_print(out, "All %zu occur, each in %.2g to %.2g %% of the space.\n", k->count,
-                     least * 100, most * 100);
+        char low[AK_REAL_BYTES], high[AK_REAL_BYTES];
+        ak_buf_print(out, "All %zu occur, each in %s to %s %% of the space.\n", k->count,
+                     ak_number_short(low, least * 100, 2), ak_number_short(high, most * 100, 2));
     }
     return least > 0;
 }
@@ -302,6 +304,7 @@ static void put_kinds(ak_buf *out, ak_prompt_view *v)
 {
     kinds k = {0};
     bool shown[KINDS_MAX] = {false};
+    char number[AK_REAL_BYTES];
     choose_switches(&k, v->brief->space);
     if (k.switch_count < 2) {
         return;
@@ -317,7 +320,8 @@ static void put_kinds(ak_buf *out, ak_prompt_view *v)
         const known *of = &k.of[kind];
         ak_buf_puts(out, "- ");
         put_kind_values(out, &k, v->brief->space, kind);
-        ak_buf_print(out, ": %.2g %%%s", k.share[kind] * 100, v->kinds == 0 ? " of the space" : "");
+        ak_buf_print(out, ": %s %%%s", ak_number_short(number, k.share[kind] * 100, 2),
+                     v->kinds == 0 ? " of the space" : "");
         if (of->trials > 0) {
             put_known(out, v, of);
         } else if (v->history->count > 0) {
@@ -333,9 +337,9 @@ static void put_kinds(ak_buf *out, ak_prompt_view *v)
     double spread = spread_of(&k, v);
     if (spread >= SPREAD_SHOWN && v->kinds_open > 0) {
         ak_buf_print(out,
-                     "Within a kind that has several trials they lie a factor of %.2g apart, so "
+                     "Within a kind that has several trials they lie a factor of %s apart, so "
                      "the first trial of a kind says little about its best.\n",
-                     spread);
+                     ak_number_short(number, spread, 2));
     }
 }
 

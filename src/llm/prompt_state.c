@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "llm/prompt_view.h"
 #include "base/text.h"
 
@@ -78,6 +79,7 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
     if (v->ok == 0) {
         return;
     }
+    char times[AK_REAL_BYTES];
     const char *merit = ak_prompt_timed(v) ? "the speed of" : "as good as";
     const ak_experience *best = ak_prompt_trial(v, v->order[0].number);
     ak_buf_print(out, "Best: #%zu, ", v->order[0].number);
@@ -85,14 +87,15 @@ static void put_summary(ak_buf *out, const ak_prompt_view *v)
     if (v->start != 0 && ak_prompt_trial(v, v->start)->status == AK_TRIAL_OK &&
         v->start != v->order[0].number) {
         const ak_experience *start = ak_prompt_trial(v, v->start);
-        ak_buf_print(out, ", %.3g times %s the default (#%zu, ", start->ms / best->ms, merit,
-                     v->start);
+        ak_buf_print(out, ", %s times %s the default (#%zu, ",
+                     ak_number_short(times, start->ms / best->ms, 3), merit, v->start);
         ak_objective_print(out, v->brief->objective, start->ms);
         ak_buf_puts(out,
                     ak_prompt_overlap(start, best) ? ": not decided, the intervals overlap)" : ")");
     }
     if (h->library_ms > 0) {
-        ak_buf_print(out, ", %.3g times %s the library ", h->library_ms / best->ms, merit);
+        ak_buf_print(out, ", %s times %s the library ",
+                     ak_number_short(times, h->library_ms / best->ms, 3), merit);
         ak_prompt_quote(out, h->library, 60);
         ak_buf_puts(out, " (");
         ak_objective_print(out, v->brief->objective, h->library_ms);

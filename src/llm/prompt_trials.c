@@ -1,5 +1,6 @@
 /* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, all trials by speed,
    what the slow ones have in common, and the failures. No kind of failure is omitted. */
+#include "base/number.h"
 #include "llm/prompt_view.h"
 
 /* The second anchor differs from the best in at least this many parameters and is slower by at most
@@ -14,14 +15,16 @@
 
 void ak_prompt_trial_merit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
 {
+    char a[AK_REAL_BYTES], b[AK_REAL_BYTES];
     ak_objective_print(out, v->brief->objective, t->ms);
     if (t->high_ms > t->low_ms && t->low_ms > 0) {
         double low = ak_objective_value(v->brief->objective, t->low_ms);
         double high = ak_objective_value(v->brief->objective, t->high_ms);
-        ak_buf_print(out, " (%.4g .. %.4g)", low < high ? low : high, low < high ? high : low);
+        ak_buf_print(out, " (%s .. %s)", ak_number_short(a, low < high ? low : high, AK_DIGITS),
+                     ak_number_short(b, low < high ? high : low, AK_DIGITS));
     }
     if (!ak_prompt_timed(v) && t->time_ms > 0) {
-        ak_buf_print(out, ", %.4g ms", t->time_ms);
+        ak_buf_print(out, ", %s ms", ak_number_short(a, t->time_ms, AK_DIGITS));
     }
 }
 
@@ -349,7 +352,7 @@ static void put_over_limit(ak_buf *out, const ak_prompt_view *v, const ak_experi
     if (v->brief->share <= AK_SHARE_FACTS &&
         !ak_brief_filling(&f, v->brief, &t->config, t->registers) && f.over != NULL) {
         ak_buf_print(out,
-                     "; no multiprocessor holds its block of %.6g threads and %.6g bytes of shared "
+                     "; no multiprocessor holds its block of %.0f threads and %.0f bytes of shared "
                      "memory (limit: %s)",
                      f.threads, f.shared_bytes, f.over);
     }
@@ -370,7 +373,9 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
         ak_prompt_difference(out, v->brief->space, &fallback, &t->config);
     }
     if (t->max_error > 1.0 && t->max_error < 1e300) {
-        ak_buf_print(out, "; error %.3g times what is allowed", t->max_error);
+        char times[AK_REAL_BYTES];
+        ak_buf_print(out, "; error %s times what is allowed",
+                     ak_number_short(times, t->max_error, 3));
     }
     if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
         ak_buf_print(out, "; spills %d bytes", t->spill_bytes);

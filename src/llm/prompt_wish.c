@@ -1,5 +1,6 @@
 /* prompt_wish.c: writes the request at the end of a prompt: what kind of proposals this generation
    should bring, guided by how much of the budget is spent and by what the latest trials gained. */
+#include "base/number.h"
 #include "llm/prompt_view.h"
 
 /* If the bound is at least this share of the best time, little is left to gain. */
@@ -39,17 +40,22 @@ static double fitted_optimum(const ak_prompt_view *v)
 static void put_aim(ak_buf *out, const ak_prompt_view *v)
 {
     const bool timed = ak_prompt_timed(v);
+    char a[AK_REAL_BYTES], b[AK_REAL_BYTES];
     double bound = v->brief->share > AK_SHARE_FACTS || !timed ? 0 : v->brief->least_ms;
     double best = v->ok == 0 ? 0 : v->order[0].ms, fitted = fitted_optimum(v);
     if (bound > 0 && bound < best && bound >= best * NEAR_BOUND) {
-        ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
-                     bound / best * 100);
+        ak_buf_print(out, "A is at %s %% of the least possible time: little is left to gain.\n",
+                     ak_number_short(a, bound / best * 100, 3));
     } else if (bound > 0 && bound < best) {
-        ak_buf_print(out, "The least possible time is %.4g ms; A takes %.3g times as long.\n",
-                     bound, best / bound);
+        ak_buf_print(out, "The least possible time is %s ms; A takes %s times as long.\n",
+                     ak_number_short(a, bound, AK_DIGITS), ak_number_short(b, best / bound, 3));
     } else if (bound > 0 && best > 0) {
-        ak_buf_puts(out, "A is as fast as the least possible time, so the ceilings were measured "
-                         "while the machine was busy: do not rely on them.\n");
+        ak_buf_puts(out, v->brief->least_cached
+                             ? "A is as fast as the memory allows: its data stay in a cache, so "
+                               "that the least possible time is less than stated.\n"
+                             : "A is as fast as the least possible time, so the ceilings were "
+                               "measured while the machine was busy: do not rely on them.\n");
+        bound = 0;
     }
     if (fitted > bound && fitted < best) {
         ak_buf_print(out, "How far the %s trials lie apart suggests that about ",
@@ -92,13 +98,14 @@ static bool is_early(const ak_history *h)
 static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
 {
     if (v->history->generation == 2 && v->kinds_open > 0 && v->history->count > 1) {
+        char share[AK_REAL_BYTES];
         ak_buf_print(out,
-                     "%zu of the %zu kinds, %.2g %% of the space, have no trial or one. For those "
+                     "%zu of the %zu kinds, %s %% of the space, have no trial or one. For those "
                      "that no reason rules out, propose your best guess, with up to half of your "
                      "proposals: choose all other parameters for that kind. What is copied from "
                      "the best of another kind, or differs from it in two switches, shows neither "
                      "what the kind can do nor which switch made the difference.\n",
-                     v->kinds_open, v->kinds, v->open_share * 100);
+                     v->kinds_open, v->kinds, ak_number_short(share, v->open_share * 100, 2));
     }
 }
 

@@ -200,34 +200,36 @@ void ak_call_release(ak_llm *llm, const ak_reservation *reserved)
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved)
 {
     ak_llm *llm = call->llm;
-    /* tokens of which nothing is reported, though there are some */
-    bool unreported = attempt->uncertain || attempt->end == AK_ATTEMPT_ANSWERED;
-    double cost = attempt->uncertain     ? reserved->usd
-                  : attempt->usage.known ? ak_price_of(&llm->price, &attempt->usage)
-                                         : 0;
+    const ak_llm_usage *usage = &attempt->usage;
+    double cost = attempt->uncertain ? reserved->usd
+                  : usage->known     ? ak_price_of(&llm->price, usage)
+                                     : 0;
+    int64_t tokens = attempt->uncertain ? reserved->tokens
+                     : usage->known     ? usage->input + usage->output
+                                        : 0;
     call->answer.cost_usd += cost;
     ak_llm_lock(llm);
     give_back(llm, reserved);
     llm->totals.cost_usd += cost;
     llm->totals.uncertain_usd += attempt->uncertain ? cost : 0;
     llm->totals.attempts++;
-    ak_usage_add(&llm->totals.usage, &attempt->usage);
-    llm->tokens_used += attempt->usage.known ? attempt->usage.input + attempt->usage.output
-                        : unreported         ? reserved->tokens
-                                             : 0;
-    learn(llm, call->prompt_tokens_max, &attempt->usage);
+    ak_usage_add(&llm->totals.usage, usage);
+    llm->tokens_used += tokens;
+    learn(llm, call->prompt_tokens_max, usage);
     ak_llm_unlock(llm);
 }
 
-void ak_call_book_replay(ak_llm_call *call)
+void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved)
 {
     ak_llm *llm = call->llm;
     const ak_llm_answer *answer = &call->answer;
     ak_llm_lock(llm);
+    give_back(llm, reserved);
     llm->totals.cost_usd += answer->cost_usd;
     llm->totals.attempts += (size_t)answer->attempts;
     ak_usage_add(&llm->totals.usage, &answer->usage);
-    llm->tokens_used += answer->usage.input + answer->usage.output;
+    llm->tokens_used +=
+        answer->usage.known ? answer->usage.input + answer->usage.output : reserved->tokens;
     learn(llm, call->prompt_tokens_max, &answer->usage);
     ak_llm_unlock(llm);
 }

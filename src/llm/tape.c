@@ -63,7 +63,12 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
     const char *format = NULL, *ignored = NULL;
     AK_DO(ak_fs_join(path, tape->path, ABOUT_NAME, err));
     if (!ak_fs_is_file(path)) {
-        return AK_OK;
+        return tape->recording
+                   ? AK_OK
+                   : ak_fail(err, AK_INVALID,
+                             "%s is no tape, as it has no %s: name a folder in which --llm-record "
+                             "has kept answers",
+                             tape->path, ABOUT_NAME);
     }
     AK_DO(ak_json_read(&tape->about, path, err));
     AK_DO(ak_json_string(&format, tape->about, "format", path, err));
@@ -189,6 +194,13 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* Returns whether a file may hold a question. Others may lie in the folder, such as notes, or the
+   prompts and replies of file:. */
+static bool is_question(const char *name)
+{
+    return ak_fs_has_suffix(name, ".json") && !ak_fs_has_suffix(name, ".reply.json");
+}
+
 /* Lists the files of the tape by what their questions are about. */
 static ak_status read_situations(ak_tape *tape, ak_error *err)
 {
@@ -200,6 +212,9 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
                                     : ak_fs_list(&names, &count, tape->path, err));
     for (size_t i = 0; i < count; i++) {
         json_t *document = NULL;
+        if (!is_question(names[i])) {
+            continue;
+        }
         AK_TRY(ak_fs_join(path, tape->path, names[i], err));
         AK_TRY(ak_json_read(&document, path, err));
         const char *about = ak_json_text_at(json_object_get(document, "question"), "situation");

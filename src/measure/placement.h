@@ -8,12 +8,20 @@
 #include "autokernel/autokernel.h"
 #include "base/json.h"
 #include "measure/roofline.h"
+#include "problem/task.h"
 
 /* Computes the placement. `bytes` are the compulsory traffic; `cache` says that the bandwidth of
    `ceilings` is that of a cache which holds all data. If `ms` is 0, nothing was measured and
    only the limits are known. */
 void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
               bool cache);
+/* Returns the ceilings that apply to the task (place_task.c). If all its arguments fit the private
+   caches of its threads, the bandwidth is that of the caches, else that of the memory. A working
+   set between the two may still exceed the memory's bandwidth; `highest` grants it the caches'
+   bandwidth, which no correct kernel can exceed. */
+ak_ceilings ak_task_ceilings(const ak_task *task, const ak_ceilings *device, bool highest);
+/* Computes the placement of a task with the ceilings that apply to it. */
+void ak_place_task(ak_placement *out, const ak_task *task, const ak_ceilings *device, double ms);
 /* Returns the member "roofline" of a result (docs/formats.md), or NULL if there is no memory. */
 json_t *ak_placement_json(const ak_placement *placement);
 /* Reads that member back. What is missing or null becomes 0. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 
 struct ak_objective {
@@ -129,7 +130,9 @@ double ak_objective_value(const ak_objective *o, double cost)
 void ak_objective_print(ak_buf *out, const ak_objective *o, double cost)
 {
     const char *unit = ak_objective_unit(o);
-    ak_buf_print(out, "%.4g%s%s", ak_objective_value(o, cost), unit[0] == 0 ? "" : " ", unit);
+    char value[AK_REAL_BYTES];
+    ak_buf_print(out, "%s%s%s", ak_number_short(value, ak_objective_value(o, cost), AK_DIGITS),
+                 unit[0] == 0 ? "" : " ", unit);
 }
 
 ak_status ak_objective_check(const ak_objective *o,

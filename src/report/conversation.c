@@ -4,23 +4,24 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "report/gather.h"
+#include "report/outcome.h"
 
 typedef struct conversation {
     const ak_gathered *trials;
+    const json_t *result; /* of the run; NULL if it has none */
     json_t *calls;
     bool good;
 } conversation;
 
-/* Gives the speed relative to the parent, less 1; false if one of the two has no time. */
-static bool gain_of(double *out, const ak_gathered *trials, const ak_trial *trial)
+/* Gives the speed relative to the parent; 0 if one of the two has no time. */
+static ak_outcome speed_of(const conversation *c, const ak_trial *trial, const ak_outcome *of)
 {
-    const ak_trial *parent = ak_gathered_trial(trials, trial->parent);
-    bool known = parent != NULL && parent->status == AK_TRIAL_OK && parent->median_ms > 0 &&
-                 trial->status == AK_TRIAL_OK && trial->median_ms > 0;
-    if (known) {
-        *out = parent->median_ms / trial->median_ms - 1;
+    const ak_trial *parent = ak_gathered_trial(c->trials, trial->parent);
+    if (parent == NULL || parent->status != AK_TRIAL_OK || trial->status != AK_TRIAL_OK) {
+        return (ak_outcome){0};
     }
-    return known;
+    ak_outcome start = ak_outcome_of(c->result, parent);
+    return ak_outcome_speed(&start, of);
 }
 
 /* Adds "outcome" to a proposal, null if it was not tried. */
@@ -34,13 +35,16 @@ static bool add_outcome(json_t *proposal, const conversation *c)
     if (trial == NULL) {
         return ak_json_set(proposal, "outcome", json_null());
     }
-    double gain;
+    ak_outcome of = ak_outcome_of(c->result, trial), speed = speed_of(c, trial, &of);
+    bool ok = trial->status == AK_TRIAL_OK, known = speed.cost > 0;
     json_t *outcome = json_object();
     bool good = ak_json_set(outcome, "trial", json_integer(trial->id)) &&
                 ak_json_set_text(outcome, "status", ak_trial_status_text(trial->status)) &&
-                ak_json_set(outcome, "ms", ak_json_known(trial->median_ms)) &&
-                ak_json_set(outcome, "gain",
-                            gain_of(&gain, c->trials, trial) ? ak_json_real(gain) : json_null()) &&
+                ak_json_set(outcome, "ms", ak_json_known(ok ? of.ms : trial->median_ms)) &&
+                ak_json_set_text(outcome, "measured", ok ? of.from : NULL) &&
+                ak_json_set(outcome, "gain", known ? ak_json_real(speed.cost - 1) : json_null()) &&
+                ak_json_set(outcome, "decided",
+                            known ? json_boolean(ak_outcome_decided(&speed)) : json_null()) &&
                 ak_json_set_text(outcome, "reason", trial->reason);
     return ak_json_set(proposal, "outcome", ak_json_whole(outcome, good));
 }
@@ -66,27 +70,31 @@ static bool add_call(void *context, const ak_call *call)
 {
     conversation *c = context;
     json_t *object = json_object();
-    c->good = ak_json_set(object, "generation", json_integer(call->generation)) &&
-              ak_json_set_text(object, "started", call->started) &&
-              ak_json_set_text(object, "model", call->model) &&
-              ak_json_set_text(object, "system", call->system) &&
-              ak_json_set_text(object, "brief", call->brief) &&
-              ak_json_set_text(object, "state", call->state) &&
-              ak_json_set_text(object, "reply", call->reply) &&
-              ak_json_set_text(object, "finish", call->finish) &&
-              ak_json_set_text(object, "fault", call->fault) &&
-              ak_json_set_text(object, "error", call->error) &&
-              ak_json_set_text(object, "request_id", call->request_id) &&
-              ak_json_set(object, "attempts", json_integer(call->attempts)) &&
-              ak_json_set_real(object, "seconds", (double)call->elapsed_ns / 1e9) &&
-              ak_json_set(object, "input_tokens", json_integer(call->input_tokens)) &&
-              ak_json_set(object, "cached_tokens", json_integer(call->cached_tokens)) &&
-              ak_json_set(object, "output_tokens", json_integer(call->output_tokens)) &&
-              ak_json_set(object, "reasoning_tokens", json_integer(call->reasoning_tokens)) &&
-              ak_json_set(object, "cost_usd",
-                          call->priced ? ak_json_real(call->cost_usd) : json_null()) &&
-              ak_json_set(object, "replayed", json_boolean(call->replayed)) &&
-              ak_json_set(object, "proposals", proposals_of(c, call));
+    bool known = ak_call_tokens_known(call);
+    c->good =
+        ak_json_set(object, "generation", json_integer(call->generation)) &&
+        ak_json_set_text(object, "started", call->started) &&
+        ak_json_set_text(object, "model", call->model) &&
+        ak_json_set_text(object, "system", call->system) &&
+        ak_json_set_text(object, "brief", call->brief) &&
+        ak_json_set_text(object, "state", call->state) &&
+        ak_json_set_text(object, "reply", call->reply) &&
+        ak_json_set_text(object, "finish", call->finish) &&
+        ak_json_set_text(object, "fault", call->fault) &&
+        ak_json_set_text(object, "error", call->error) &&
+        ak_json_set_text(object, "request_id", call->request_id) &&
+        ak_json_set(object, "asked", json_boolean(ak_call_was_asked(call))) &&
+        ak_json_set(object, "attempts", json_integer(call->attempts)) &&
+        ak_json_set_real(object, "seconds", (double)call->elapsed_ns / 1e9) &&
+        ak_json_set(object, "input_tokens", ak_json_count_or_null(call->input_tokens, known)) &&
+        ak_json_set(object, "cached_tokens", ak_json_count_or_null(call->cached_tokens, known)) &&
+        ak_json_set(object, "output_tokens", ak_json_count_or_null(call->output_tokens, known)) &&
+        ak_json_set(object, "reasoning_tokens",
+                    ak_json_count_or_null(call->reasoning_tokens, known)) &&
+        ak_json_set(object, "cost_usd",
+                    call->priced ? ak_json_real(call->cost_usd) : json_null()) &&
+        ak_json_set(object, "replayed", json_boolean(call->replayed)) &&
+        ak_json_set(object, "proposals", proposals_of(c, call));
     c->good = json_array_append_new(c->calls, object) == 0 && c->good;
     return c->good;
 }
@@ -95,11 +103,12 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
 {
     ak_run record = {0};
     ak_gathered trials = {0};
-    json_t *object = json_object();
+    json_t *object = json_object(), *result = NULL;
     conversation c = {.trials = &trials, .calls = json_array(), .good = true};
     ak_status status = AK_OK;
     AK_TRY(ak_archive_get_run(&record, archive, run, err));
     const ak_archive_filter filter = {.run = record.id};
+    c.result = result = ak_outcome_result(archive, record.id);
     AK_TRY(ak_gather(&trials, archive, &filter, err));
     AK_TRY(ak_archive_each_call(archive, record.id, add_call, &c, err));
     bool good = c.good && ak_json_set_text(object, "run", record.id) &&
@@ -111,6 +120,7 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
     AK_TRY(good ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
 out:
     json_decref(object);
+    json_decref(result);
     json_decref(c.calls);
     ak_gathered_clear(&trials);
     ak_run_clear(&record);

@@ -241,8 +241,10 @@ static void say_best(speaker *s)
         ak_headline_ms(&text, best->high_ms);
         ak_buf_puts(&text, ")");
     }
-    ak_buf_puts(&text, best->from_finish
-                           ? ", measured again at the end beside the others."
+    ak_buf_puts(&text, best->from_finish ? ", measured again at the end beside the others."
+                       : best->again
+                           ? ", measured again during the search; the tables of trials have its "
+                             "first time."
                            : ", measured once, during the search: the fastest of many is partly "
                              "luck.");
     say(s, "best", &text);

@@ -58,6 +58,7 @@ typedef struct ak_report_best {
     double speedup; /* relative to the baseline; 0: no baseline */
     ak_placement placement;
     bool from_finish; /* the finish measured it again beside the baseline */
+    bool again;       /* without a finish: the search measured it again */
 } ak_report_best;
 
 typedef struct ak_report_model {

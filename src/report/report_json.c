@@ -96,8 +96,11 @@ static json_t *best_of(const ak_report_model *model)
         best->speedup <= 0        ? NULL
         : model->baseline != NULL ? model->baseline
                                   : "default",
-        "bound", bound_of(model), "measured", best->from_finish ? "finish" : "search", "trial",
-        trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
+        "bound", bound_of(model), "measured",
+        best->from_finish ? "finish"
+        : best->again     ? "again"
+                          : "search",
+        "trial", trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
 /* Fills an array of `count` items; NULL if an item cannot be made. */

@@ -347,6 +347,7 @@ static void choose_best(ak_report_model *model)
             .efficiency = ak_json_positive_at(won, "efficiency"),
             .speedup = ak_json_positive_at(won, "speedup"),
             .from_finish = json_array_size(json_object_get(model->result, "contestants")) > 0,
+            .again = strcmp(ak_json_text_at(won, "measured"), "again") == 0,
         };
     }
     const json_t *roofline = json_object_get(model->result, "roofline");

@@ -2,6 +2,7 @@
 #include "report/section_builder.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 
 static void add_shares(ak_section_builder *b, const ak_importance *importance)
 {
@@ -42,10 +43,11 @@ static void add_region(ak_section_builder *b, const char *label, const ak_import
         ak_section_pair(b, label, "nothing stands out");
         return;
     }
+    char times[AK_REAL_BYTES];
     bool faster = region->ratio > 1;
-    ak_section_pairf(b, label, "%s: median %.2gx %s than the rest, %zu trials", region->text,
-                     faster ? region->ratio : 1 / region->ratio, faster ? "faster" : "slower",
-                     region->trials);
+    ak_section_pairf(b, label, "%s: median %sx %s than the rest, %zu trials", region->text,
+                     ak_number_short(times, faster ? region->ratio : 1 / region->ratio, 2),
+                     faster ? "faster" : "slower", region->trials);
 }
 
 static void add_coverage(ak_section_builder *b, const ak_importance *importance)

@@ -163,6 +163,8 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
                     best->from_finish && model->baseline != NULL
                         ? "again at the end, beside the baseline"
                     : best->from_finish ? "again at the end, beside the other candidates"
+                    : best->again       ? "again during the search, beside the other fastest; the "
+                                          "tables of trials have its first time"
                                         : "once, during the search: the fastest of many is "
                                           "partly luck");
     if (best->tflops > 0 || best->gbs > 0) {

@@ -3,20 +3,17 @@
  * predictions against outcomes, and the price of a percent gained.
  *
  * Gains are gains of speed: 0.1 means 1.10 times the speed. (The archive's predicted_gain is a
- * reduction of time.) Times come from the run's finish if the configuration took part in it. The
- * default always does, because a single trial of it on a briefly busy machine would make all
- * others look fast. A configuration without a finish has the median of its trial with its
- * interval. If its interval overlaps that of the configuration it is compared with, the
- * comparison is not decided.
+ * reduction of time.) What a configuration took says outcome.h. If its interval overlaps that of
+ * the configuration it is compared with, the comparison is not decided.
  */
 #include <math.h>
 #include <string.h>
 
 #include "archive/archive.h"
-#include "archive/config_text.h"
 #include "base/alloc.h"
 #include "measure/verdict.h"
 #include "report/gather.h"
+#include "report/outcome.h"
 
 #define PROPOSERS_MAX   64
 #define GENERATIONS_MAX 128
@@ -87,83 +84,18 @@ static proposer *proposer_of(worth *w, const ak_trial *trial)
     return p;
 }
 
-/* ---- times ----------------------------------------------------------------------------------- */
+/* ---- predictions ------------------------------------------------------------------------------
+ */
 
-/* A time or ratio with its interval; 0: not known. */
-typedef struct timing {
-    double ms, low, high;
-} timing;
-
-/* Returns the candidates of a run's finish; NULL if it had none. */
-static json_t *finish_of(ak_archive *archive, const char *id)
+/* Returns how many times as fast as its parent or the default a trial is; see outcome.h. */
+static ak_outcome speed_over(const json_t *result, const ak_outcome *start, const ak_trial *trial)
 {
-    ak_run record = {0};
-    json_t *result = NULL, *list = NULL;
-    if (ak_archive_get_run(&record, archive, id, NULL) == AK_OK &&
-        ak_json_parse_text(&result, record.result_json, "result", NULL) == AK_OK) {
-        list = json_incref(json_object_get(result, "contestants"));
-    }
-    json_decref(result);
-    ak_run_clear(&record);
-    return list;
-}
-
-/* True if the configuration, an object of the result, equals that of the trial, a text. */
-static bool same_config(const json_t *config, const char *text)
-{
-    json_t *other = NULL;
-    bool same = json_is_object(config) &&
-                ak_config_text_to_json(&other, text, "trial", NULL) == AK_OK &&
-                json_equal(config, other);
-    json_decref(other);
-    return same;
-}
-
-static timing time_of(const json_t *finish, const ak_trial *trial)
-{
-    size_t i;
-    const json_t *one;
-    json_array_foreach(finish, i, one)
-    {
-        const json_t *interval = json_object_get(one, "ci_ms");
-        double ms = ak_json_number_at(one, "ms"), cost = ak_json_number_at(one, "cost");
-        if (cost > 0 && trial->config != NULL &&
-            same_config(json_object_get(one, "config"), trial->config)) {
-            return (timing){.ms = cost,
-                            .low = ak_json_number_at(one, "cost_low"),
-                            .high = ak_json_number_at(one, "cost_high")};
-        }
-        if (ms > 0 && trial->config != NULL &&
-            same_config(json_object_get(one, "config"), trial->config)) {
-            return (timing){.ms = ms,
-                            .low = json_number_value(json_array_get(interval, 0)),
-                            .high = json_number_value(json_array_get(interval, 1))};
-        }
-    }
-    return trial->status != AK_TRIAL_OK ? (timing){0}
-           : trial->cost > 0            ? (timing){trial->cost, trial->cost_low, trial->cost_high}
-                             : (timing){trial->median_ms, trial->ci_low_ms, trial->ci_high_ms};
-}
-
-static timing none(void)
-{
-    return (timing){0};
-}
-
-/* Returns how many times as fast as `start` a timing is. */
-static timing speed_over(timing start, timing t)
-{
-    if (!(start.ms > 0 && t.ms > 0)) {
-        return none();
-    }
-    bool known = start.low > 0 && t.low > 0;
-    return (timing){.ms = start.ms / t.ms,
-                    .low = known ? start.low / t.high : start.ms / t.ms,
-                    .high = known ? start.high / t.low : start.ms / t.ms};
+    ak_outcome of = ak_outcome_of(result, trial);
+    return ak_outcome_speed(start, &of);
 }
 
 /* Compares the prediction of a trial with its outcome. */
-static void judge(worth *w, const json_t *finish, const ak_trial *trial)
+static void judge(worth *w, const json_t *result, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(&w->trials, trial->parent);
     double expected =
@@ -172,7 +104,7 @@ static void judge(worth *w, const json_t *finish, const ak_trial *trial)
     if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK) {
         return;
     }
-    timing speed = speed_over(time_of(finish, parent), time_of(finish, trial));
+    ak_outcome start = ak_outcome_of(result, parent), speed = speed_over(result, &start, trial);
     if (!(speed.low > 0)) {
         return;
     }
@@ -180,7 +112,7 @@ static void judge(worth *w, const json_t *finish, const ak_trial *trial)
         w->undecided++;
         return;
     }
-    double measured = speed.ms - 1;
+    double measured = speed.cost - 1;
     size_t b = 0;
     while (expected > bins[b]) {
         b++;
@@ -202,40 +134,42 @@ static bool of_run(const ak_trial *trial, const char *run)
 
 /* Returns the default's time in a run. In a resumed run, the trial of the default is in an earlier
    one. */
-static timing default_time(const worth *w, const json_t *finish, const char *run)
+static ak_outcome default_time(const worth *w, const json_t *result, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         if (of_run(t, run) && same_text(t->strategy, "default") && t->status == AK_TRIAL_OK) {
-            return time_of(finish, t);
+            return ak_outcome_of(result, t);
         }
     }
-    return none();
+    return (ak_outcome){0};
 }
 
 /* Judges the predictions of a run. */
-static void judge_run(worth *w, const json_t *finish, const char *run)
+static void judge_run(worth *w, const json_t *result, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         if (of_run(t, run) && t->model != NULL) {
-            judge(w, finish, t);
+            judge(w, result, t);
         }
     }
 }
 
 /* Adds speeds relative to the default: of each proposer, and the best so far by generation. */
-static void count_run(worth *w, const json_t *finish, const char *run)
+static void count_run(worth *w, const json_t *result, const char *run)
 {
-    timing start = default_time(w, finish, run);
+    ak_outcome start = default_time(w, result, run);
     double best[GENERATIONS_MAX] = {0}, model_best = 0;
     size_t last = 0;
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         proposer *p = of_run(t, run) ? proposer_of(w, t) : NULL;
-        timing over =
-            p == NULL || t->status != AK_TRIAL_OK ? none() : speed_over(start, time_of(finish, t));
-        double speed = over.ms;
+        ak_outcome over = {0};
+        if (p != NULL && t->status == AK_TRIAL_OK) {
+            over = speed_over(result, &start, t);
+        }
+        double speed = over.cost;
         if (p != NULL && speed > p->best_ratio) {
             p->best_ratio = speed;
             p->best_low = over.low;
@@ -253,7 +187,7 @@ static void count_run(worth *w, const json_t *finish, const char *run)
         last = g > last ? g : last;
     }
     double so_far = 0;
-    for (size_t g = 1; g <= last && start.ms > 0; g++) {
+    for (size_t g = 1; g <= last && start.cost > 0; g++) {
         so_far = fmax(so_far, best[g]);
         if (so_far > 0) {
             w->generations[g].runs++;
@@ -261,7 +195,7 @@ static void count_run(worth *w, const json_t *finish, const char *run)
         }
     }
     w->generation_count = last > w->generation_count ? last : w->generation_count;
-    if (last > 0 && start.ms > 0) {
+    if (last > 0 && start.cost > 0) {
         w->runs++;
         w->gain_pct += model_best > 1 ? (model_best - 1) * 100 : 0;
     }
@@ -281,11 +215,11 @@ static ak_status count_trials(worth *w, ak_archive *archive, ak_error *err)
             p->by_status[t->status]++;
         }
         if (!ak_map_get(NULL, w->run_ids, t->run)) {
-            json_t *finish = finish_of(archive, t->run);
+            json_t *result = ak_outcome_result(archive, t->run);
             status = ak_map_put(w->run_ids, t->run, i, err);
-            judge_run(w, finish, t->run);
-            count_run(w, finish, t->run);
-            json_decref(finish);
+            judge_run(w, result, t->run);
+            count_run(w, result, t->run);
+            json_decref(result);
         }
     }
     return status;
@@ -302,8 +236,9 @@ static bool count_call(void *context, const ak_call *call)
 {
     worth *w = context;
     if (ak_map_get(NULL, w->run_ids, call->run)) {
-        w->calls++;
-        w->failed_calls += call->error != NULL;
+        bool asked = ak_call_was_asked(call);
+        w->calls += asked;
+        w->failed_calls += asked && call->error != NULL;
         w->replayed += call->replayed;
         w->input_tokens += call->input_tokens;
         w->output_tokens += call->output_tokens;
@@ -400,14 +335,14 @@ static json_t *calls_json(const worth *w)
 {
     json_t *object = json_object();
     double tokens = (double)(w->input_tokens + w->output_tokens);
-    bool gained = w->gain_pct > 0;
+    bool gained = w->gain_pct > 0, known = w->calls <= w->failed_calls || tokens > 0;
     bool good =
         ak_json_set(object, "calls", json_integer((json_int_t)w->calls)) &&
         ak_json_set(object, "failed", json_integer((json_int_t)w->failed_calls)) &&
         ak_json_set(object, "replayed", json_integer((json_int_t)w->replayed)) &&
         ak_json_set_real(object, "seconds", w->seconds) &&
-        ak_json_set(object, "input_tokens", json_integer(w->input_tokens)) &&
-        ak_json_set(object, "output_tokens", json_integer(w->output_tokens)) &&
+        ak_json_set(object, "input_tokens", ak_json_count_or_null(w->input_tokens, known)) &&
+        ak_json_set(object, "output_tokens", ak_json_count_or_null(w->output_tokens, known)) &&
         ak_json_set(object, "cost_usd", w->priced ? ak_json_real(w->cost_usd) : json_null()) &&
         ak_json_set_real(object, "gained_pct", w->gain_pct) &&
         ak_json_set(object, "tokens_per_pct",

@@ -37,6 +37,7 @@ struct ak_advisor {
     ak_arena *arena; /* holds reasons and hypotheses */
     ak_brief brief;
     ak_advice_plan plan;
+    size_t evaluations; /* all that the run may make, with those of earlier runs; 0 if unknown */
     uint64_t seed;
     ak_advice_state state;
     const char *ending;
@@ -110,6 +111,8 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                       .space = context->space,
                       .walk = walk,
                       .plan = *plan,
+                      .evaluations =
+                          context->evaluations == 0 ? 0 : context->evaluations + context->known,
                       .seed = context->seed,
                       .system = AK_BUF(AK_PROMPT_BYTES_MAX),
                       .brief_text = AK_BUF(AK_PROMPT_BYTES_MAX),
@@ -190,7 +193,7 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
                           .generation = a->generation,
                           .generations = a->plan.generations,
                           .batch = a->plan.batch,
-                          .evaluations = a->plan.evaluations,
+                          .evaluations = a->evaluations,
                           .searched = a->plan.searched,
                           .apart = a->plan.apart};
     if (a->plan.no_history) {

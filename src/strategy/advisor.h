@@ -76,11 +76,10 @@ struct ak_advisor_options {
 typedef struct ak_advice_plan {
     int generations;
     size_t batch;
-    size_t evaluations; /* all that the run may make; 0 if unknown */
-    bool searched;      /* a search proposes beside the model */
-    bool apart;         /* and does not know the model's trials before the last question */
-    bool no_history;    /* the model is not told what was tried */
-    bool no_facts; /* nor what is known of device, shape and source, as with --llm-share space */
+    bool searched;   /* a search proposes beside the model */
+    bool apart;      /* and does not know the model's trials before the last question */
+    bool no_history; /* the model is not told what was tried */
+    bool no_facts;   /* nor what is known of device, shape and source, as with --llm-share space */
 } ak_advice_plan;
 
 /* Rows of a strategy's hyper-parameters (strategy.h) that every strategy with an advisor has. With

@@ -56,7 +56,6 @@ static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, i
     const ak_advisor_options *options = context->advisor;
     ak_advice_plan plan = {.generations = generations,
                            .batch = options == NULL ? 0 : options->batch,
-                           .evaluations = context->evaluations,
                            .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
                            .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
     if (options != NULL && options->generations > 0 && generations > 1) {

@@ -80,7 +80,6 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
     double share = ak_strategy_hyper(context, hypers, HYPER_SHARE);
     ak_advice_plan plan = {.generations = GENERATIONS,
                            .batch = options == NULL ? 0 : options->batch,
-                           .evaluations = context->evaluations,
                            .searched = true,
                            .apart = self->apart,
                            .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,

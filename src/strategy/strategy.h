@@ -70,7 +70,8 @@ typedef struct ak_strategy_context {
     const ak_transfer *transfer;
     uint64_t seed;
     bool any_default;   /* the space declares no default, so its default is arbitrary */
-    size_t evaluations; /* whole budget in trials; 0 if open-ended */
+    size_t evaluations; /* budget in trials that are still to be made; 0 if open-ended */
+    size_t known;       /* trials of earlier runs that count against the whole budget, too */
     /* Values of the hyper-parameters in the order of ops->hypers; NULL for the defaults. They
        belong to one strategy. A strategy that opens another strategy passes values of the other
        strategy or NULL. */

@@ -163,6 +163,9 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     }
     ak_status status = ak_session_complete_trial(best, &r->session, &winner->config, r->id, err);
     r->result->found = status == AK_OK;
+    for (size_t i = 0; status == AK_OK && measured == NULL && i < r->result->again_count; i++) {
+        r->result->best_again |= strcmp(r->result->again[i].config, best->config) == 0;
+    }
     ak_session_place(&r->result->placement, &r->session, best->median_ms);
     return status;
 }

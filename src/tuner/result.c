@@ -193,8 +193,29 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
                 ak_json_set_text(object, "speedup_over", speedup_over(result)) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
+                ak_json_set_text(object, "measured",
+                                 result->candidate_count > 0 ? "finish"
+                                 : result->best_again        ? "again"
+                                                             : "search") &&
                 set_costs(object, best->joules, best->cost, best->cost_low, best->cost_high, task);
     return ak_json_whole(object, good);
+}
+
+/* Returns the configurations that the search measured again. */
+static json_t *again_json(const ak_tune_result *result, const ak_task *task)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; good && i < result->again_count; i++) {
+        const ak_compared *c = &result->again[i];
+        json_t *object = json_object();
+        good = ak_json_set(object, "config", config_json(c->config, task->space)) &&
+               ak_json_set_real(object, "ms", c->median_ms) &&
+               ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
+               set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
+        good = json_array_append_new(array, ak_json_whole(object, good)) == 0;
+    }
+    return ak_json_whole(array, good);
 }
 
 static json_t *baseline_json(const ak_tune_result *result)
@@ -213,12 +234,14 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
         return json_null();
     }
     json_t *object = json_object();
+    /* a reply takes tokens: without any, no call has reported them */
+    bool known = use->calls <= use->failed || use->input_tokens + use->output_tokens > 0;
     bool good =
         ak_json_set_text(object, "model", use->model) &&
         ak_json_set(object, "calls", json_integer((json_int_t)use->calls)) &&
         ak_json_set(object, "failed", json_integer((json_int_t)use->failed)) &&
-        ak_json_set(object, "input_tokens", json_integer(use->input_tokens)) &&
-        ak_json_set(object, "output_tokens", json_integer(use->output_tokens)) &&
+        ak_json_set(object, "input_tokens", ak_json_count_or_null(use->input_tokens, known)) &&
+        ak_json_set(object, "output_tokens", ak_json_count_or_null(use->output_tokens, known)) &&
         ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
     return ak_json_whole(object, good);
 }
@@ -254,6 +277,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set(object, "baseline", baseline_json(result)) &&
         ak_json_set(object, "contestants",
                     candidates_json(result->candidates, result->candidate_count, task)) &&
+        ak_json_set(object, "again", again_json(result, task)) &&
         ak_json_set(object, "reference",
                     result->reference < result->candidate_count
                         ? json_string(result->candidates[result->reference].name)
@@ -308,6 +332,7 @@ void ak_tune_result_clear(ak_tune_result *result)
     free_warnings(result->warnings, result->warning_count);
     ak_free(result->sanitizers);
     ak_compared_free(result->candidates, result->candidate_count);
+    ak_compared_free(result->again, result->again_count);
     ak_free(result->run);
     ak_free(result->summary);
     ak_free(result->model);

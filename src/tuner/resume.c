@@ -78,6 +78,7 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
 {
     resume state = {.r = r, .known = ak_set_new(), .counting = true};
     ak_status status = state.known == NULL ? ak_fail_memory(err) : visit_known(&state, err);
+    r->known = state.count;
     r->evaluations -= state.count < r->evaluations ? state.count : r->evaluations;
     ak_set_free(state.known);
     return status;

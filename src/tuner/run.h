@@ -60,9 +60,11 @@ typedef struct ak_tuning {
     char asked[AK_STRATEGY_TEXT_MAX]; /* strategy with the hyper-parameters that were set */
     ak_events events;
     int64_t begin_ns;
-    size_t devices;     /* number of devices that share the trials */
-    size_t evaluations; /* evaluations of this run; resume.c subtracts archived ones */
-    ak_like *like;      /* results measured elsewhere; NULL if there are none */
+    size_t devices;        /* number of devices that share the trials */
+    size_t evaluations;    /* evaluations of this run; resume.c subtracts archived ones */
+    size_t known;          /* the archived ones */
+    size_t again_capacity; /* of result->again */
+    ak_like *like;         /* results measured elsewhere; NULL if there are none */
 
     /* Opened and closed by tuner.c; the other parts use them. */
     ak_session session;
@@ -115,6 +117,8 @@ typedef struct ak_tuning {
 
 /* ---- budget.c -------------------------------------------------------------------------------- */
 
+/* Returns the strategy that these options ask for, with its hyper-parameters (tuner.c). */
+const char *ak_tuning_strategy(const ak_tune_options *options);
 /* Returns the number of evaluations that the caller asked for, including resumed ones. */
 size_t ak_tuning_budget(const ak_tuning *r);
 bool ak_tuning_cancelled(const ak_tuning *r);

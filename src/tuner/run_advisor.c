@@ -26,8 +26,9 @@ static void tell(void *context, const ak_call *call)
     kept.started = started;
     ak_pool_pass_ns(advisor->session->pool, call->elapsed_ns);
     kept.run = (char *)(uintptr_t)advisor->events->run; /* the archive copies it */
-    advisor->calls++;
-    advisor->failed += call->error != NULL;
+    bool asked = ak_call_was_asked(call), known = ak_call_tokens_known(call);
+    advisor->calls += asked;
+    advisor->failed += asked && call->error != NULL;
     if (advisor->archive != NULL && advisor->fault.status == AK_OK) {
         (void)ak_archive_add_call(advisor->archive, &kept, &advisor->fault);
     }
@@ -39,8 +40,10 @@ static void tell(void *context, const ak_call *call)
     (void)(ak_json_set_text(fields, "model", call->model) &&
            ak_json_set(fields, "generation", json_integer(call->generation)) &&
            ak_json_set_text(fields, "error", call->error) &&
-           ak_json_set(fields, "input_tokens", json_integer(call->input_tokens)) &&
-           ak_json_set(fields, "output_tokens", json_integer(call->output_tokens)) &&
+           ak_json_set(fields, "asked", json_boolean(asked)) &&
+           ak_json_set(fields, "input_tokens", ak_json_count_or_null(call->input_tokens, known)) &&
+           ak_json_set(fields, "output_tokens",
+                       ak_json_count_or_null(call->output_tokens, known)) &&
            ak_json_set(fields, "cost_usd",
                        call->priced ? json_real(call->cost_usd) : json_null()) &&
            ak_json_set_real(fields, "seconds", (double)call->elapsed_ns / 1e9) &&
@@ -169,6 +172,7 @@ ak_status ak_run_advisor_total(ak_tune_result *result, const ak_run_advisor *adv
     result->llm_failed = advisor->failed;
     result->llm_input_tokens = totals.usage.input;
     result->llm_output_tokens = totals.usage.output;
+    result->llm_tokens = totals.tokens_used;
     result->llm_priced = totals.priced;
     result->llm_cost_usd = totals.cost_usd;
     return ak_made(result->model, err);

@@ -86,6 +86,24 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
     return ak_pool_submit(r->session.pool, &job, err);
 }
 
+/* Keeps the latest time of a configuration that was measured again for the result. */
+static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
+{
+    ak_tune_result *result = r->result;
+    size_t at = 0;
+    while (at < result->again_count && strcmp(result->again[at].config, measured->config) != 0) {
+        at++;
+    }
+    AK_DO(AK_GROW(result->again, &r->again_capacity, at + 1, err));
+    if (at == result->again_count) {
+        result->again[result->again_count++] = (ak_compared){0};
+    }
+    ak_compared before = result->again[at];
+    result->again[at] = *measured;
+    *measured = before; /* the caller frees it */
+    return AK_OK;
+}
+
 /* Measures configurations side by side while nothing else runs. A configuration that fails now
    keeps its earlier time; the finish will find the failure. */
 static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t count, ak_error *err)
@@ -110,6 +128,7 @@ static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (ak_compared_cost(&comparison.list[i]) > 0) {
             AK_TRY(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
+            AK_TRY(keep_again(r, &comparison.list[i], err));
         }
     }
 out:

@@ -10,38 +10,6 @@
    two. */
 #define IMPLAUSIBLE 4.0
 
-static void raise_bandwidth(ak_ceilings *ceilings, double gbs)
-{
-    if (gbs > ceilings->copy_gbs) {
-        ceilings->copy_gbs = ceilings->triad_gbs = ceilings->read_gbs = gbs;
-    }
-}
-
-/* Returns the ceilings that apply to the task. If all arguments fit the private caches of its
-   threads, the bandwidth is that of the caches, else that of the memory. A working set between the
-   two may still exceed the memory's bandwidth; `highest` grants it the caches' bandwidth, which no
-   correct kernel can exceed. */
-static ak_ceilings ceilings_for(const ak_session *session, bool highest)
-{
-    const ak_task *task = session->task;
-    ak_ceilings ceilings = session->ceilings;
-    double working_set = 0, threads = (double)ak_task_fact(task, "cpu_threads");
-    for (size_t i = 0; i < task->problem->argument_count; i++) {
-        working_set += (double)task->shape.bytes[i];
-    }
-    double private_bytes = (double)ak_task_fact(task, "l2_bytes") * threads;
-    double cached_bytes =
-        highest ? private_bytes + (double)ak_task_fact(task, "l3_bytes") : private_bytes;
-    if (working_set <= cached_bytes) {
-        raise_bandwidth(&ceilings, ceilings.cache_gbs);
-    }
-    if (working_set <=
-        (highest ? private_bytes : (double)ak_task_fact(task, "l1d_bytes") * threads)) {
-        raise_bandwidth(&ceilings, ceilings.l1_gbs);
-    }
-    return ceilings;
-}
-
 ak_archive_filter ak_session_filter(const ak_session *session)
 {
     const ak_task *task = session->task;
@@ -56,7 +24,7 @@ ak_archive_filter ak_session_filter(const ak_session *session)
 
 ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err)
 {
-    ak_ceilings ceilings = ceilings_for(session, false);
+    ak_ceilings ceilings = ak_task_ceilings(session->task, &session->ceilings, false);
     const ak_archive_filter of = ak_session_filter(session);
     return ak_archive_place(archive, &of, ceilings.peak_tflops, ak_roofline_bandwidth(&ceilings),
                             err);
@@ -77,16 +45,16 @@ bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *se
 {
     const ak_task *task = session->task;
     ak_roofline roof;
-    ak_ceilings ceilings = ceilings_for(session, true);
+    char times[AK_REAL_BYTES];
+    ak_ceilings ceilings = ak_task_ceilings(task, &session->ceilings, true);
     ak_roofline_of(&roof, &ceilings, task->shape.flops, traffic_of(task), ms);
     if (!(roof.efficiency > IMPLAUSIBLE)) {
         return false;
     }
-    (void)ak_number_print(
-        why, AK_IMPLAUSIBLE_BYTES,
-        "%.3g times as fast as this device can do the stated work: if a kernel needs "
-        "less, correct \"flops\" and \"bytes\" in problem.json",
-        roof.efficiency);
+    (void)snprintf(why, AK_IMPLAUSIBLE_BYTES,
+                   "%s times as fast as this device can do the stated work: if a kernel needs "
+                   "less, correct \"flops\" and \"bytes\" in problem.json",
+                   ak_number_short(times, roof.efficiency, 3));
     return true;
 }
 
@@ -109,16 +77,12 @@ void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *s
                       double sm_clock_mhz)
 {
     const ak_task *task = session->task;
-    ak_ceilings ceilings = ceilings_for(session, false);
+    ak_ceilings ceilings = ak_task_ceilings(session->task, &session->ceilings, false);
     ak_roofline_of(out, &ceilings, task->shape.flops, task->shape.traffic, ms);
     *utilisation = utilisation_of(task, out, ms, sm_clock_mhz);
 }
 
 void ak_session_place(ak_placement *out, const ak_session *session, double ms)
 {
-    const ak_task *task = session->task;
-    ak_ceilings ceilings = ceilings_for(session, false);
-    bool cache = ak_roofline_bandwidth(&ceilings) > ak_roofline_bandwidth(&session->ceilings);
-    ak_place(out, &ceilings, task->shape.flops, task->shape.traffic, ms, cache);
-    out->memory_gbs = ak_roofline_bandwidth(&session->ceilings);
+    ak_place_task(out, session->task, &session->ceilings, ms);
 }

@@ -73,7 +73,7 @@ ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *
                         .size = sizes.data,
                         .dtype = result->dtype,
                         .choices = result->choices,
-                        .strategy = (char *)(uintptr_t)m->options->strategy,
+                        .strategy = (char *)(uintptr_t)ak_tuning_strategy(m->options),
                         .environment = (char *)(uintptr_t)session->environment,
                         .environment_json = session->environment_json,
                         .options_json = options};

@@ -89,8 +89,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     ak_llm_options llm;
     share(&options, m, i);
     if (options.llm != NULL) {
-        llm = ak_run_advisor_left(options.llm, m->result->llm_cost_usd,
-                                  m->result->llm_input_tokens + m->result->llm_output_tokens);
+        llm = ak_run_advisor_left(options.llm, m->result->llm_cost_usd, m->llm_tokens);
         options.llm = &llm;
     }
     ak_many_announce_phase(m, "size", i);
@@ -103,6 +102,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     m->result->evaluated += tried;
     m->result->sizes[i].evaluated = tried;
     AK_DO(ak_copy_text(&m->result->sizes[i].run, tuned->run, err));
+    m->llm_tokens += tuned->llm_tokens;
     AK_DO(add_llm(m->result, tuned, err));
     if (tuned->found) {
         give(m, tuned->best.config);

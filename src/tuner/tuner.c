@@ -28,13 +28,17 @@ static void prepare(ak_tuning *r, const ak_tune_options *options)
                             .start_ns = r->begin_ns};
 }
 
+const char *ak_tuning_strategy(const ak_tune_options *options)
+{
+    return options->strategy != NULL ? options->strategy
+           : options->llm != NULL    ? "hybrid"
+                                     : AK_STRATEGY_DEFAULT;
+}
+
 /* Chooses the strategy and refuses impossible requests before anything is opened. */
 static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error *err)
 {
-    const char *name = r->options->strategy != NULL ? r->options->strategy
-                       : r->options->llm != NULL    ? "hybrid"
-                                                    : AK_STRATEGY_DEFAULT;
-    AK_DO(ak_strategy_choose(out, name, err));
+    AK_DO(ak_strategy_choose(out, ak_tuning_strategy(r->options), err));
     AK_DO(ak_strategy_text(r->asked, out, err));
     r->ops = out->ops;
     AK_DO(out->ops->await != NULL && r->options->llm == NULL
@@ -87,6 +91,7 @@ static ak_status open_strategy(ak_tuning *r, const ak_strategy_choice *choice, a
                                    .transfer = &r->transfer,
                                    .seed = task->seed,
                                    .evaluations = r->evaluations,
+                                   .known = r->known,
                                    .hyper = choice->hyper,
                                    .advisor = &r->advisor.options};
     return r->ops->open(&r->strategy, &context, err);

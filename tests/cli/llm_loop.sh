@@ -22,6 +22,22 @@ cat >worth.jsonl <<'END'
 END
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --llm replay:worth.jsonl --quiet >/dev/null
 autokernel stats tiny --device sim | sed -n '/language model/,$p'
+echo "- a prompt counts what was resumed against the whole budget"
+autokernel tune tiny.json --device sim --strategy random --evals 4 --archive again.db --quiet >/dev/null
+autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --resume --llm replay:worth.jsonl --archive again.db --quiet >/dev/null
+autokernel llm show --archive again.db | grep -o '[0-9]* configurations tried of the [0-9]* '
+echo "- a limit refuses a question: it is not counted as asked, nor are its tokens"
+autokernel tune ./mine --sizes '64;96' --strategy llm:fill=0 --llm replay:answers.jsonl --llm-calls 1 --generations 2 --batch 1 --evals 8 --libraries none --archive sizes.db --quiet 2>err >out
+grep -o '1 call .*allows' err | sort -u
+grep '^replay: ' out
+autokernel llm show --archive sizes.db | grep '^run\|^not asked' | sort -u
+autokernel llm show --archive sizes.db --json | grep -o '"asked":[a-z]*\|"input_tokens":[a-z0-9]*' | sort -u
+autokernel report --archive sizes.db --json | tr -d ' \n' | grep -o '"calls":2,"failed":0,"input_tokens":null,"output_tokens":null' | head -n 1
+echo "- a run over many sizes knows its strategy where none is named"
+autokernel tune ./mine --sizes '64;96' --llm replay:answers.jsonl --batch 1 --evals 4 --libraries none --archive hybrid.db --quiet >/dev/null 2>&1
+autokernel llm show --archive hybrid.db | grep '^run'
+echo "- a limit of tokens is that of all sizes, also where none are reported" # a question could use 16,000
+autokernel tune ./mine --sizes '64;96' --strategy llm:fill=0 --llm replay:answers.jsonl --llm-tokens 30000 --generations 2 --batch 1 --evals 8 --libraries none --archive tokens.db --quiet 2>/dev/null | grep '^replay: '
 echo "- no model, and a model that is not there"
 for strategy in llm llm-oneshot:fill=0 hybrid; do autokernel tune ./mine --strategy $strategy --evals 2; echo $?; done
 autokernel tune ./mine --sizes '64;65' --strategy llm --evals 2; echo $?
@@ -31,6 +47,8 @@ autokernel llm show nothing; echo $?
 echo "- what is refused before anything is run"
 refused() { autokernel "$@"; echo $?; }
 refused tune ./mine --strategy llm-oneshot --llm replay:nowhere
+mkdir questions && echo "a question" >questions/0001.prompt.md
+refused tune ./mine --llm-replay questions
 refused tune ./mine --llm compatible:qwen3 --llm-url http://127.0.0.1:1 --llm-budget 1
 refused study ./mine --arms llm --llm compatible:qwen3 --llm-url http://127.0.0.1:1 --llm-budget 1
 refused tune ./mine --llm-budget 1

@@ -224,24 +224,26 @@ static void test_figures(void **state)
 {
     static const struct {
         double value;
-        const char *figure, *ratio;
-    } cases[] = {{0.5, "0.5000", "0.500"},
-                 {9.9996, "10.00", "10.000"},
-                 {0.0249, "0.02490", "0.0249"},
-                 {12345.6, "12346", "12345.6"},
-                 {999.96, "1000", "1000.0"},
-                 {1.0, "1.000", "1.000"},
-                 {0, "0", "0"},
-                 {1e15, "1.000e+15", "1.00e+15"},
-                 {1e-9, "1.000e-09", "1.00e-09"},
-                 {(double)INFINITY, "?", "?"},
-                 {(double)NAN, "?", "?"},
-                 {-2.5, "-2.500", "-2.50"}};
+        const char *figure, *ratio, *brief; /* with two digits at most */
+    } cases[] = {{0.5, "0.5000", "0.500", "0.5"},
+                 {9.9996, "10.00", "10.000", "10"},
+                 {0.0249, "0.02490", "0.0249", "0.025"},
+                 {12345.6, "12346", "12345.6", "12346"},
+                 {999.96, "1000", "1000.0", "1000"},
+                 {100, "100.0", "100.0", "100"},
+                 {1.0, "1.000", "1.000", "1"},
+                 {0, "0", "0", "0"},
+                 {1e15, "1.000e+15", "1.00e+15", "1.0e+15"},
+                 {1e-9, "1.000e-09", "1.00e-09", "1.0e-09"},
+                 {(double)INFINITY, "?", "?", "?"},
+                 {(double)NAN, "?", "?", "?"},
+                 {-2.5, "-2.500", "-2.50", "-2.5"}};
     char out[AK_REAL_BYTES];
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_string_equal(ak_number_figure(out, cases[i].value, AK_DIGITS), cases[i].figure);
         assert_string_equal(ak_number_ratio(out, cases[i].value), cases[i].ratio);
+        assert_string_equal(ak_number_short(out, cases[i].value, 2), cases[i].brief);
     }
 }
 

@@ -846,6 +846,7 @@ static void limits_are_kept(void **state)
     ak_llm_answer_clear(&answer);
     ak_llm_total(&totals, llm);
     assert_true(totals.cost_usd <= 0.0225);
+    assert_true(totals.calls == (size_t)made && totals.failed == 0);
     assert_in_range(made, 17, 20); /* 20 answers cost less than a tenth of a cent too little */
     ak_llm_close(llm);
     options = (ak_llm_options){.model = "openai:gpt-5", .url = s.url, .calls = 2};
@@ -858,6 +859,8 @@ static void limits_are_kept(void **state)
     assert_non_null(strstr(err.text, "2 calls were made, as many as --llm-calls allows"));
     ak_llm_answer_clear(&answer);
     assert_int_equal(server_asked(&s), (size_t)made + 2);
+    ak_llm_total(&totals, llm);
+    assert_true(totals.calls == 2 && totals.failed == 0);
     ak_llm_close(llm);
     /* The first call could use 1,100 tokens of input and 1,000 of output, and uses 306. */
     options = (ak_llm_options){

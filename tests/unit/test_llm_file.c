@@ -214,6 +214,50 @@ static void a_reply_is_bounded(void **state)
     ak_free(text);
 }
 
+/* Nobody reports what a reply took, so each question that was written counts with its worst case:
+   the budget of dollars and that of tokens hold, and the costs say the same. */
+static void a_question_costs_its_worst_case(void **state)
+{
+    (void)state;
+    static const char list[] = "{\"file:*\": {\"input\": 1, \"output\": 2}}";
+    char spec[AK_PATH_MAX + 8], prices[AK_PATH_MAX];
+    (void)snprintf(spec, sizeof spec, "file:%s/", folder);
+    assert_int_equal(ak_fs_join(prices, folder, "prices.json", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(prices, list, strlen(list), NULL), AK_OK);
+    const ak_llm_chat chat = {.messages = messages, .message_count = 2};
+    size_t number = 0;
+    for (int by_tokens = 0; by_tokens < 2; by_tokens++) {
+        hand self = {.texts = {"{}"}};
+        ak_llm *llm = NULL;
+        ak_llm_options options = {.model = spec, .prices = prices, .timeout_seconds = 5};
+        ak_llm_seam seam = {.context = &self, .now_ns = hand_now, .sleep_ns = hand_sleep};
+        ak_llm_answer answer;
+        ak_llm_totals totals;
+        double worst = 0, spent = 0;
+        char name[32];
+        options.budget_usd = by_tokens ? 0 : 0.045; /* two questions of $0.0175 and $0.0164 */
+        options.tokens = by_tokens ? 2 * 9500 : 0;
+        self.name = name;
+        assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
+        assert_int_equal(ak_llm_worst_case(&worst, llm, &chat, NULL), AK_OK);
+        for (int i = 0; i < 2; i++) { /* the second one gets no reply */
+            self.sleeps = i == 0 ? 0 : 100;
+            (void)snprintf(name, sizeof name, "%04zu.reply.json", ++number);
+            assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), i == 0 ? AK_OK : AK_TIMED_OUT);
+            assert_true(answer.cost_usd > 0.99 * worst && answer.cost_usd < 1.01 * worst);
+            spent += answer.cost_usd;
+            ak_llm_answer_clear(&answer);
+        }
+        assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_LIMIT);
+        assert_int_equal(answer.fault, AK_LLM_FAULT_BUDGET);
+        ak_llm_answer_clear(&answer);
+        ak_llm_total(&totals, llm);
+        assert_true(totals.cost_usd == spent && totals.uncertain_usd == spent);
+        assert_false(totals.usage.known);
+        ak_llm_close(llm);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_edit_of_equal_length_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_question_expires, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reply_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_question_costs_its_worst_case, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,6 +290,11 @@ static void test_closed_loop(void **state)
     assert_non_null(strstr(second, "expected +30 %, "));
     assert_non_null(strstr(third, "- 1 wrong_result: it ran, but its results were wrong"));
     assert_non_null(strstr(third, "times what is allowed"));
+    /* What the search measured again is kept with its latest time. */
+    assert_true(result.again_count > 0 && !result.best_again);
+    for (size_t i = 0; i < result.again_count; i++) {
+        assert_true(result.again[i].config != NULL && result.again[i].median_ms > 0);
+    }
     /* Each generation built on the one before: the archive says who proposed what, and what became
        of it. */
     static const char *const first_of[] = {"REPEAT=512,MODE=right", "REPEAT=64,MODE=right",
@@ -429,13 +434,13 @@ static void test_sizes(void **state)
     assert_int_equal(server_asked(&m.server), 1);
     assert_non_null(strstr(f->notices, "raise --llm-budget"));
     assert_string_equal(result.model, "compatible:scripted");
-    assert_int_equal(result.llm_calls, 2);
-    assert_int_equal(result.llm_failed, 1);
+    assert_int_equal(result.llm_calls, 1); /* what the budget refused was not asked */
+    assert_int_equal(result.llm_failed, 0);
     assert_int_equal(result.llm_input_tokens, 1000000);
     assert_true(result.llm_priced);
     assert_true(result.llm_cost_usd > 1 && result.llm_cost_usd < 1.01);
     assert_int_equal(ak_sizes_result_json(&json, &result, &err), AK_OK);
-    assert_non_null(strstr(json, "\"llm\":{\"model\":\"compatible:scripted\",\"calls\":2"));
+    assert_non_null(strstr(json, "\"llm\":{\"model\":\"compatible:scripted\",\"calls\":1"));
     ak_text_free(json);
     ak_sizes_result_clear(&result);
     server_stop(&m.server);

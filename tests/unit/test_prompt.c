@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "llm/proposal.h"
+#include "measure/placement.h"
 #include "space_fixture.h"
 
 #define SCALE AK_TEST_DATA "/kernels/prompted"
@@ -310,6 +311,70 @@ static void test_answer_contract(void **state)
     ak_space_free(space);
 }
 
+static const char *shape_fact(const ak_brief *brief, const char *name)
+{
+    for (size_t i = 0; i < brief->shape_count; i++) {
+        if (strcmp(brief->shape[i].name, name) == 0) {
+            return brief->shape[i].text;
+        }
+    }
+    return "";
+}
+
+/* A prompt places the task as the end of a run does: 2 MiB are in the cores' second caches (150
+   GB/s), in their first ones (400 GB/s), in a cache that they share (the memory's 20 GB/s hold, but
+   may be exceeded), or in no cache. Each fact has a name of its own, as an object of JSON needs. */
+static void test_place(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t l1, l2, l3;
+        double least_ms;
+        bool cached;
+        const char *bound, *balance;
+    } cases[] = {
+        {32768, 1 << 20, 1 << 25, 2.097152 / 150, false, "the bandwidth of a cache, as", "3.413 "},
+        {1 << 20, 1 << 21, 1 << 25, 2.097152 / 400, false, "the bandwidth of a cache, as", "1.28 "},
+        {32768, 1 << 18, 1 << 25, 2.097152 / 20, true, "memory", "25.6 "},
+        {32768, 1 << 18, 1 << 19, 2.097152 / 20, false, "memory", "25.6 "}};
+    ak_ceilings ceilings = {.peak_tflops = 0.512,
+                            .copy_gbs = 20,
+                            .triad_gbs = 18.5,
+                            .l1_gbs = 400,
+                            .cache_gbs = 150,
+                            .measured = true};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        ak_scope *facts = ak_scope_new(NULL);
+        ak_task *task = NULL;
+        ak_brief brief;
+        ak_placement place;
+        (void)(ak_scope_set_int(facts, "cpu_threads", 4, NULL) +
+               ak_scope_set_int(facts, "vector_bytes", 64, NULL) +
+               ak_scope_set_int(facts, "vector_registers", 32, NULL) +
+               ak_scope_set_int(facts, "l1d_bytes", cases[c].l1, NULL) +
+               ak_scope_set_int(facts, "l2_bytes", cases[c].l2, NULL) +
+               ak_scope_set_int(facts, "l3_bytes", cases[c].l3, NULL));
+        ak_device_facts device = {.backend = "host", .device = "host", .facts = facts};
+        assert_int_equal(ak_task_bind(&task, &(ak_task_spec){.kernel = SCALE}, &device, NULL),
+                         AK_OK);
+        assert_int_equal(ak_brief_open(&brief, task, &ceilings, NULL), AK_OK);
+        ak_place_task(&place, task, &ceilings, 0);
+        assert_true(fabs(brief.least_ms - cases[c].least_ms) < 1e-9);
+        assert_true(brief.least_ms == fmax(place.compute_ms, place.memory_ms));
+        assert_int_equal(brief.least_cached, cases[c].cached);
+        const char *bound = shape_fact(&brief, "bound for this shape");
+        const char *balance = shape_fact(&brief, "balance of this device");
+        assert_int_equal(strncmp(bound, cases[c].bound, strlen(cases[c].bound)), 0);
+        assert_int_equal(strncmp(balance, cases[c].balance, strlen(cases[c].balance)), 0);
+        for (size_t i = 0; i < brief.shape_count; i++) {
+            assert_ptr_equal(shape_fact(&brief, brief.shape[i].name), brief.shape[i].text);
+        }
+        ak_brief_close(&brief);
+        ak_task_close(task);
+        ak_scope_free(facts);
+    }
+}
+
 /* The aim never lies beyond what the ceilings allow, and a prediction that was far off did not come
    true, in whichever direction it was off. */
 static void test_honest_bounds(void **state)
@@ -335,11 +400,13 @@ static void test_honest_bounds(void **state)
         {0.10, 12.5, "measured -20 %: slower, where a gain was expected\n"}};
     static const struct {
         double least_ms;
+        bool cached;
         const char *words;
-    } aims[] = {{0, "Propose up to 3 configurations."},
-                {5, "The least possible time is 5 ms; A takes 2 times as long."},
-                {9.8, "A is at 98 % of the least possible time"},
-                {12, "A is as fast as the least possible time, so the ceilings were measured"}};
+    } aims[] = {{0, false, "Propose up to 3 configurations."},
+                {5, false, "The least possible time is 5 ms; A takes 2 times as long."},
+                {9.8, false, "A is at 98 % of the least possible time"},
+                {12, true, "A is as fast as the memory allows: its data stay in a cache"},
+                {12, false, "A is as fast as the least possible time, so the ceilings were"}};
     ak_experience trials[2] = {{.config = config_of(f, ""), .ms = 10, .author = "default"},
                                {.config = config_of(f, "UNROLL=8"), .proposed = true}};
     ak_history history = {.trials = trials, .count = 2, .generation = 2, .batch = 3};
@@ -360,6 +427,7 @@ static void test_honest_bounds(void **state)
     for (size_t i = 0; i < sizeof aims / sizeof aims[0]; i++) {
         ak_brief brief = f->brief;
         brief.least_ms = aims[i].least_ms;
+        brief.least_cached = aims[i].cached;
         ak_buf_clear(&text);
         assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
         if (strstr(text.data, aims[i].words) == NULL) {
@@ -955,15 +1023,15 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),          cmocka_unit_test(test_stable_parts),
-        cmocka_unit_test(test_state),           cmocka_unit_test(test_objective),
-        cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
-        cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
-        cmocka_unit_test(test_groups),          cmocka_unit_test(test_honest_bounds),
-        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_phases),          cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_stable_parts),
+        cmocka_unit_test(test_state),         cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_foreign_text),  cmocka_unit_test(test_skeleton),
+        cmocka_unit_test(test_heart),         cmocka_unit_test(test_filling),
+        cmocka_unit_test(test_groups),        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_honest_bounds), cmocka_unit_test(test_answer_contract),
+        cmocka_unit_test(test_recorded),      cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_proposals),     cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

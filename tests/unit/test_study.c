@@ -255,6 +255,12 @@ static void test_recorded(void **state)
         }
     }
     ak_fs_list_free(names, count);
+    /* What else lies there, such as questions of file:, is no matter. */
+    static const char *const others[] = {"0001.prompt.md", "0001.reply.json"};
+    for (size_t k = 0; k < 2; k++) {
+        assert_int_equal(ak_fs_join(to, answers, others[k], NULL), AK_OK);
+        assert_int_equal(ak_fs_write(to, "words", 5, NULL), AK_OK);
+    }
     json_t *reworded = study(&options);
     assert_true(json_equal(reworded, again));
     json_decref(live);

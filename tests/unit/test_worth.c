@@ -1,5 +1,6 @@
-/* test_worth.c: tests the figures of what language models contributed. Times come from the
-   finish, so that one trial on a busy machine does not distort them. */
+/* test_worth.c: tests the figures of what language models contributed, and what conversations say
+   of each prediction. Times come from the finish or, without one, from when the search measured
+   again, so that one trial on a busy machine does not distort them. */
 #include "archive_fixture.h"
 
 #include "base/json.h"
@@ -12,6 +13,11 @@ static const char result[] =
     "{\"name\": \"tuned\", \"config\": {\"A\": 2}, \"ms\": 1.0, \"ci_ms\": [0.99, 1.01]},"
     "{\"name\": \"default\", \"config\": {\"A\": 1}, \"ms\": 1.5, \"ci_ms\": [1.48, 1.52]},"
     "{\"name\": \"OpenBLAS\", \"config\": null, \"ms\": 1.2, \"ci_ms\": [1.1, 1.3]}]}";
+
+/* A run that was interrupted: the search had measured the default again. */
+static const char interrupted[] =
+    "{\"contestants\": [], \"again\": ["
+    "{\"config\": {\"A\": 1}, \"ms\": 1.02, \"ci_ms\": [1.01, 1.03]}]}";
 
 static int64_t add(fixture *f, const char *config, const char *strategy, const char *model,
                    int64_t parent, double predicted, double ms, double spread)
@@ -40,7 +46,10 @@ static int64_t add(fixture *f, const char *config, const char *strategy, const c
     return trial.id;
 }
 
-static json_t *worth_of(fixture *f, bool finished)
+static const char proposals[] = "[{\"verdict\": \"accepted\", \"config\": \"A=2\"},"
+                                "{\"verdict\": \"accepted\", \"config\": \"A=3\"}]";
+
+static json_t *worth_of(fixture *f, const char *finish)
 {
     ak_run run = {.id = (char *)(uintptr_t)run_id,
                   .started = (char[]){"2026-11-21T10:00:00.000Z"},
@@ -56,7 +65,8 @@ static json_t *worth_of(fixture *f, bool finished)
                     .model = (char[]){"m"},
                     .system = (char[]){"s"},
                     .brief = (char[]){"b"},
-                    .state = (char[]){"t"}};
+                    .state = (char[]){"t"},
+                    .proposals = (char *)(uintptr_t)proposals};
     char *text = NULL;
     json_t *worth = NULL;
     ak_archive_filter all = {0};
@@ -65,8 +75,8 @@ static json_t *worth_of(fixture *f, bool finished)
     int64_t first = add(f, "A=1", "default", NULL, 0, 0, 1463, 1.02);
     add(f, "A=2", "llm", "m", first, 0.1, 1.0, 1.02);
     add(f, "A=3", "llm", "m", first, 0.1, 1.4, 1.3); /* in no finish, and measured badly */
-    if (finished) {
-        assert_ok(ak_archive_end_run(f->archive, run_id, "2026-11-21T10:01:00.000Z", result, err));
+    if (finish != NULL) {
+        assert_ok(ak_archive_end_run(f->archive, run_id, "2026-11-21T10:01:00.000Z", finish, err));
     }
     assert_ok(ak_llm_worth(&text, f->archive, &all, err));
     assert_ok(ak_json_parse(&worth, text, strlen(text), "worth", err));
@@ -76,7 +86,7 @@ static json_t *worth_of(fixture *f, bool finished)
 
 static void the_finish_counts(void **state)
 {
-    json_t *worth = worth_of(fixture_of(state), true);
+    json_t *worth = worth_of(fixture_of(state), result);
     const json_t *model = json_array_get(json_object_get(worth, "proposers"), 1);
     const json_t *interval = json_object_get(model, "best_speed_ci");
     const json_t *calibration = json_object_get(worth, "calibration");
@@ -96,11 +106,51 @@ static void the_finish_counts(void **state)
 /* A run that was cut off has nothing but its trials, with their intervals. */
 static void without_a_finish_trials_count(void **state)
 {
-    json_t *worth = worth_of(fixture_of(state), false);
+    json_t *worth = worth_of(fixture_of(state), NULL);
     const json_t *model = json_array_get(json_object_get(worth, "proposers"), 1);
     assert_true(fabs(ak_json_number_at(model, "best_speed") - 1463) < 1e-6);
     assert_true(ak_json_number_at(json_object_get(worth, "calibration"), "undecided") == 1);
     json_decref(worth);
+}
+
+/* llm show goes by the same times as stats, and says where they are from and what is open. */
+static void conversations_say_the_same(void **state)
+{
+    static const struct {
+        const char *finish;
+        struct {
+            const char *measured;
+            double ms, gain;
+            bool decided;
+        } of[2];
+    } cases[] = {
+        {result, {{"finish", 1.0, 0.5, true}, {"search", 1.4, 1.5 / 1.4 - 1, false}}},
+        {interrupted, {{"search", 1.0, 0.02, false}, {"search", 1.4, 1.02 / 1.4 - 1, true}}},
+        {NULL, {{"search", 1.0, 1462, true}, {"search", 1.4, 1463 / 1.4 - 1, true}}}};
+    (void)state;
+    for (size_t i = 0; i < AK_COUNT(cases); i++) {
+        void *own = NULL;
+        char *text = NULL;
+        json_t *talk = NULL;
+        assert_int_equal(fixture_open_archive(&own), 0);
+        fixture *f = fixture_of(&own);
+        json_decref(worth_of(f, cases[i].finish));
+        assert_ok(ak_llm_conversation(&text, f->archive, NULL, err));
+        assert_ok(ak_json_parse(&talk, text, strlen(text), "talk", err));
+        ak_text_free(text);
+        const json_t *call = json_array_get(json_object_get(talk, "calls"), 0);
+        for (size_t p = 0; p < 2; p++) {
+            const json_t *outcome =
+                json_object_get(json_array_get(json_object_get(call, "proposals"), p), "outcome");
+            assert_string_equal(ak_json_text_at(outcome, "measured"), cases[i].of[p].measured);
+            assert_true(fabs(ak_json_number_at(outcome, "ms") - cases[i].of[p].ms) < 1e-9);
+            assert_true(fabs(ak_json_number_at(outcome, "gain") - cases[i].of[p].gain) < 1e-9);
+            assert_int_equal(json_is_true(json_object_get(outcome, "decided")),
+                             cases[i].of[p].decided);
+        }
+        json_decref(talk);
+        assert_int_equal(fixture_close(&own), 0);
+    }
 }
 
 int main(void)
@@ -109,6 +159,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_finish_counts, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(without_a_finish_trials_count, fixture_open_archive,
                                         fixture_close),
+        cmocka_unit_test(conversations_say_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,8 @@ function outcome_words(outcome) {
         return "not tried";
     }
     const gain = typeof outcome.gain === "number"
-        ? `, ${outcome.gain >= 0 ? "+" : ""}${ak.number(outcome.gain * 100, 3)} % speed` : "";
+        ? `, ${outcome.gain >= 0 ? "+" : ""}${ak.number(outcome.gain * 100, 3)} % speed`
+            + (outcome.decided === false ? ", not decided" : "") : "";
     return outcome.status === "ok" ? ak.ms(outcome.ms) + gain
         : outcome.status.replace(/_/g, " ") + (outcome.reason ? ": " + outcome.reason : "");
 }

@@ -1,0 +1,32 @@
+/*
+ * outcome.h: what came of a configuration, and of a prediction about it. `llm show`, `stats` and
+ * reports use this one rule: the time of the run's finish if the configuration took part in it,
+ * else the latest time of the search if it was measured again there, else the time of its trial. A
+ * single trial of the default on a briefly busy machine would make all others look fast.
+ *
+ * Prompts follow the same rule while the search goes on, when there is no finish yet.
+ */
+#ifndef AK_REPORT_OUTCOME_H
+#define AK_REPORT_OUTCOME_H
+
+#include "archive/archive.h"
+#include "base/json.h"
+
+/* A cost (a time, unless the objective is another) or a ratio of speeds with its interval; 0: not
+   known. */
+typedef struct ak_outcome {
+    double cost, low, high;
+    double ms;        /* the time behind the cost */
+    const char *from; /* "finish", "again" (in the search) or "search" (the trial) */
+} ak_outcome;
+
+/* Returns the result of a run; NULL if it has none. */
+json_t *ak_outcome_result(ak_archive *archive, const char *run);
+/* Returns what the trial's configuration took by the result of its run, which may be NULL. */
+ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial);
+/* Returns how many times as fast as `start` an outcome is. */
+ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);
+/* Returns whether a speed says which of the two is faster: its interval does not contain 1. */
+bool ak_outcome_decided(const ak_outcome *speed);
+
+#endif
