@@ -520,6 +520,11 @@ typedef void (*ak_source_visitor)(void *context, const char *name, const char *d
 AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                                    void *context, ak_error *err);
 
+/* Finds what ak_problem_open takes, from the current folder, for a kernel of the archive: `operand`
+   (may be NULL) or its name if these open a kernel of this name, else the folder in which a run on
+   this machine had it. *out is NULL if none of them is there (free with ak_text_free). */
+AK_API ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const char *kernel,
+                                         const char *operand, ak_error *err);
 /* Finds whether the kernel has changed since a trial measured it: the source of its implementation,
    the space file, problem.json or the reference. If so, *out_place is where the changed kernel is,
    a name for ak_problem_open (free with ak_text_free); NULL if the kernel is the same, or if that

@@ -5,9 +5,20 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+
+/* Says what to look at. SQLite may have lost the reason on its way back, so a limit counts, too. */
+static const char *advice(int why)
+{
+    struct rlimit file;
+    bool limited = getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY;
+    return why == EFBIG          ? "raise the limit with `ulimit -f`"
+           : why == 0 && limited ? "check the permissions, the disk and the limit `ulimit -f`"
+                                 : "check the permissions and the disk";
+}
 
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err)
 {
@@ -46,8 +57,8 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
-        return ak_fail(err, AK_IO, "%s: %s: %s%s%s; check the permissions and the disk", path, what,
-                       detail, why == 0 ? "" : ": ", why == 0 ? "" : strerror(why));
+        return ak_fail(err, AK_IO, "%s: %s: %s%s%s; %s", path, what, detail, why == 0 ? "" : ": ",
+                       why == 0 ? "" : strerror(why), advice(why));
     case SQLITE_TOOBIG:
         return ak_fail(err, AK_LIMIT, "%s: %s: a value is larger than %d bytes", path, what,
                        AK_STORE_VALUE_MAX);

@@ -9,6 +9,7 @@
 #include "archive/store.h"
 #include "base/alive.h"
 #include "base/alloc.h"
+#include "problem/problem.h"
 
 #define MAKE                                                                                       \
     "CREATE TABLE IF NOT EXISTS whereabouts (\n"                                                   \
@@ -66,5 +67,67 @@ out:
         ak_free(*process);
         *process = NULL;
     }
+    return status;
+}
+
+/* ---- where a kernel is ----------------------------------------------------------------------- */
+
+/* The runs of a kernel whose places are tried, latest first. */
+#define OF_KERNEL                                                                                  \
+    "SELECT paths FROM whereabouts JOIN runs ON runs.id = whereabouts.run WHERE runs.kernel = ?1 " \
+    "ORDER BY runs.number DESC LIMIT 100"
+
+static bool is_at(const char *place, const char *kernel)
+{
+    ak_problem *problem = NULL;
+    bool found = place != NULL && ak_problem_open(&problem, place, NULL) == AK_OK &&
+                 strcmp(ak_problem_name(problem), kernel) == 0;
+    ak_problem_close(problem);
+    return found;
+}
+
+/* Gives the place in one row, if the kernel is still there and is measured, not simulated. */
+static ak_status place_of_row(char **out, sqlite3_stmt *row, const char *kernel, ak_error *err)
+{
+    char *text = NULL;
+    json_t *paths = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_text(&text, row, 0, err));
+    (void)ak_json_parse_text(&paths, text, "whereabouts", NULL);
+    const char *place = json_string_value(json_object_get(paths, "kernel"));
+    if (json_object_get(paths, "recording") == NULL && is_at(place, kernel)) {
+        AK_TRY(ak_copy_text(out, place, err));
+    }
+out:
+    json_decref(paths);
+    ak_free(text);
+    return status;
+}
+
+ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const char *kernel,
+                                  const char *operand, ak_error *err)
+{
+    const char *const places[] = {operand, kernel};
+    sqlite3_stmt *rows = NULL;
+    bool there;
+    ak_status status = AK_OK;
+    *out = NULL;
+    for (size_t i = 0; i < AK_COUNT(places); i++) {
+        if (is_at(places[i], kernel)) {
+            return ak_copy_text(out, places[i], err);
+        }
+    }
+    AK_DO(ak_store_has_table(&there, archive, "whereabouts", err));
+    if (!there) {
+        return AK_OK;
+    }
+    AK_DO(ak_store_query(&rows, archive, OF_KERNEL, &kernel, 1, err));
+    while (*out == NULL && ak_store_next(&status, archive, rows, err)) {
+        status = place_of_row(out, rows, kernel, err);
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    (void)sqlite3_finalize(rows);
     return status;
 }

@@ -178,8 +178,9 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
         out->status = AK_TRIAL_TIMED_OUT;
         out->reason = ak_strdup(text);
     } else if (is_memory(run->output) && run->exit_code != 0) {
-        (void)snprintf(text, sizeof text, "%s needs more than %zu MiB of memory", who,
-                       job->memory_max >> 20);
+        char most[AK_REAL_BYTES];
+        (void)snprintf(text, sizeof text, "%s needs more than %s of memory", who,
+                       ak_number_size(most, job->memory_max));
         out->status = AK_TRIAL_OUT_OF_MEMORY;
         out->reason = ak_strdup(text);
     } else if (run->signal != 0) {

@@ -12,11 +12,18 @@
 
 #include "base/alloc.h"
 
+const char *ak_fs_limit(int why)
+{
+    return why == EFBIG    ? "; raise the limit with `ulimit -f`"
+           : why == EMFILE ? "; raise the limit with `ulimit -n`"
+                           : "";
+}
+
 static ak_status io_fault(const char *what, const char *path, ak_error *err)
 {
     int why = errno;
     ak_status status = why == ENOENT ? AK_NOT_FOUND : why == ENOMEM ? AK_NO_MEMORY : AK_IO;
-    return ak_fail(err, status, "%s: %s: %s", path, what, strerror(why));
+    return ak_fail(err, status, "%s: %s: %s%s", path, what, strerror(why), ak_fs_limit(why));
 }
 
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)

@@ -96,3 +96,20 @@ const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio)
     }
     return ak_number_figure(out, ratio, AK_DIGITS_DURATION);
 }
+
+const char *ak_number_size(char out[AK_REAL_BYTES], size_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        (void)snprintf(out, AK_REAL_BYTES, "%zu byte%s", bytes, bytes == 1 ? "" : "s");
+        return out;
+    }
+    double scaled = (double)bytes / 1024;
+    size_t unit = 0;
+    while (scaled >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
+        scaled /= 1024;
+        unit++;
+    }
+    (void)ak_number_print(out, AK_REAL_BYTES, "%.4g %s", scaled, units[unit]);
+    return out;
+}

@@ -44,6 +44,8 @@ const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
    would write 1e+02. */
 const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits);
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
+/* A number of bytes in the largest unit of which it is one at least: "800 bytes", "1.5 MiB". */
+const char *ak_number_size(char out[AK_REAL_BYTES], size_t bytes);
 
 /* Enclose calls of another library that converts numbers: between them the thread is in the
    locale "C". ak_number_leave takes the result of ak_number_enter. */

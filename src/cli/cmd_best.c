@@ -1,6 +1,7 @@
 /* cmd_best.c: shows the fastest configuration of each kernel, size, type, options and device. */
 #include <string.h>
 
+#include "base/device_name.h"
 #include "base/fs.h"
 #include "cli/outdated.h"
 #include "cli/options.h"
@@ -22,12 +23,13 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     const struct {
         const char *option, *value;
         bool wanted;
-    } parts[] = {{"size", ak_or_empty(first->size), true},
-                 {"dtype", ak_or_empty(first->dtype), same > 1},
-                 {"set", ak_or_empty(first->choices), same > 1},
-                 {"impl", ak_or_empty(first->implementation), same > 1},
-                 {"device", ak_or_empty(first->device), same > 1},
-                 {"run", ak_or_empty(args->text[AK_OPTION_RUN]), true}};
+    } parts[] = {
+        {"size", ak_or_empty(first->size), true},
+        {"dtype", ak_or_empty(first->dtype), same > 1},
+        {"set", ak_or_empty(first->choices), same > 1},
+        {"impl", ak_or_empty(first->implementation), same > 1},
+        {"device", ak_or_empty(first->device), same > 1 || ak_device_is_recorded(first->device)},
+        {"run", ak_or_empty(args->text[AK_OPTION_RUN]), true}};
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
     ak_quote(&command, args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));

@@ -50,28 +50,26 @@ static int tell(const ak_args *args, const char *format, const char *path)
     return AK_EXIT_DONE;
 }
 
-/* Suggests what to do with the file that was written. */
-static void suggest(const ak_args *args, const char *format, const char *path)
+/* Suggests what to do with the file that was written. A kernel that cannot be found from here
+   cannot be measured, so nothing is suggested. */
+static void suggest(const ak_args *args, const char *place, const char *format, const char *path)
 {
-    /* A kernel that only the archive knows cannot be measured, so nothing is suggested. */
-    ak_problem *problem = NULL;
     bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;
-    if (measurable && !ak_args_has(args, AK_OPTION_JSON) && !is_simulated(path) &&
-        ak_problem_open(&problem, args->operand[0], NULL) == AK_OK) {
-        ak_buf command = AK_BUF(4 * AK_PATH_MAX);
-        ak_buf_puts(&command, "bench ");
-        ak_quote(&command, args->operand[0]);
-        ak_buf_puts(&command, " --config @");
-        ak_quote(&command, path);
-        if (strcmp(format, "dispatch") == 0) {
-            add_first_size(&command, path);
-        }
-        if (ak_buf_status(&command, NULL) == AK_OK) {
-            ak_out_next(command.data, "measure it again");
-        }
-        ak_buf_free(&command);
-        ak_problem_close(problem);
+    if (!measurable || place == NULL || ak_args_has(args, AK_OPTION_JSON) || is_simulated(path)) {
+        return;
     }
+    ak_buf command = AK_BUF(4 * AK_PATH_MAX);
+    ak_buf_puts(&command, "bench ");
+    ak_quote(&command, place);
+    ak_buf_puts(&command, " --config @");
+    ak_quote(&command, path);
+    if (strcmp(format, "dispatch") == 0) {
+        add_first_size(&command, path);
+    }
+    if (ak_buf_status(&command, NULL) == AK_OK) {
+        ak_out_next(command.data, "measure it again");
+    }
+    ak_buf_free(&command);
 }
 
 /* Writes a file that describes a task; no archive is needed. */
@@ -229,7 +227,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
            : table ? say_table_changed(selection.archive, &filter, args, &err)
                    : ak_say_changed_matching(selection.archive, &filter, args, true, &err));
     if (to_file) {
-        suggest(args, format, path);
+        suggest(args, selection.place, format, path);
     }
 out:
     if (status != AK_OK) {

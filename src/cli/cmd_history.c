@@ -63,7 +63,7 @@ static void print_none(const ring *r, const ak_selection *selection, const ak_ar
     if (seen > 0) {
         ak_next_on_archive("history", kernel, "what there is", args);
     } else {
-        ak_next_on_archive("tune", kernel == NULL ? "matmul" : kernel, "make some", args);
+        ak_next_make_some(selection, args);
     }
 }
 
@@ -86,8 +86,8 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     ak_selection_say_hidden(selection);
     ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
     const char *run = args->text[AK_OPTION_RUN];
-    ak_next_on_archive(run == NULL ? "best" : "best --run", run,
-                       "the fastest of each kernel and size", args);
+    ak_next_on_shown(run == NULL ? "best" : "best --run", run,
+                     "the fastest of each kernel and size", args);
     return status;
 }
 

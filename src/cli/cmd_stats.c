@@ -184,7 +184,7 @@ static void print_text(const findings *f, const ak_selection *selection, const a
     ak_out("%s: %zu trial%s, %s of them ok\n", f->path, t->trials, ak_plural(t->trials),
            t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)));
     if (t->trials == 0) {
-        ak_next_on_archive("tune", kernel == NULL ? "matmul" : kernel, "make some", args);
+        ak_next_make_some(selection, args);
         return;
     }
     ak_table_begin(&table, "status", ">trials", NULL);
@@ -220,7 +220,7 @@ static void print_text(const findings *f, const ak_selection *selection, const a
         ak_llm_worth_print(f->worth);
     }
     ak_selection_say_hidden(selection);
-    ak_next_on_archive("history", kernel, "the trials themselves", args);
+    ak_next_on_shown("history", kernel, "the trials themselves", args);
 }
 
 /* Reads what language models contributed; *out is NULL if none took part. */

@@ -51,7 +51,8 @@ static void suggest(ak_buf *command, const char *why)
     ak_buf_free(command);
 }
 
-void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args)
+static void next_on_trials(const char *words, const char *name, bool recorded, const char *why,
+                           const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
     ak_buf_puts(&command, words);
@@ -59,8 +60,32 @@ void ak_next_on_archive(const char *words, const char *name, const char *why, co
         ak_buf_putc(&command, ' ');
         ak_quote(&command, name);
     }
+    if (recorded) {
+        add_option(&command, AK_OPTION_DEVICE, args->text[AK_OPTION_DEVICE]);
+    }
     add_archive(&command, args);
     suggest(&command, why);
+}
+
+void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args)
+{
+    next_on_trials(words, name, false, why, args);
+}
+
+void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args)
+{
+    const char *device = ak_or_empty(args->text[AK_OPTION_DEVICE]);
+    bool recorded = ak_args_typed(args, AK_OPTION_DEVICE) &&
+                    (strcmp(device, "sim") == 0 || ak_device_is_recorded(device));
+    next_on_trials(words, name, recorded, why, args);
+}
+
+void ak_next_make_some(const ak_selection *selection, const ak_args *args)
+{
+    const char *place = selection->kernel == NULL ? "matmul" : selection->place;
+    if (place != NULL) {
+        ak_next_on_archive("tune", place, "make some", args);
+    }
 }
 
 void ak_next_resume(const char *verb, const ak_args *args)
@@ -89,10 +114,12 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
     }
     ak_buf_print(&command, "%s ", command_name);
-    /* Other commands take no recording as KERNEL; its trials have the name of the recorded
-       kernel. */
+    /* The archive has the trials of a recording under the names of what was recorded. Commands that
+       open the recording need it as it was given. */
     bool recorded = ak_device_is_recorded(ak_task_device(task));
-    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
+    bool by_name = recorded && strcmp(command_name, "export") == 0;
+    const char *device = recorded && !by_name ? args->text[AK_OPTION_DEVICE] : ak_task_device(task);
+    ak_quote(&command, by_name ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     ak_buf_puts(&command, verb + strlen(command_name));
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {
@@ -104,7 +131,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                  {AK_OPTION_SET, ak_task_choices(task), from_file},
                  {AK_OPTION_FIX, ak_or_empty(fix), false},
                  {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
-                 {AK_OPTION_DEVICE, ak_task_device(task), from_file},
+                 {AK_OPTION_DEVICE, ak_or_empty(device), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
     for (size_t i = 0; i < AK_COUNT(parts); i++) {
         bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);

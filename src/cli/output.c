@@ -287,8 +287,8 @@ int ak_out_end(int code)
     }
     if (write_error != EPIPE) { /* a reader that has seen enough, such as head, is not an error */
         char text[160];
-        (void)snprintf(text, sizeof text, "cannot write to standard output: %s",
-                       strerror(write_error));
+        (void)snprintf(text, sizeof text, "cannot write to standard output: %s%s",
+                       strerror(write_error), ak_fs_limit(write_error));
         (void)fprintf(stderr, "autokernel: %s\n", text);
     }
     return code == AK_EXIT_DONE ? AK_EXIT_FAILED : code;

@@ -495,8 +495,8 @@ ak_status ak_progress_close(ak_progress *p, ak_error *err)
     }
     p->events = NULL;
     if (p->events_error != 0) {
-        return ak_fail(err, AK_IO, "cannot write %s: %s", p->events_path,
-                       strerror(p->events_error));
+        return ak_fail(err, AK_IO, "cannot write %s: %s%s", p->events_path,
+                       strerror(p->events_error), ak_fs_limit(p->events_error));
     }
     return AK_OK;
 }

@@ -52,7 +52,7 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
         }
         return AK_OK;
     }
-    ak_task_spec spec = {.kernel = args->operand[0],
+    ak_task_spec spec = {.kernel = out->place == NULL ? args->operand[0] : out->place,
                          .implementation = out->filter.implementation,
                          .device = out->filter.device,
                          .size = size,
@@ -142,7 +142,9 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
     }
     if (args->operand_count > 0) {
         AK_TRY(kernel_name(&out->kernel, &archived, out->archive, args->operand[0], err));
-        AK_TRY(quoted(&out->named, args->operand[0], err));
+        AK_TRY(
+            ak_archive_kernel_place(&out->place, out->archive, out->kernel, args->operand[0], err));
+        AK_TRY(quoted(&out->named, out->place == NULL ? "KERNEL" : out->place, err));
         out->filter.kernel = out->kernel;
         out->filter.named = out->named;
     }
@@ -185,6 +187,7 @@ void ak_selection_close(ak_selection *selection)
     ak_task_close(selection->recorded);
     ak_archive_close(selection->archive);
     ak_free(selection->kernel);
+    ak_text_free(selection->place);
     ak_free(selection->named);
     ak_text_free(selection->run);
     *selection = (ak_selection){0};

@@ -71,6 +71,9 @@ void ak_next_resume(const char *verb, const ak_args *args);
 /* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.
  */
 void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);
+/* Suggests a command on the trials that were shown, in the same way. Those of recordings are shown
+   only if --device asks for them, so it is repeated. */
+void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
 /* Appends an argument as a shell takes it, quoted where needed. */
 void ak_quote(ak_buf *out, const char *word);
 
@@ -86,7 +89,8 @@ typedef struct ak_selection {
     ak_archive *archive;
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
-    char *named;              /* how a command names it, in quotes where it needs them */
+    char *place;              /* what a command that measures it has to name; NULL: not known */
+    char *named;              /* the same in quotes where it needs them, or "KERNEL" */
     char *run;                /* the whole id of --run; NULL: all runs */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
     ak_task *recorded;        /* NULL unless the device is a recording's file */
@@ -103,6 +107,9 @@ void ak_selection_close(ak_selection *selection);
 const char *ak_selection_hint(const ak_selection *selection);
 /* Says in a line how many trials on recordings are left out; prints nothing if none is. */
 void ak_selection_say_hidden(const ak_selection *selection);
+/* Suggests the command that makes trials of the selected kernel; nothing if it is not known where
+   that is. */
+void ak_next_make_some(const ak_selection *selection, const ak_args *args);
 
 /* ak_interrupted is set by Ctrl-C and SIGTERM; the second one ends the process at once with 130. */
 extern volatile int ak_interrupted;

@@ -169,10 +169,8 @@ static void print_loss(const ak_sizes_result *r)
     }
     ak_out("; measured again beside the winners\n");
     if (open > 0) {
-        ak_out(
-            "not decided for %zu size%s: the machine was busy, or the times vary too much; measure "
-            "again when it is idle\n",
-            open, ak_plural(open));
+        ak_out("not decided for %zu size%s; measure again when the machine is idle\n", open,
+               ak_plural(open));
     }
 }
 

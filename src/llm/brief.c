@@ -43,17 +43,12 @@ static bool ends_with(const char *text, const char *end)
 /* Formats a number of bytes: "131072 bytes (128 KiB)". */
 static void show_bytes(char *out, size_t bytes, double value)
 {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    double scaled = value / 1024.0;
-    size_t unit = 0;
-    while (scaled >= 1024.0 && unit + 1 < AK_COUNT(units)) {
-        scaled /= 1024.0;
-        unit++;
-    }
+    char size[AK_REAL_BYTES];
     if (value < 1024.0) {
         (void)ak_number_print(out, bytes, "%.0f bytes", value);
     } else {
-        (void)ak_number_print(out, bytes, "%.0f bytes (%.4g %s)", value, scaled, units[unit]);
+        (void)ak_number_print(out, bytes, "%.0f bytes (%s)", value,
+                              ak_number_size(size, (size_t)value));
     }
 }
 

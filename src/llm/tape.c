@@ -1,6 +1,7 @@
 /* tape.c: see tape.h. */
 #include "llm/tape.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -349,7 +350,7 @@ static ak_status read_answer(ak_llm_answer *out, ak_reply *reply, const json_t *
     reply->ended = true;
     out->cost_usd = cost;
     out->attempts = (int)attempts;
-    out->elapsed_ns = (int64_t)(ms * (double)1000000);
+    out->elapsed_ns = llround(ms * 1e6);
     out->replayed = true;
     return AK_OK;
 }
@@ -391,7 +392,7 @@ static json_t *answer_json(const ak_llm_answer *answer)
         ak_json_set(object, "priced", json_boolean(answer->priced)) &&
         ak_json_set_real(object, "cost_usd", answer->cost_usd) &&
         ak_json_set(object, "attempts", json_integer(answer->attempts)) &&
-        ak_json_set(object, "elapsed_ms", json_integer(answer->elapsed_ns / 1000000));
+        ak_json_set_real(object, "elapsed_ms", (double)answer->elapsed_ns / 1e6);
     return ak_json_whole(object, good);
 }
 

@@ -67,8 +67,9 @@ typedef struct ak_report_model {
     json_t *options, *result, *environment;  /* NULL if not recorded */
     ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;
-    size_t elsewhere, elsewhere_ok; /* trials of the sizes' own runs, if the run has many sizes */
-    const ak_trial **ranking;       /* the successful ones, the best by the objective first */
+    /* Trials of the sizes' own runs, if the run has many sizes; those are not in `trials`. */
+    size_t elsewhere, elsewhere_by_status[AK_TRIAL_STATUS_COUNT];
+    const ak_trial **ranking; /* the successful ones, the best by the objective first */
     size_t ok_count;
     size_t top_count; /* how many of these count as the top in `values` */
     size_t by_status[AK_TRIAL_STATUS_COUNT];
@@ -113,6 +114,10 @@ void ak_report_model_clear(ak_report_model *model);
    its run and its options. */
 ak_status ak_report_command(ak_report_model *model, ak_error *err);
 
+/* Return how many trials the run made, and how many of them ended with each status
+   (AK_TRIAL_STATUS_COUNT of them). A run over many sizes made those of its sizes. */
+size_t ak_report_tried(const ak_report_model *model);
+const size_t *ak_report_by_status(const ak_report_model *model);
 /* Returns the seconds of the run that belong to no stage of a trial: starting, making the
    reference, the finish. 0 if that is not known, or if stages that overlap hide it. */
 double ak_report_rest(const ak_report_model *model);

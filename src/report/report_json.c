@@ -45,17 +45,17 @@ static json_t *default_of(const ak_report_model *model)
 
 static json_t *counts_of(const ak_report_model *model)
 {
+    const size_t *by_status = ak_report_by_status(model);
     json_t *failed = json_object();
     bool good = failed != NULL;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT && good; i++) {
-        if (i != AK_TRIAL_OK && model->by_status[i] > 0) {
+        if (i != AK_TRIAL_OK && by_status[i] > 0) {
             good = ak_json_set(failed, ak_trial_status_text((ak_trial_status)i),
-                               json_integer((json_int_t)model->by_status[i]));
+                               json_integer((json_int_t)by_status[i]));
         }
     }
-    return json_pack("{s:I, s:I, s:o}", "evaluated", (json_int_t)model->count, "ok",
-                     (json_int_t)model->by_status[AK_TRIAL_OK], "failed",
-                     ak_json_whole(failed, good));
+    return json_pack("{s:I, s:I, s:o}", "evaluated", (json_int_t)ak_report_tried(model), "ok",
+                     (json_int_t)by_status[AK_TRIAL_OK], "failed", ak_json_whole(failed, good));
 }
 
 static json_t *baseline_of(const ak_report_model *model)

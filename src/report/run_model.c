@@ -23,7 +23,7 @@ static ak_status keep_trial(void *context, const ak_trial *trial, ak_error *err)
     ak_report_model *model = context;
     if (strcmp(trial->run, model->run.id) != 0) {
         model->elsewhere++; /* a trial of one of many sizes, each of which has a run of its own */
-        model->elsewhere_ok += trial->status == AK_TRIAL_OK ? 1 : 0;
+        model->elsewhere_by_status[trial->status]++;
         return AK_OK;
     }
     AK_DO(AK_GROW(model->trials, &model->capacity, model->count + 1, err));
@@ -77,6 +77,16 @@ static ak_status rank(ak_report_model *model, ak_error *err)
     model->top_count = model->ok_count / 10 < TOP_MIN ? TOP_MIN : model->ok_count / 10;
     model->top_count = model->top_count < model->ok_count ? model->top_count : model->ok_count;
     return AK_OK;
+}
+
+size_t ak_report_tried(const ak_report_model *model)
+{
+    return model->elsewhere > 0 ? model->elsewhere : model->count;
+}
+
+const size_t *ak_report_by_status(const ak_report_model *model)
+{
+    return model->elsewhere > 0 ? model->elsewhere_by_status : model->by_status;
 }
 
 double ak_report_rest(const ak_report_model *model)

@@ -72,13 +72,9 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     if (model->environment == NULL) { /* an imported run has only the hash */
         ak_section_pair(b, "environment", run->environment);
     }
-    if (model->elsewhere > 0) {
-        ak_section_pairf(b, "trials", "%zu, of which %zu ok, in the runs of its sizes",
-                         model->elsewhere, model->elsewhere_ok);
-        return;
-    }
-    ak_section_pairf(b, "trials", "%zu, of which %zu ok", model->count,
-                     model->by_status[AK_TRIAL_OK]);
+    ak_section_pairf(b, "trials", "%zu, of which %zu ok%s", ak_report_tried(model),
+                     ak_report_by_status(model)[AK_TRIAL_OK],
+                     model->elsewhere > 0 ? ", in the runs of its sizes" : "");
 }
 
 /* Adds the questions to a language model and their cost. */

@@ -72,10 +72,8 @@ static void note_loss(ak_section_builder *b, const json_t *result, const json_t 
         ak_buf_print(&note, "; %s.", method);
     }
     if (lost.open > 0) {
-        ak_buf_print(&note,
-                     "%sNot decided for %zu size%s: the machine was busy, or the times vary too "
-                     "much.",
-                     note.length == 0 ? "" : " ", lost.open, ak_plural(lost.open));
+        ak_buf_print(&note, "%sNot decided for %zu size%s.", note.length == 0 ? "" : " ", lost.open,
+                     ak_plural(lost.open));
     }
     if (ak_buf_status(&note, NULL) == AK_OK) {
         ak_section_notef(b, "%s", note.data);

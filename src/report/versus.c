@@ -205,9 +205,10 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     ak_section_cell(b, "speed over the reference");
     ak_section_ratio(b, x->speedup, "");
     ak_section_ratio(b, y->speedup, "");
-    counts(b, "trials", v->a.count, v->b.count);
-    counts(b, "failed", v->a.count - v->a.by_status[AK_TRIAL_OK],
-           v->b.count - v->b.by_status[AK_TRIAL_OK]);
+    const size_t in_a = ak_report_tried(&v->a), in_b = ak_report_tried(&v->b);
+    counts(b, "trials", in_a, in_b);
+    counts(b, "failed", in_a - ak_report_by_status(&v->a)[AK_TRIAL_OK],
+           in_b - ak_report_by_status(&v->b)[AK_TRIAL_OK]);
     counts(b, "evaluations to within 5 %", v->a.within_5, v->b.within_5);
     seconds(b, "seconds", v->a.seconds, v->b.seconds);
 }

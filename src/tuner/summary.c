@@ -26,33 +26,38 @@ static void print_interval(ak_buf *out, const ak_speed *speed)
     ak_buf_puts(out, ")");
 }
 
+/* Says why a comparison is not decided, in the words that tables and JSON have for it. */
 static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
 {
-    if (ak_verdict_busy(noise)) {
-        ak_buf_print(out, ": the machine was busy (pressure %.0f %%)", 100 * noise->pressure);
-    } else if (speed->low > 0 && speed->high > AK_VERDICT_WIDEST * speed->low) {
-        ak_buf_puts(out, ": the times vary too much");
+    if (speed->doubt == AK_DOUBT_NONE) {
+        return;
+    }
+    ak_buf_print(out, ": %s", ak_speed_doubt_text(speed->doubt));
+    if (speed->doubt == AK_DOUBT_VARIES && speed->low > 0) {
         print_interval(out, speed);
-    } else {
-        ak_buf_puts(out, ": one candidate measured twice differed too much");
+    } else if (speed->doubt == AK_DOUBT_BUSY && noise->pressure > 0) {
+        ak_buf_print(out, " (pressure %.0f %%)", 100 * noise->pressure);
     }
 }
 
-/* Returns whether a candidate may be faster than the default, but this was not decided. */
-static bool has_open_rival(const ak_comparison_result *comparison, size_t count, size_t fallback)
+/* Returns the speed of a candidate that may be faster than the default, but of which this was not
+   decided; NULL if there is none. */
+static const ak_speed *open_rival(const ak_comparison_result *comparison, size_t count,
+                                  size_t fallback)
 {
     for (size_t i = 0; i < count; i++) {
         const ak_speed *speed = &comparison->list[i].over_default;
         if (i != fallback && i != comparison->library && speed->verdict == AK_SPEED_UNDECIDED &&
             !(speed->high < 1)) {
-            return true;
+            return speed;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Appends one comparison; `times` stands between the ratio and the name. */
-static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name)
+static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name,
+                        const ak_noise *noise)
 {
     ak_buf_puts(out, out->length == 0 ? "" : "; ");
     switch (speed->verdict) {
@@ -68,6 +73,7 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
     case AK_SPEED_NONE:
     case AK_SPEED_UNDECIDED:
         ak_buf_print(out, "not decided against %s", name);
+        print_why(out, speed, noise);
         break;
     }
 }
@@ -83,39 +89,41 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     ak_speed beside = {.ratio = mine->ratio,
                        .low = mine->ratio_low,
                        .high = mine->ratio_high,
-                       .verdict = mine->verdict};
+                       .verdict = mine->verdict,
+                       .doubt = mine->doubt};
     bool open = has_default && mine->over_default.verdict == AK_SPEED_UNDECIDED;
     bool open_library = library != NULL && beside.verdict == AK_SPEED_UNDECIDED;
+    bool one_reason = !open || !open_library || mine->over_default.doubt == beside.doubt;
     *out = NULL;
-    if ((open || open_library) && (open || !has_default) && (open_library || library == NULL)) {
+    if ((open || open_library) && (open || !has_default) && (open_library || library == NULL) &&
+        one_reason) {
         ak_buf_puts(&text, "not decided"); /* neither against the default nor against a library */
+        print_why(&text, open_library ? &beside : &mine->over_default, &comparison->noise);
     } else {
         if (has_default) {
             const char *name = comparison->list[fallback].name;
             bool is_default = strcmp(name, "default") == 0;
             print_speed(&text, &mine->over_default, objective == NULL ? "" : "as good as ",
-                        is_default ? "the default" : name);
+                        is_default ? "the default" : name, &comparison->noise);
         }
         if (library != NULL) {
             char name[160];
             bool brief = library->version != NULL && strlen(library->version) <= VERSION_BESIDE;
             (void)snprintf(name, sizeof name, "%.80s%s%.40s", library->name, brief ? " " : "",
                            brief ? library->version : "");
-            print_speed(&text, &beside, objective == NULL ? "the speed of " : "as good as ", name);
+            print_speed(&text, &beside, objective == NULL ? "the speed of " : "as good as ", name,
+                        &comparison->noise);
         }
-    }
-    if (open || open_library) {
-        print_why(&text, open_library ? &beside : &mine->over_default, &comparison->noise);
     }
     if (which == fallback && text.length == 0) {
         const char *more = objective == NULL ? "faster" : "better";
-        bool rival = has_open_rival(comparison, count, fallback);
+        const ak_speed *rival = open_rival(comparison, count, fallback);
         ak_buf_print(&text,
-                     rival ? "whether anything is %s than the default is not decided"
-                           : "nothing %s than the default was found",
+                     rival != NULL ? "whether anything is %s than the default is not decided"
+                                   : "nothing %s than the default was found",
                      more);
-        if (rival) {
-            print_why(&text, &mine->over_default, &comparison->noise);
+        if (rival != NULL) {
+            print_why(&text, rival, &comparison->noise);
         }
     } else if (which == fallback) {
         ak_buf_puts(&text, "; it is the default");

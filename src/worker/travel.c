@@ -79,7 +79,9 @@ static ak_status write_piece(const char *path, const ak_buf *bytes, int64_t at, 
     if (fd >= 0) {
         good = close(fd) == 0 && good;
     }
-    return good ? AK_OK : ak_fail(err, AK_IO, "%.200s: cannot be written: %s", path, strerror(why));
+    return good ? AK_OK
+                : ak_fail(err, AK_IO, "%.200s: cannot be written: %s%s", path, strerror(why),
+                          ak_fs_limit(why));
 }
 
 /* Writes a piece to its file, whose folder is created if it does not exist. */

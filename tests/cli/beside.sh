@@ -5,7 +5,7 @@ command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 autokernel new kernel mine >/dev/null
 small="--size 4096 --fix COMPILER=gcc --libraries none --threads 1 --finish-time 0.05"
 echo "-- one configuration, no library"
-autokernel bench ./mine $small --config UNROLL=2 --baselines --time 0.05s --quiet 2>&1 | grep -c 'the default'
+autokernel bench ./mine $small --config UNROLL=2 --baselines --time 0.1s --quiet 2>&1 | grep -c 'the default'
 echo "-- interrupted in the finish"
 cat >drive.py <<'END'
 import json, os, signal, subprocess, sys

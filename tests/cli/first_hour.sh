@@ -11,6 +11,7 @@ try autokernel bench "$kernel" --size 950 --config '#1'
 try autokernel bench "$kernel" --sizes '950;4096' --config 'UNROLL=64;UNROLL=3'
 echo "--- no file may become larger than 20 KiB"
 (ulimit -f 20; try autokernel tune "$kernel" --size 64 --evals 1 --archive small.db --quiet) 2>&1
+(ulimit -f 400; try autokernel tune "$kernel" --size 20000 --evals 1 --archive big.db --quiet) 2>&1
 echo "--- PATH"
 program=$(command -v autokernel)
 env -u PATH "$program" list reduce --size 64 | grep -c "^COMPILER"

@@ -247,6 +247,28 @@ static void test_figures(void **state)
     }
 }
 
+/* No size is 0 of a unit that is larger. */
+static void test_sizes_in_words(void **state)
+{
+    static const struct {
+        size_t bytes;
+        const char *text;
+    } cases[] = {{0, "0 bytes"},
+                 {1, "1 byte"},
+                 {1023, "1023 bytes"},
+                 {1024, "1 KiB"},
+                 {786432, "768 KiB"},
+                 {1572864, "1.5 MiB"},
+                 {256 << 20, "256 MiB"},
+                 {(size_t)5 << 30, "5 GiB"},
+                 {(size_t)3 << 50, "3072 TiB"}};
+    char out[AK_REAL_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_string_equal(ak_number_size(out, cases[i].bytes), cases[i].text);
+    }
+}
+
 /* No text steers a terminal or turns a line around, and none becomes longer. */
 static void test_plain_texts(void **state)
 {
@@ -804,6 +826,7 @@ int main(void)
         cmocka_unit_test(test_json_is_whole_or_nothing),
         cmocka_unit_test(test_memory_is_there_or_a_failure),
         cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_sizes_in_words),
         cmocka_unit_test(test_plain_texts),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_json_refuses_what_is_hostile),

@@ -211,6 +211,30 @@ static void test_roofline_and_cost(void **state)
     json_decref(report);
 }
 
+/* A run over many sizes has made the trials of its sizes' runs, in every format. */
+static void test_many_sizes(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    ak_run run = literal_run("sizes");
+    run.started = (char *)"2027-01-01T00:00:00.000Z";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_end_run(f->archive, run.id, run.started,
+                                 "{\"sizes\": [{\"run\": \"00112233445566aa\"}]}", err));
+    char *text;
+    assert_ok(ak_report(&text, f->archive, run.id, "text", err));
+    assert_non_null(strstr(text, "10, of which 7 ok, in the runs of its sizes"));
+    ak_text_free(text);
+    json_t *report = json_report(f->archive);
+    const json_t *trials = at(report, "trials");
+    assert_string_equal(json_string_value(at(at(report, "run"), "id")), run.id);
+    assert_int_equal(json_integer_value(at(trials, "evaluated")), 10);
+    assert_int_equal(json_integer_value(at(trials, "ok")), 7);
+    assert_int_equal(json_integer_value(at(at(trials, "failed"), "compile_error")), 2);
+    json_decref(report);
+}
+
 /* Libraries that are as fast as each other stand side by side in the picture. */
 static void test_alike_libraries(void **state)
 {
@@ -1020,6 +1044,7 @@ int main(void)
         WITH_ARCHIVE(test_model),
         WITH_ARCHIVE(test_unfinished),
         WITH_ARCHIVE(test_roofline_and_cost),
+        WITH_ARCHIVE(test_many_sizes),
         WITH_ARCHIVE(test_alike_libraries),
         WITH_ARCHIVE(test_small_rates),
         WITH_ARCHIVE(test_cancelled),

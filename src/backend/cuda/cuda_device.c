@@ -24,6 +24,7 @@
 #include "backend/triton/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "check/guard.h"
 
 static const ak_cuda_library *const libraries[] = {
@@ -206,8 +207,9 @@ int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device 
 
 static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
 {
-    char text[80];
-    (void)snprintf(text, sizeof text, "reserving %zu MiB for the arguments", bytes >> 20);
+    char text[80], size[AK_REAL_BYTES];
+    (void)snprintf(text, sizeof text, "reserving %s for the arguments",
+                   ak_number_size(size, bytes));
     return ak_cuda_fail(device, ak_cuda_grow(&device->block, &device->block_bytes, bytes, device),
                         text, err);
 }

@@ -174,18 +174,19 @@ static void describe(char *out, size_t bytes, const json_t *device)
     const char *name = json_string_value(json_object_get(device, "name"));
     size_t best = 0, known = AK_COUNT(sheets);
     size_t sheet = known;
+    char l2[AK_REAL_BYTES];
     for (size_t i = 0; i < known; i++) {
         if (strstr(name, sheets[i].name) != NULL && strlen(sheets[i].name) > best) {
             best = strlen(sheets[i].name);
             sheet = i;
         }
     }
-    int used =
-        snprintf(out, bytes, "%s, sm_%lld, %lld SMs, L2 %lld MiB, %lld GiB", name,
-                 (long long)json_integer_value(json_object_get(device, "compute_capability")),
-                 (long long)json_integer_value(json_object_get(device, "sm_count")),
-                 (long long)json_integer_value(json_object_get(device, "l2_bytes")) >> 20,
-                 (long long)json_integer_value(json_object_get(device, "memory_bytes")) >> 30);
+    int used = snprintf(
+        out, bytes, "%s, sm_%lld, %lld SMs, L2 %s, %lld GiB", name,
+        (long long)json_integer_value(json_object_get(device, "compute_capability")),
+        (long long)json_integer_value(json_object_get(device, "sm_count")),
+        ak_number_size(l2, (size_t)json_integer_value(json_object_get(device, "l2_bytes"))),
+        (long long)json_integer_value(json_object_get(device, "memory_bytes")) >> 30);
     if (sheet < known && used > 0 && (size_t)used < bytes) {
         used += snprintf(out + used, bytes - (size_t)used, "; data sheet: %d TFLOP/s fp16, %d GB/s",
                          sheets[sheet].tflops, sheets[sheet].gbs);

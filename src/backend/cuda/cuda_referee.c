@@ -241,6 +241,13 @@ static void referee_close(ak_referee *referee)
     ak_free(referee);
 }
 
+static ak_status no_room(size_t wanted, ak_error *err)
+{
+    char size[AK_REAL_BYTES];
+    return ak_fail(err, AK_UNAVAILABLE, "the device has no memory for the reference of %s",
+                   ak_number_size(size, wanted));
+}
+
 /* Reserves the reference only if as much memory again stays free, because the rotating copies need
    some, too. */
 static ak_status reserve(ak_referee *referee, ak_error *err)
@@ -253,15 +260,13 @@ static ak_status reserve(ak_referee *referee, ak_error *err)
                       : referee->shape.elements[i] * sizeof(double);
     }
     if (device->cuda->memory_info(&free_bytes, &total) != 0 || wanted > free_bytes / 2) {
-        return ak_fail(err, AK_UNAVAILABLE, "the device has no memory for the reference of %zu MiB",
-                       wanted >> 20);
+        return no_room(wanted, err);
     }
     for (size_t i = 0; i < count_of(referee); i++) {
         size_t bytes = referee->shape.elements[i] * sizeof(double);
         if (spec_of(referee, i)->access != AK_ACCESS_IN &&
             device->cuda->memory_alloc(&referee->reference[i], bytes) != 0) {
-            return ak_fail(err, AK_UNAVAILABLE,
-                           "the device has no memory for the reference of %zu MiB", wanted >> 20);
+            return no_room(wanted, err);
         }
     }
     return AK_OK;

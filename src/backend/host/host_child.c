@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/fs.h"
 
 /* Descriptors start above those that base/proc_launch.c replaces in a child. */
 #define LOW_FD 10
@@ -88,12 +89,14 @@ ak_status ak_host_child_start(ak_runnable **out, ak_device *device, ak_error *er
     int fd = ak_host_child_memory("autokernel-page");
     if (fd < 0 || ftruncate(fd, sizeof(ak_runner_page)) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-        status = ak_fail(err, AK_IO, "no shared memory for a runner: %s", strerror(errno));
+        status = ak_fail(err, AK_IO, "no shared memory for a runner: %s%s", strerror(errno),
+                         ak_fs_limit(errno));
     }
     if (status == AK_OK) {
         void *page = mmap(NULL, sizeof(ak_runner_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (page == MAP_FAILED) {
-            status = ak_fail(err, AK_IO, "no shared memory for a runner: %s", strerror(errno));
+            status = ak_fail(err, AK_IO, "no shared memory for a runner: %s%s", strerror(errno),
+                             ak_fs_limit(errno));
         } else {
             runner->page = page;
         }

@@ -13,6 +13,7 @@
 #include "backend/host/host.h"
 #include "backend/host/host_tiles.h"
 #include "base/alloc.h"
+#include "base/number.h"
 
 #define CPUINFO_MAX  (1u << 20)
 #define SYS_TEXT_MAX 256
@@ -144,14 +145,14 @@ static const char *vector_name(int bytes)
 
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err)
 {
-    char name[128], text[256];
+    char name[128], text[256], l2[AK_REAL_BYTES], l3[AK_REAL_BYTES];
     (void)err;
     cpu_name(name, sizeof name);
     int cpus = ak_host_cpus();
-    (void)snprintf(text, sizeof text, "%s, %d CPU%s, %s, L2 %lld KiB, L3 %lld MiB", name, cpus,
+    (void)snprintf(text, sizeof text, "%s, %d CPU%s, %s, L2 %s, L3 %s", name, cpus,
                    cpus == 1 ? "" : "s", vector_name(vector_bytes()),
-                   (long long)ak_host_cache_bytes(2) >> 10,
-                   (long long)ak_host_cache_bytes(3) >> 20);
+                   ak_number_size(l2, (size_t)ak_host_cache_bytes(2)),
+                   ak_number_size(l3, (size_t)ak_host_cache_bytes(3)));
     visit(context, "host", text);
     return AK_OK;
 }

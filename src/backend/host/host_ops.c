@@ -16,6 +16,8 @@
 #include "backend/host/host_pool.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/fs.h"
+#include "base/number.h"
 #include "check/guard.h"
 #include "measure/ceilings.h"
 
@@ -57,7 +59,7 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
     ak_status status = AK_OK;
     /* The seal keeps a candidate from shortening the block, which would crash this process. */
     if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s", strerror(errno)));
+        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_limit(errno)));
     }
     AK_TRY(ak_host_batch_calibrate(device, err));
     AK_TRY(ak_host_child_start(&device->spare, device, err));
@@ -83,15 +85,16 @@ static ak_status host_reserve(ak_device *device, size_t bytes, ak_error *err)
     }
     /* posix_fallocate reports at once that memory is short; otherwise a SIGBUS would, later. */
     int why = posix_fallocate(device->block_fd, 0, (off_t)bytes);
-    if (why != 0) {
-        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %zu MiB for the arguments: %s",
-                       bytes >> 20, strerror(why));
+    void *memory = MAP_FAILED;
+    if (why == 0) {
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      device->block_fd, 0);
+        why = memory == MAP_FAILED ? errno : 0;
     }
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, device->block_fd, 0);
-    if (memory == MAP_FAILED) {
-        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %zu MiB for the arguments: %s",
-                       bytes >> 20, strerror(errno));
+    if (why != 0) {
+        char size[AK_REAL_BYTES];
+        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %s for the arguments: %s%s",
+                       ak_number_size(size, bytes), strerror(why), ak_fs_limit(why));
     }
     device->block = memory;
     device->block_bytes = bytes;
@@ -217,9 +220,11 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     ak_runner_page *page = runner->page;
     ak_device *device = runner->device;
     if (launch->workspace_bytes > AK_RUNNER_WORKSPACE_MAX) {
-        ak_outcome_refuse(
-            out, AK_TRIAL_OUT_OF_MEMORY, "its workspace of %zu MiB exceeds the limit of %llu MiB",
-            launch->workspace_bytes >> 20, (unsigned long long)(AK_RUNNER_WORKSPACE_MAX >> 20));
+        char size[AK_REAL_BYTES], most[AK_REAL_BYTES];
+        ak_outcome_refuse(out, AK_TRIAL_OUT_OF_MEMORY,
+                          "its workspace of %s exceeds the limit of %s",
+                          ak_number_size(size, launch->workspace_bytes),
+                          ak_number_size(most, AK_RUNNER_WORKSPACE_MAX));
         return AK_OK;
     }
     bool in_place = false;

@@ -12,6 +12,7 @@
 #include "backend/opencl/opencl_device.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/number.h"
 
 #define POLL_NS  (20 * 1000)
 #define DRAIN_NS (30 * AK_SECOND_NS)
@@ -175,7 +176,7 @@ out:
 
 static ak_status reserve(ak_device *device, size_t bytes, ak_error *err)
 {
-    char text[80];
+    char text[80], size[AK_REAL_BYTES];
     int32_t code = 0;
     if (bytes <= device->block_bytes) {
         return AK_OK;
@@ -185,7 +186,8 @@ static ak_status reserve(ak_device *device, size_t bytes, ak_error *err)
     device->block =
         device->cl->buffer_create(device->context, AK_CL_READ_WRITE, bytes, NULL, &code);
     device->block_bytes = code == 0 ? bytes : 0;
-    (void)snprintf(text, sizeof text, "reserving %zu MiB for the arguments", bytes >> 20);
+    (void)snprintf(text, sizeof text, "reserving %s for the arguments",
+                   ak_number_size(size, bytes));
     return fail(device, code, text, err);
 }
 
