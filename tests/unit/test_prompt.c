@@ -375,6 +375,23 @@ static void test_place(void **state)
     }
 }
 
+/* Facts of a space file have names of their own, too. */
+static void test_facts_are_named(void **state)
+{
+    const fixture *f = *state;
+    ak_task task = *f->task;
+    ak_implementation_spec implementation = *task.implementation;
+    ak_brief brief;
+    ak_error err = AK_ERROR_INIT;
+    json_t *definition = json_pack("{s:[{s:s,s:s},{s:s,s:s}]}", "Facts", "Name", "a tile",
+                                   "Expression", "TILE", "Name", "a tile", "Expression", "2*TILE");
+    implementation.definition = definition;
+    task.implementation = &implementation;
+    assert_int_equal(ak_brief_open(&brief, &task, NULL, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "\"a tile\" is that of another fact"));
+    json_decref(definition);
+}
+
 /* The aim never lies beyond what the ceilings allow, and a prediction that was far off did not come
    true, in whichever direction it was off. */
 static void test_honest_bounds(void **state)
@@ -1023,15 +1040,16 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_stable_parts),
-        cmocka_unit_test(test_state),         cmocka_unit_test(test_objective),
-        cmocka_unit_test(test_foreign_text),  cmocka_unit_test(test_skeleton),
-        cmocka_unit_test(test_heart),         cmocka_unit_test(test_filling),
-        cmocka_unit_test(test_groups),        cmocka_unit_test(test_place),
-        cmocka_unit_test(test_honest_bounds), cmocka_unit_test(test_answer_contract),
-        cmocka_unit_test(test_recorded),      cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_proposals),     cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_shares),          cmocka_unit_test(test_stable_parts),
+        cmocka_unit_test(test_state),           cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
+        cmocka_unit_test(test_heart),           cmocka_unit_test(test_filling),
+        cmocka_unit_test(test_groups),          cmocka_unit_test(test_place),
+        cmocka_unit_test(test_facts_are_named), cmocka_unit_test(test_honest_bounds),
+        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_phases),          cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
