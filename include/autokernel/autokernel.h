@@ -242,6 +242,9 @@ AK_API bool ak_task_by_sheet(const ak_task *task);
    the same problem", or "agrees with the default configuration (the weakest reference)". NULL for a
    task whose results cannot be checked: a recording or a space by itself. */
 AK_API const char *ak_task_reference(const ak_task *task);
+/* Says what is ignored in the source of the task's implementation, such as directives of OpenMP
+   where the space file does not ask for it; NULL: nothing. */
+AK_API const char *ak_task_ignored(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "problem/source_text.h"
 
 #define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
 #define WHERE_MAX      256
@@ -31,6 +32,21 @@ ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_con
         (void)snprintf(err->text + length, sizeof err->text - length, ", for %s", text);
     }
     return err->status;
+}
+
+/* ---- what is ignored ------------------------------------------------------------------------- */
+
+const char *ak_task_ignored(const ak_task *task)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    ak_source_omp needs = AK_SOURCE_OMP_NONE;
+    bool ignored = strcmp(task->backend, "host") == 0 && !implementation->openmp &&
+                   implementation->source != NULL &&
+                   ak_source_openmp(&needs, implementation->source) &&
+                   needs == AK_SOURCE_OMP_THREADS;
+    return ignored ? "the source has directives of OpenMP, which are ignored: \"Threads\" of the "
+                     "space file is not \"openmp\" (docs/formats.md)"
+                   : NULL;
 }
 
 /* ---- workspace and threads ------------------------------------------------------------------- */

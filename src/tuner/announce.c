@@ -4,7 +4,6 @@
 #include "archive/archive.h"
 #include "backend/sandbox.h"
 #include "measure/pressure.h"
-#include "problem/source_text.h"
 #include "tuner/run.h"
 #include "tuner/warning.h"
 
@@ -91,20 +90,6 @@ static void announce_like(const ak_tuning *r)
     }
 }
 
-/* Warns if the source has directives of OpenMP for threads, and is compiled without it. */
-static void warn_of_openmp(const ak_tuning *r)
-{
-    const ak_implementation_spec *implementation = r->task->implementation;
-    ak_source_omp needs = AK_SOURCE_OMP_NONE;
-    if (strcmp(r->task->backend, "host") == 0 && !implementation->openmp &&
-        implementation->source != NULL && ak_source_openmp(&needs, implementation->source) &&
-        needs == AK_SOURCE_OMP_THREADS) {
-        ak_tuning_warn(r,
-                       "the source has directives of OpenMP, which are ignored: \"Threads\" of the "
-                       "space file is not \"openmp\" (docs/formats.md)");
-    }
-}
-
 /* Warns if this machine is busy or lacks a layer of the sandbox, if the source has what is ignored,
    and if a language model is configured that the strategy does not ask. */
 static void warn_of_setting(ak_tuning *r)
@@ -122,7 +107,9 @@ static void warn_of_setting(ak_tuning *r)
     if (missing != NULL) {
         ak_tuning_warn(r, missing);
     }
-    warn_of_openmp(r);
+    if (ak_task_ignored(r->task) != NULL) {
+        ak_tuning_warn(r, ak_task_ignored(r->task));
+    }
     if (r->options->llm != NULL && r->ops->await == NULL) {
         char text[160];
         (void)snprintf(text, sizeof text,
