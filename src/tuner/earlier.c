@@ -87,12 +87,11 @@ out:
 
 /* ---- what was refuted since ------------------------------------------------------------------ */
 
-static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
+static bool find_refuted(void *context, const ak_trial *trial)
 {
     bool *refuted = context;
-    (void)err;
-    *refuted = *refuted || ak_trial_refutes(trial);
-    return AK_OK;
+    *refuted = ak_trial_refutes(trial);
+    return !*refuted;
 }
 
 /* Forgets a configuration (or NULL) that a trial of the run's task refutes. */
@@ -110,7 +109,7 @@ static ak_status forget_refuted(char **config, ak_archive *archive, const ak_run
                                       .choices = run->choices,
                                       .environment = run->environment,
                                       .config = *config};
-    AK_DO(ak_archive_take(archive, &filter, note_refuted, &refuted, err));
+    AK_DO(ak_archive_each(archive, &filter, find_refuted, &refuted, err));
     if (refuted) {
         ak_free(*config);
         *config = NULL;

@@ -1208,6 +1208,22 @@ static void every_protocol_measures(void **state)
     ak_task_close(task);
 }
 
+/* Makes the job that compiles a small source. The job borrows both paths, which are written here.
+ */
+static ak_compile_job small_job(char source[AK_PATH_MAX], char artifact[AK_PATH_MAX],
+                                const char *const *options, size_t count)
+{
+    assert_int_equal(ak_fs_join(source, folder, "kernel.cu", NULL), AK_OK);
+    assert_int_equal(ak_fs_join(artifact, folder, "kernel.cubin", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(source, "int x;\n", 7, NULL), AK_OK);
+    return (ak_compile_job){.source_path = source,
+                            .argv = options,
+                            .argc = count,
+                            .folder = folder,
+                            .artifact = artifact,
+                            .timeout_ns = 60 * AK_SECOND_NS};
+}
+
 /* Compiled once, taken from the cache afterwards. */
 static void cubins_are_kept(void **state)
 {
@@ -1216,15 +1232,7 @@ static void cubins_are_kept(void **state)
     ak_compile_result first = {0}, second = {0};
     ak_error err = AK_ERROR_INIT;
     (void)state;
-    assert_int_equal(ak_fs_join(source, folder, "kernel.cu", NULL), AK_OK);
-    assert_int_equal(ak_fs_join(artifact, folder, "kernel.cubin", NULL), AK_OK);
-    assert_int_equal(ak_fs_write(source, "int x;\n", 7, NULL), AK_OK);
-    ak_compile_job job = {.source_path = source,
-                          .argv = options,
-                          .argc = 2,
-                          .folder = folder,
-                          .artifact = artifact,
-                          .timeout_ns = 60 * AK_SECOND_NS};
+    ak_compile_job job = small_job(source, artifact, options, 2);
     if (ak_cuda_compile(&first, &job, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
@@ -1249,15 +1257,7 @@ static void cubins_with_headers_are_not_kept(void **state)
     ak_compile_result result = {0};
     ak_error err = AK_ERROR_INIT;
     (void)state;
-    assert_int_equal(ak_fs_join(source, folder, "kernel.cu", NULL), AK_OK);
-    assert_int_equal(ak_fs_join(artifact, folder, "kernel.cubin", NULL), AK_OK);
-    assert_int_equal(ak_fs_write(source, "int x;\n", 7, NULL), AK_OK);
-    ak_compile_job job = {.source_path = source,
-                          .argv = options,
-                          .argc = 3,
-                          .folder = folder,
-                          .artifact = artifact,
-                          .timeout_ns = 60 * AK_SECOND_NS};
+    ak_compile_job job = small_job(source, artifact, options, 3);
     char *worker = ak_strdup(getenv("AUTOKERNEL_WORKER"));
     if (ak_cuda_compile(&result, &job, &err) != AK_OK) {
         fail_msg("%s", err.text);

@@ -205,16 +205,26 @@ static void an_exchanged_artifact_is_not_run(void **state)
     ak_task_close(task);
 }
 
-static void equal_code_is_measured_once(void **state)
+/* Tries two configurations of the same code, of which the first is measured. */
+static void try_equal_code(ak_result *first, ak_result *second)
 {
-    (void)state;
     ak_task *task = fixture_task("5000");
     ak_pool *pool = open_pool(task, NULL);
     submit(pool, task, AK_JOB_TRIAL, MODE_OK);
     submit(pool, task, AK_JOB_TRIAL, MODE_SAME);
-    ak_result first = wait_one(pool), second = wait_one(pool);
-    assert_string_equal(first.artifact_hash, second.artifact_hash);
-    assert_false(first.repeated);
+    *first = wait_one(pool);
+    *second = wait_one(pool);
+    assert_string_equal(first->artifact_hash, second->artifact_hash);
+    assert_false(first->repeated);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+static void equal_code_is_measured_once(void **state)
+{
+    (void)state;
+    ak_result first, second;
+    try_equal_code(&first, &second);
     assert_true(second.repeated);
     assert_int_equal(second.trial.status, AK_TRIAL_OK);
     assert_int_equal(first.trial.sample_count, second.trial.sample_count);
@@ -222,8 +232,6 @@ static void equal_code_is_measured_once(void **state)
                         first.trial.sample_count * sizeof(double));
     ak_result_clear(&first);
     ak_result_clear(&second);
-    ak_pool_close(pool);
-    ak_task_close(task);
 }
 
 /* Writes the fixture's space with other texts in the place of one. */
@@ -264,20 +272,13 @@ static void equal_code_that_is_run_otherwise_is_measured_again(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         write_space(rows[i].old, rows[i].new);
-        ak_task *task = fixture_task("5000");
-        ak_pool *pool = open_pool(task, NULL);
-        submit(pool, task, AK_JOB_TRIAL, MODE_OK);
-        submit(pool, task, AK_JOB_TRIAL, MODE_SAME);
-        ak_result first = wait_one(pool), second = wait_one(pool);
-        assert_string_equal(first.artifact_hash, second.artifact_hash);
-        assert_false(first.repeated);
+        ak_result first, second;
+        try_equal_code(&first, &second);
         if (second.repeated != rows[i].shared) {
             fail_msg("%s: %s", rows[i].new, second.repeated ? "shared" : "measured again");
         }
         ak_result_clear(&first);
         ak_result_clear(&second);
-        ak_pool_close(pool);
-        ak_task_close(task);
     }
     fixture_write("host.json", fixture_space);
 }
