@@ -1124,6 +1124,23 @@ static void test_listed(void **state)
     assert_non_null(strstr(err.text, "holds no configuration"));
 }
 
+/* Builds a space at N. The caller frees both. */
+static ak_space *build_at(json_t **definition, ak_scope **facts, const char *json, int64_t n,
+                          ak_space_spec *spec)
+{
+    ak_space *space = NULL;
+    ak_error err = AK_ERROR_INIT;
+    *facts = ak_scope_new(NULL);
+    assert_int_equal(ak_scope_set_int(*facts, "N", n, NULL), AK_OK);
+    assert_int_equal(ak_json_parse(definition, json, strlen(json), "test.json", NULL), AK_OK);
+    spec->definition = *definition;
+    spec->constants = *facts;
+    if (ak_space_build(&space, spec, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return space;
+}
+
 /* A start of which --fix excludes a value keeps its other values where they are valid beside the
    fixed one, and else has the next smaller ones that are. */
 static void test_starts_under_fix(void **state)
@@ -1148,18 +1165,12 @@ static void test_starts_under_fix(void **state)
                                            {"AHEAD=8,EARLY=0:2", "EARLY=2,AHEAD=8,TILE=3,HOW=b"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ak_scope *facts = ak_scope_new(NULL);
+        ak_scope *facts;
         json_t *definition;
-        ak_space *space = NULL;
-        ak_error err = AK_ERROR_INIT;
         ak_config first;
         char text[128];
-        assert_int_equal(ak_scope_set_int(facts, "N", 64, NULL), AK_OK);
-        assert_int_equal(ak_json_parse(&definition, json, strlen(json), "test.json", NULL), AK_OK);
-        ak_space_spec spec = {.definition = definition, .constants = facts, .fix = cases[i][0]};
-        if (ak_space_build(&space, &spec, &err) != AK_OK) {
-            fail_msg("%s", err.text);
-        }
+        ak_space_spec spec = {.fix = cases[i][0]};
+        ak_space *space = build_at(&definition, &facts, json, 64, &spec);
         ak_space_default(&first, space);
         ak_config_format(text, sizeof text, space, &first);
         assert_string_equal(text, cases[i][1]);
@@ -1194,20 +1205,14 @@ static void test_starts(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ak_scope *facts = ak_scope_new(NULL);
+        ak_scope *facts;
         json_t *definition;
-        ak_space *space = NULL;
         ak_error err = AK_ERROR_INIT;
         const ak_config *starts;
         ak_config first;
         char text[64];
-        assert_int_equal(ak_scope_set_int(facts, "N", cases[i].size, NULL), AK_OK);
-        assert_int_equal(
-            ak_json_parse(&definition, with_starts, strlen(with_starts), "test.json", NULL), AK_OK);
-        ak_space_spec spec = {.definition = definition, .constants = facts, .rank = cases[i].rank};
-        if (ak_space_build(&space, &spec, &err) != AK_OK) {
-            fail_msg("%s", err.text);
-        }
+        ak_space_spec spec = {.rank = cases[i].rank};
+        ak_space *space = build_at(&definition, &facts, with_starts, cases[i].size, &spec);
         ak_space_default(&first, space);
         int used = snprintf(text, sizeof text, "%d:", first.at[0] + 1);
         size_t count = ak_space_starts(&starts, space);
