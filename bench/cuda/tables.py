@@ -33,7 +33,8 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
             ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
 # Sizes of no list: a new seed is drawn after each round of work on the defaults.
 SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070,
-         "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110}
+         "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110,
+         "-twelfth": 2120}
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
@@ -48,6 +49,14 @@ def random_few_rows(seed, count=12):
     draw = random.Random(seed)
     return mnk([(draw.randint(17, 64),) + tuple(max(16, int(2 ** draw.uniform(4, 14) / 8 + 0.5) * 8) for _ in "nk")
                 for _ in range(count)])
+
+def random_odd_short(seed, count=8):
+    """Odd sizes: K of 17 to 63, N log-uniform from 64 to 8192, C of 2 to 32 million elements."""
+    draw, shapes = random.Random(seed), []
+    for _ in range(count):
+        n = 2 ** draw.uniform(6, 13)
+        shapes.append(tuple(int(x) // 2 * 2 + 1 for x in (2 ** draw.uniform(21, 25) / n, n, draw.randint(17, 62))))
+    return mnk(shapes)
 
 FUSED = ["activation=%s,bias=add" % a for a in ("relu", "leaky_relu", "gelu_tanh", "silu")]
 
@@ -122,6 +131,7 @@ for nth, seed in SEEDS.items():
 SETS["random-losses"] = ([("matmul", s, "", None) for s in mnk([
     (1529, 2405, 25), (6368, 40, 6344), (200, 12632, 1512), (488, 5592, 6544), (1512, 392, 3776), (4968, 904, 3704),
     (736, 4696, 12712), (4680, 552, 1936), (11368, 88, 856), (128, 7264, 24), (911, 1111, 93), (7080, 14768, 14952), (10840, 15864, 8712)])], "default")
+SETS["odd-short"] = ([("matmul", s, "", None) for s in random_odd_short(SEEDS["-twelfth"])], "default")
 for nth in ("", "-second"):
     SETS["random-few" + nth] = ([("matmul", s, "", None) for s in random_few_rows(SEEDS[nth])], "default")
 

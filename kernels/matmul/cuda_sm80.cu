@@ -16,11 +16,12 @@
  * ldmatrix reads at once are in different banks. Elements beyond the matrix are zeros.
  *
  * Rows of odd length begin anywhere. Their elements pass through registers one by one, and pairs of
- * C are stored, which is the quickest way to the end of a short product. With LINES, all lines of 16
- * bytes that a row touches are copied as they are; when they have arrived, the warp that copied a
- * row moves it to its place in a slice, of which there are two. C is then staged in shared memory
- * where it lies in lines of memory, so that whole lines are stored, and words and single elements at
- * their ends only. These are fewer instructions.
+ * C are stored. With LINES, all lines of 16 bytes that a row touches are copied as they are; when
+ * they have arrived, the warp that copied a row moves it to its place in a slice, of which there are
+ * two. C is then staged in shared memory where it lies in lines of memory, so that whole lines are
+ * stored, and words and single elements at their ends only. These are fewer instructions. Each warp
+ * copies, moves and stores whole rows, and neighbouring lanes move neighbouring words, so that no
+ * two lanes access the same bank.
  *
  * Parameters (macros):
  *   BLOCK_SIZE_M, _N, _K  tile of C; depth of a slot (16, 32, 64)
@@ -47,6 +48,7 @@
  * CPU.
  */
 typedef unsigned short u16;
+typedef unsigned long long u64;
 
 #ifndef LINES
 #define LINES 0
@@ -181,6 +183,15 @@ DEVICE void warp_sync(void)
     __syncwarp();
 }
 
+DEVICE int shuffle_up(int x, int distance)
+{
+    return __shfl_up_sync(~0u, x, (unsigned)distance);
+}
+
+/* Hides from the compiler that x is the same in each turn of a loop, so that what is computed from
+   it is computed again instead of being kept in registers. */
+#define NOT_HOISTED(x) asm volatile("" : "+r"(x))
+
 #endif
 
 /* ---- slices ---- */
@@ -297,52 +308,97 @@ DEVICE u32 in_line(const u16 *from, int row, int pitch, int col)
     return ((u32)(size_t)from + 2 * ((u32)row * (u32)pitch + (u32)col)) & 15;
 }
 
-/* Starts to copy the lines in which the rows of a slice lie; what is beyond a row's end is zeros. A
-   warp copies every num_warps-th row. */
+/* Each warp copies, moves and stores consecutive rows, each in `parts` (at most 32), several rows
+   at a time if they are short. */
+#define ROWS_OF_WARP(rows) (((rows) + num_warps - 1) / num_warps)
+#define ROWS_AT_ONCE(parts) (32 / (parts))
+
+/* Returns whether this lane has a part to handle: not if 32 is no multiple of `parts` and it is one
+   of the lanes left over, and not if row `row` of its warp does not exist. */
+DEVICE bool has_part(int row, int rows, int parts)
+{
+    const int of_warp = ROWS_OF_WARP(rows), lane = (int)threadIdx.x % 32;
+    return (32 % parts == 0 || lane < ROWS_AT_ONCE(parts) * parts) &&
+           (of_warp % ROWS_AT_ONCE(parts) == 0 || row < of_warp) &&
+           (rows % num_warps == 0 || (int)threadIdx.x / 32 * of_warp + row < rows);
+}
+
+/* Starts to copy a line that is `line` bytes from the first of a row of a slice; what is beyond the
+   row's end is zeros. `most` is how many bytes of a row exist. */
+DEVICE void copy_line(u32 to, const char *row, bool exists, int line, int most)
+{
+    const int before = (int)((size_t)row & 15);
+    int bytes = before + most - line;
+    bytes = bytes < 0 || !exists ? 0 : bytes < 16 ? bytes : 16;
+    copy_async(to + (u32)line, row + (line - before), 16, bytes);
+}
+
+/* Starts to copy the lines in which the rows of a slice lie. A row has one more than pieces. */
 DEVICE void copy_lines(u32 to, const slice *s, int tile_rows, int tile_cols)
 {
-    const u32 lines = (u32)tile_cols / 8 + 1; /* of a row, at most */
-    const int of_warp = (tile_rows + num_warps - 1) / num_warps * (int)lines;
+    const int pieces = tile_cols / 8, pitch = LINES_PITCH(tile_cols);
+    const int of_warp = ROWS_OF_WARP(tile_rows);
+    int thread = (int)threadIdx.x;
+    NOT_HOISTED(thread);
+    const int first = thread / 32 * of_warp, lane = thread % 32;
     const int left = s->cols - s->col0 < tile_cols ? s->cols - s->col0 : tile_cols;
     const int most = left > 0 ? left * 2 : -16;
+    const int there = s->rows - s->row0 - first; /* rows of the matrix */
+    const char *from = (const char *)(s->from + (i64)(s->row0 + first) * s->pitch + s->col0);
+    const i64 step = (i64)s->pitch * 2;
+    const char *next = from + step * (lane / pieces);
+    u32 at = to + (u32)((first + lane / pieces) * pitch);
+    UNROLL for (int i = 0; i < of_warp; i += ROWS_AT_ONCE(pieces))
+    {
+        const int row = i + lane / pieces;
+        if (has_part(row, tile_rows, pieces)) {
+            copy_line(at, next, row < there, lane % pieces * 16, most);
+        }
+        next += step * ROWS_AT_ONCE(pieces);
+        at += (u32)(ROWS_AT_ONCE(pieces) * pitch);
+    }
     UNROLL for (int i = 0; i < of_warp; i += 32)
     {
-        const u32 n = (u32)i + threadIdx.x % 32;
-        const int row = (int)(n / lines * num_warps + threadIdx.x / 32), line = (int)(n % lines);
-        const u16 *begin = s->from + (i64)(s->row0 + row) * s->pitch + s->col0;
-        const int before = (int)((size_t)begin & 15);
-        int bytes = before + most - line * 16;
-        bytes = s->row0 + row >= s->rows || bytes < 0 ? 0 : bytes < 16 ? bytes : 16;
-        if (row < tile_rows) {
-            copy_async(to + (u32)(row * LINES_PITCH(tile_cols) + line * 16),
-                       (const char *)begin + (line * 16 - before), 16, bytes);
+        const int row = i + lane;
+        if (row < of_warp && first + row < tile_rows) {
+            copy_line(to + (u32)((first + row) * pitch), from + step * row, row < there,
+                      pieces * 16, most);
         }
     }
 }
 
-/* Moves the rows whose lines this warp has copied to their places in a slice. */
-DEVICE void move_lines(u32 to, u32 lines, const slice *s, int tile_rows, int tile_cols)
+/* Returns 32 bits of two words, from bit `first` of the lower one on. */
+DEVICE u32 bits_from(u32 low, u32 high, u32 first)
 {
-    const u32 pieces = (u32)tile_cols / 8;
-    const int of_warp = (tile_rows + num_warps - 1) / num_warps * (int)pieces;
-    UNROLL for (int i = 0; i < of_warp; i += 32)
+    return (u32)(((u64)high << 32 | low) >> first);
+}
+
+/* Moves the rows whose lines this warp has copied to their places in a slice. Neighbouring lanes move
+   neighbouring words, which lie in different banks. `begin` is the position, in its line, of the
+   warp's first row; it is the same in all slices, because these are a multiple of 16 deep. */
+DEVICE void move_lines(u32 to, u32 lines, u32 begin, int pitch, int tile_rows, int tile_cols)
+{
+    const int words = tile_cols / 2, parts = words < 32 ? words : 32;
+    const int of_warp = ROWS_OF_WARP(tile_rows), lane = (int)threadIdx.x % 32;
+    const int first = (int)threadIdx.x / 32 * of_warp;
+    NOT_HOISTED(begin);
+    UNROLL for (int i = 0; i < of_warp; i += ROWS_AT_ONCE(parts))
     {
-        const u32 n = (u32)i + threadIdx.x % 32;
-        const int row = (int)(n / pieces * num_warps + threadIdx.x / 32), piece = (int)(n % pieces);
-        if (row < tile_rows) {
-            const u32 before = in_line(s->from, s->row0 + row, s->pitch, s->col0);
-            const u32 from =
-                lines + (u32)(row * LINES_PITCH(tile_cols) + piece * 16) + (before & 12);
-            u32 w[5], v[4];
-            UNROLL for (int j = 0; j < 5; j++)
-            {
-                w[j] = load_shared_one(from + (u32)(4 * j));
+        const int row = first + i + lane / parts;
+        const u32 before = begin + (u32)(i + lane / parts) * (u32)pitch * 2;
+        const u32 from =
+            lines + (u32)(row * LINES_PITCH(tile_cols) + lane % parts * 4) + (before & 12);
+        const u32 at = to + (u32)(row * tile_cols * 2) +
+                       (u32)((lane % parts / 4 ^ swizzle(row, tile_cols)) << 4 | lane % 4 << 2);
+        UNROLL for (int j = 0; j < words; j += 32)
+        {
+            if (has_part(i + lane / parts, tile_rows, parts) &&
+                (words % parts == 0 || j + lane < words)) {
+                store_shared_one(at + (u32)(j * 4),
+                                 bits_from(load_shared_one(from + (u32)(j * 4)),
+                                           load_shared_one(from + (u32)(j * 4 + 4)),
+                                           (before & 2) * 8));
             }
-            UNROLL for (int j = 0; j < 4; j++)
-            {
-                v[j] = before & 2 ? w[j] >> 16 | w[j + 1] << 16 : w[j];
-            }
-            store_shared(to + piece_at(row, piece, tile_cols), v);
         }
     }
 }
@@ -494,27 +550,32 @@ DEVICE u16 staged_half(u32 row, int at, int before)
    and in its last, where these are not whole. */
 DEVICE void store_lines(u32 tile, u16 *c, int ldc, int m0, int n0, int m, int n)
 {
-    const u32 lines = BLOCK_SIZE_N / 8;
+    const int lines = BLOCK_SIZE_N / 8, of_warp = ROWS_OF_WARP(BLOCK_SIZE_M);
     const int left = n - n0 < BLOCK_SIZE_N ? n - n0 : BLOCK_SIZE_N;
-    UNROLL for (int i = 0; i < BLOCK_SIZE_M * (int)lines; i += THREADS)
+    const int lane = (int)threadIdx.x % 32, line = lane % lines * 16;
+    const int first = (int)threadIdx.x / 32 * of_warp + lane / lines;
+    const char *next = (const char *)(c + (i64)(m0 + first) * ldc + n0);
+    u32 from = tile + (u32)(first * STAGING_PITCH + line);
+    UNROLL for (int i = 0; i < of_warp; i += ROWS_AT_ONCE(lines))
     {
-        const u32 at = (u32)i + threadIdx.x;
-        const int row = (int)(at / lines), line = (int)(at % lines) * 16;
-        u16 *to = c + (i64)(m0 + row) * ldc + n0;
-        const int before = (int)((size_t)to & 15);
-        if (row < BLOCK_SIZE_M && m0 + row < m && line >= before && line + 16 <= before + left * 2) {
-            const u32 from = tile + (u32)(row * STAGING_PITCH + line);
-            u32 v[4];
+        const int before = (int)((size_t)next & 15);
+        const u32 skip = 32 - (u32)(before & 2) * 8;
+        const bool here = has_part(i + lane / lines, BLOCK_SIZE_M, lines);
+        u32 v[4] = {0, 0, 0, 0};
+        if (here) {
             load_shared(v, from);
-            if (before & 2) {
-                const u32 first = load_shared_one(from - 4);
-                v[3] = v[3] << 16 | v[2] >> 16;
-                v[2] = v[2] << 16 | v[1] >> 16;
-                v[1] = v[1] << 16 | v[0] >> 16;
-                v[0] = v[0] << 16 | first >> 16;
-            }
-            store_line((char *)to + (line - before), v);
         }
+        /* the last word of the line before, if that is of this row */
+        const u32 last = (u32)shuffle_up((int)v[3], 1);
+        v[3] = bits_from(v[2], v[3], skip);
+        v[2] = bits_from(v[1], v[2], skip);
+        v[1] = bits_from(v[0], v[1], skip);
+        v[0] = bits_from(last, v[0], skip);
+        if (here && m0 + first + i < m && line >= before && line + 16 <= before + left * 2) {
+            store_line((char *)next + (line - before), v);
+        }
+        next += (i64)ldc * (2 * ROWS_AT_ONCE(lines));
+        from += ROWS_AT_ONCE(lines) * STAGING_PITCH;
     }
     if ((((size_t)c | (size_t)ldc * 2 | (size_t)left * 2) & 15) == 0) {
         return;
@@ -567,7 +628,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     float acc[MMAS_M][MMAS_N][4];
     u32 held_a[A_HELD][4], held_b[B_HELD][4];
     fragments f[2];
-    slice sa, sb, moved_a, moved_b;
+    slice sa, sb;
     sa.from = a;
     sa.pitch = lda;
     sa.row0 = A_LAYOUT ? p.begin * BLOCK_SIZE_K : m0;
@@ -589,8 +650,8 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         }
     }
 
-    moved_a = sa;
-    moved_b = sb;
+    const u32 begin_a = in_line(a, sa.row0 + warp * ROWS_OF_WARP(A_ROWS), lda, sa.col0);
+    const u32 begin_b = in_line(b, sb.row0 + warp * ROWS_OF_WARP(B_ROWS), ldb, sb.col0);
     for (int i = 0; i < num_stages - 1; i++) {
         if (i < count) {
             begin_slices(held_a, held_b, ring + (u32)i * SLOT_BYTES, &sa, &sb);
@@ -612,23 +673,26 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         }
         if (A_LINES) {
             a_at = moved;
-            move_lines(a_at, slot, &moved_a, A_ROWS, A_COLS);
-            next_slice(&moved_a, A_LAYOUT);
+            move_lines(a_at, slot, begin_a, lda, A_ROWS, A_COLS);
         }
         if (B_LINES) {
             b_at = moved + A_MOVED;
-            move_lines(b_at, slot + A_SLOT, &moved_b, B_ROWS, B_COLS);
-            next_slice(&moved_b, B_LAYOUT);
+            move_lines(b_at, slot + A_SLOT, begin_b, ldb, B_ROWS, B_COLS);
         }
         moved = moved == ring + num_stages * SLOT_BYTES ? moved + MOVED_BYTES : moved - MOVED_BYTES;
         block_sync(); /* slice i is there for all, and all have read the slot that is filled next */
-        load_fragments(&f[0], a_at, b_at, 0, warp_m, warp_n, lane);
+        if (!LINES) {
+            load_fragments(&f[0], a_at, b_at, 0, warp_m, warp_n, lane);
+        }
         if (more) {
             begin_slices(held_a, held_b, free, &sa, &sb);
             next_slice(&sa, A_LAYOUT);
             next_slice(&sb, B_LAYOUT);
         }
         copy_commit();
+        if (LINES) { /* the addresses of its copies need these registers */
+            load_fragments(&f[0], a_at, b_at, 0, warp_m, warp_n, lane);
+        }
         UNROLL for (int step = 0; step < K_STEPS; step++)
         {
             if (step + 1 < K_STEPS) {

@@ -570,6 +570,8 @@ static inline void copy_wait(void)
     simt_copy_wait_groups(0);
 }
 
+#define NOT_HOISTED(x) (void)(x) /* a matter of registers */
+
 /* Of its own: some lanes may already wait here while others still shuffle among themselves. */
 static inline void warp_sync(void)
 {
