@@ -109,7 +109,8 @@ typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
 /* The requests to the library, in this order. The first is what a program makes that asks for a
    single algorithm. The last admits only algorithms that add the partial sums of a split along K in
-   f32, because most other answers may add them in C or in C's type, which rounds them. */
+   f32. Unless a request excludes them, and if the library knows few others, it also lists
+   algorithms that add them in C or in C's type, which rounds them. */
 static const struct request {
     int wanted;
     uint32_t reductions;

@@ -79,7 +79,8 @@ typedef struct ak_launch_plan {
 } ak_launch_plan;
 
 /* Gives how many clusters (blocks, if a cluster is one block) of the kernel the device runs at
-   once, which depends on the compiled code. Is called with block, cluster and shared memory set. */
+   once, which depends on the compiled code. The kernel's block, cluster and shared memory are set
+   before the call. */
 typedef struct ak_launch_resident {
     ak_status (*ask)(int64_t *out, void *context, const ak_launch_kernel *kernel, ak_error *err);
     void *context;
