@@ -185,8 +185,8 @@ typedef struct ak_task_spec {
     const char *implementation; /* "host"; NULL: the best one for the device */
     /* "auto", "host" or "cuda:0". "cuda:all" and "cuda:0,cuda:1" name equal devices that share the
        trials of ak_tune; everything else happens on the first of them. "auto" (NULL) is the first
-       device that the implementation can use. "cuda:H200" is a data sheet (docs/cuda.md): its
-       spaces can be listed without such a device */
+       device that the implementation can use. "cuda:H200" is a data sheet (docs/cuda.md), for which
+       spaces can be listed without such a device. */
     const char *device;
     const char *size;  /* "M=1024,N=1024,K=1024", or "1024" for all sizes */
     const char *dtype; /* "f32" */
@@ -252,15 +252,16 @@ AK_API size_t ak_task_edge_cases(const ak_task *task);
    may exclude some, or all. */
 AK_API ak_status ak_task_edge_cases_of(size_t *out, const ak_task *task, const ak_config *config,
                                        ak_error *err);
-/* The sizes at which a configuration can be checked before it is promoted: the task's own, those
-   that the problem lists, and sizes between these, which are drawn at random. */
+/* The sizes at which a configuration can be checked: the task's own, those that the problem lists,
+   and sizes between these, which are drawn at random. */
 typedef enum ak_checked_sizes {
     AK_CHECKED_OWN,    /* the task's own only */
     AK_CHECKED_LISTED, /* some of the edge-case sizes, too */
     AK_CHECKED_DRAWN   /* and at least one that is drawn */
 } ak_checked_sizes;
 /* Gives how far the checks of a configuration reach. Conditions may exclude sizes, a problem may
-   list none, or so that there is none between them, and inputs from files exist at one size. */
+   list none or leave none between those that it lists, and inputs from files exist at one size
+   only. */
 AK_API ak_status ak_task_checked_sizes(ak_checked_sizes *out, const ak_task *task,
                                        const ak_config *config, ak_error *err);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
@@ -304,8 +305,8 @@ AK_API const char *ak_trial_status_text(ak_trial_status status);
 /* Returns false if the text names no status. */
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
-/* The strategy of the trials of configurations that were right in the search and fail the check of
-   the finalists, over all edge-case sizes. Such a configuration is never the best. */
+/* The `strategy` of trials that record a failed check of finalists: the configuration was right in
+   the search, but not at all edge-case sizes. Such a configuration is never the best. */
 #define AK_FINALISTS "check of the finalists"
 
 /* The outcome of one configuration. Texts are owned by the trial or NULL. A time that was not
@@ -323,7 +324,7 @@ typedef struct ak_trial {
     char *config;      /* canonical text: the identity */
     char *environment; /* hash of device, compilers, source and library versions */
     /* Who proposed it. */
-    char *strategy; /* AK_FINALISTS: it failed the check before a finish */
+    char *strategy; /* AK_FINALISTS: it failed the check of the finalists */
     char *model;    /* the language model; NULL if none proposed it */
     int generation;
     int64_t parent;        /* trial it was derived from, 0 if none */
@@ -349,24 +350,24 @@ typedef struct ak_trial {
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;     /* why the clock was reduced: "none", "power_cap", "power_cap,thermal" */
     double utilisation; /* of the arithmetic units at that clock, 0..1; set if bound by compute */
-    /* When it was compiled: which of the run's compile workers did that, from 1, and how long
-       before the trial was complete that ended; 0: not known. */
+    /* The compile worker of the run that compiled it, from 1, and the time from the end of the
+       compilation to the end of the trial; 0: not known. */
     int compile_worker;
     int64_t compiled_before_ns;
     /* Energy of one call with the least and the most that was measured, and the bytes of machine
        code; 0: not known. */
     double joules, joules_low, joules_high;
     int code_bytes;
-    /* What the task's objective, unless that is the time, makes small: its value, or the reciprocal
-       if more is better; 0: the objective is the time. */
+    /* What a search minimises if the objective is not the time, with its interval: the value of the
+       objective, or its reciprocal if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
     char *code_hash; /* of the machine code that was judged; NULL: not known */
     /* Of a trial whose time is that of a finish (ak_archive_best): how many candidates took part,
        and the seconds that were planned for them, as in ak_noise; 0: not known, or of a search. */
     size_t finish_candidates;
     double finish_seconds;
-    /* Of such a trial: what the search had measured, in shorter batches that a power limit does not
-       reach, and the clock meanwhile; 0: not known. */
+    /* Of such a trial: what the search had measured, in batches too short for a power limit to act,
+       and the clock meanwhile; 0: not known. */
     double search_ms, search_clock_mhz;
 } ak_trial;
 /* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
@@ -400,8 +401,8 @@ typedef struct ak_placement {
 typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);
 AK_API void ak_placement_describe(const ak_placement *placement, ak_placement_visitor visit,
                                   void *context);
-/* Places one trial of the archive. A trial has its rates but not the ceilings at its time, so the
-   members about limits are 0. */
+/* Places one trial of the archive. A trial records its rates but not the ceilings of the device, so
+   the members about limits are 0. */
 AK_API void ak_place_trial(ak_placement *out, const ak_trial *trial);
 
 AK_API void ak_trial_clear(ak_trial *trial);
@@ -436,9 +437,9 @@ typedef struct ak_archive_filter {
     const char *named; /* how a command names the kernel, for errors only; NULL: as `kernel` */
     int64_t id;        /* id of one trial */
     bool ok_only;
-    bool winner;     /* of a run also its winner, if --resume took that over from another run */
+    bool winner;     /* include the winner of `run` if --resume took it over from another run */
     bool simulated;  /* include trials on recordings */
-    bool best_first; /* order by median; default: oldest first, by their times */
+    bool best_first; /* order by median; default: by time stamp, oldest first */
     size_t limit;
 } ak_archive_filter;
 
@@ -479,8 +480,8 @@ AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
 AK_API ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
                                   const ak_archive_filter *filter, ak_error *err);
 
-/* Counts the trials that match and, unless `environments` is NULL, the environments that they are
-   of. The filter's order and limit do not count. */
+/* Counts the trials that match and, unless `environments` is NULL, their environments. The filter's
+   order and limit are ignored. */
 AK_API ak_status ak_archive_count(size_t *trials, size_t *environments, ak_archive *archive,
                                   const ak_archive_filter *filter, ak_error *err);
 
@@ -508,11 +509,11 @@ AK_API ak_status ak_task_export(const ak_task *task, const char *format, const c
 
 /* Removes a run, named as for ak_archive_find_run, with its trials and conversations and, if it is
    over many sizes, the runs of its sizes that no other such run names; or a trial, named as "#5".
-   Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) while the run
-   goes on. Unless `really` is set, nothing is removed, and *out counts what would be. */
+   Sources and environments that nobody needs any more go too. Refuses (AK_INVALID) a run that is in
+   progress. Unless `really` is set, nothing is removed, and *out counts what would be. */
 typedef struct ak_removal {
     size_t runs, trials, calls, sources;
-    size_t resumed_by; /* later runs that stay and have resumed trials which go */
+    size_t resumed_by; /* later runs that are kept but had resumed trials that are removed */
 } ak_removal;
 AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *what,
                                    bool really, ak_error *err);
@@ -524,8 +525,8 @@ AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source
                                    void *context, ak_error *err);
 
 /* Finds what ak_problem_open takes, from the current folder, for a kernel of the archive: `operand`
-   (may be NULL) or its name if these open a kernel of this name, else the folder in which a run on
-   this machine had it. *out is NULL if none of them is there (free with ak_text_free). */
+   (may be NULL) or the name `kernel`, if that opens a kernel of this name, else the folder that a
+   run on this machine opened it from. *out is NULL if all fail (free with ak_text_free). */
 AK_API ak_status ak_archive_kernel_place(char **out, ak_archive *archive, const char *kernel,
                                          const char *operand, ak_error *err);
 /* Finds whether the kernel has changed since a trial measured it: the source of its implementation,
@@ -620,11 +621,11 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
        `cancel` replaces its own. If the model cannot be reached, the run reports it (the event
-       "warning") and continues with "portfolio". What waiting cannot cure, such as such a strategy
-       without a model or a budget for a model without a price, is refused. */
+       "warning") and continues with "portfolio". Options that can never work are refused, such as a
+       strategy of these without a model, or a budget for a model without a price. */
     const struct ak_llm_options *llm;
     bool
-        llm_must_ask; /* AK_INVALID if the strategy asks no model; else a warning if `llm` is set */
+        llm_must_ask; /* AK_INVALID if the strategy asks no model; false: warning if `llm` is set */
     int generations;  /* questions to the model; 0: the strategy's default; 1: one shot */
     size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
@@ -694,7 +695,8 @@ typedef struct ak_compared {
     char *version;       /* with the core type: "0.3.21 Cooperlake"; NULL for configurations */
     char *config;        /* NULL for libraries */
     char *library;       /* its name in --libraries: "cublaslt-best"; NULL for configurations */
-    const ak_task *task; /* the one in ak_compare_options that `config` is of; NULL: the task */
+    const ak_task *task; /* the task in ak_compare_options whose space has `config`; NULL: the
+                            compared task itself */
     char *reason;        /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
@@ -767,8 +769,8 @@ typedef struct ak_tune_result {
     size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end
                                      of the run; questions that a limit refused are not counted */
     int64_t llm_input_tokens, llm_output_tokens; /* as reported; 0: see llm_tokens */
-    int64_t llm_tokens; /* what counts against ak_llm_options.tokens: those of a call that reported
-                           none at their worst case */
+    int64_t llm_tokens; /* what counts against ak_llm_options.tokens; a call that reported none
+                           counts with its worst case */
     bool llm_priced;    /* false: the price is not known and the cost is 0 */
     double llm_cost_usd;
 } ak_tune_result;
@@ -807,7 +809,7 @@ typedef struct ak_size_result {
     double loss;   /* its cost relative to the winner's, paired and measured again; 1 if it is the
                       winner */
     double loss_low, loss_high;   /* 95 % interval of `loss` */
-    ak_speed_verdict verdict;     /* of it against the winner; AK_SPEED_NONE if it is the winner */
+    ak_speed_verdict verdict;     /* of `config` against the winner; NONE if it is the winner */
     ak_speed config_over_library; /* of the configuration that the table assigns */
 } ak_size_result;
 
@@ -827,7 +829,7 @@ typedef struct ak_sizes_result {
     char **configs; /* the configurations measured at every size, as text */
     size_t config_count;
     double *ms;             /* ms[config * size_count + size], interleaved; 0: it failed there */
-    double *costs;          /* the same for what is chosen by: the times by default */
+    double *costs;          /* the costs, which decide the choice: by default the times */
     char *objective, *unit; /* as those of a task: "time", "ms" */
     size_t *table;          /* the chosen indices into `configs`; none if the run ended early */
     size_t table_count;
@@ -856,8 +858,8 @@ typedef struct ak_sizes_request {
                                  given twice */
     size_t size_count;
     size_t table; /* how many configurations may be chosen */
-    /* Each size has been tuned just now by a run of its own that is in the archive, whose result is
-       taken however much it tried. A size without such a run is tuned. */
+    /* Each size has just been tuned by a run of its own in the archive. Its result is used, however
+       many configurations it tried. A size without such a run is tuned. */
     bool tuned;
 } ak_sizes_request;
 
@@ -883,7 +885,7 @@ AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char 
 typedef struct ak_comparison {
     ak_compared *candidates; /* libraries first, then the configurations in the order given */
     size_t count;
-    ak_placement placement; /* the task's limits; nothing is reached */
+    ak_placement placement; /* the task's limits; the rates that were reached are 0 */
     size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
                          else the first */
     ak_noise noise;
@@ -896,9 +898,9 @@ typedef struct ak_comparison {
 typedef struct ak_compare_options {
     const ak_config *configs; /* `count` of them, of the task's space */
     const char *const *names; /* one for each configuration */
-    /* One for each configuration: the task whose space it is of, NULL for the task itself. Such a
-       task has another implementation, but the same problem, size, dtype, options and device. NULL:
-       all configurations are of the task itself. */
+    /* One for each configuration: the task whose space it is in, or NULL for the task itself. Such
+       a task has another implementation, but the same problem, size, dtype, options and device.
+       NULL: all configurations are in the space of the task itself. */
     const ak_task *const *tasks;
     size_t count;
     bool baselines; /* include the installed vendor libraries */
@@ -944,8 +946,8 @@ AK_API ak_status ak_archive_importance(char **out_text, ak_archive *archive,
                                        const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
-/* The options of the dashboard, a server for browsers that shows the runs of an archive, also while
-   they go on. The server only reads, and the archive need not exist yet. Without a token, it
+/* The options of the dashboard, a server for browsers that shows the runs of an archive, also those
+   in progress. The server only reads, and the archive need not exist yet. Without a token, it
    answers only requests that are addressed to this machine's own names; with a token, only requests
    that carry the token. A text may be NULL for its default. */
 typedef struct ak_serve_options {
@@ -1030,9 +1032,9 @@ AK_API ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context
    libraries with versions, settings and where each came from. Free with ak_text_free. */
 AK_API ak_status ak_doctor(char **out_json, ak_error *err);
 
-/* Starts every worker of a launcher, has each say who it is, and ends them: what `autokernel fleet
-   status` shows. `workers` and `device` may be NULL. The JSON array has an object for each worker
-   (docs/scale.md). Free with ak_text_free. */
+/* Starts every worker of a launcher, asks each for its identity, and ends them: what `autokernel
+   fleet status` shows. `workers` and `device` may be NULL. The JSON array has an object for each
+   worker (docs/scale.md). Free with ak_text_free. */
 AK_API ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
                                  const char *device, const volatile int *cancel, ak_error *err);
 /* Returns how many workers a launcher has places for. */
@@ -1148,8 +1150,8 @@ typedef struct ak_simulation {
 } ak_simulation;
 
 /* Replays a search on the recording, with a clock that advances by what each configuration cost
-   when it was recorded. The strategy's own thinking is measured but not on that clock. Where
-   no T1 file gives a default configuration, each repeat has another, drawn at random.
+   when it was recorded. The strategy's own thinking is measured but not on that clock. If no T1
+   file gives a default configuration, each repeat draws one at random.
 
    The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
    10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time
@@ -1195,7 +1197,7 @@ AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive 
    of several strategies. A member "command" says how to repeat it. */
 AK_API ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
                                       ak_error *err);
-/* Gives a page in a browser that shows such a result. Free with ak_text_free. */
+/* Gives an HTML page that shows such a result. Free with ak_text_free. */
 AK_API ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err);
 
 /* ---- 12. bundles: results that run where autokernel is not ---------------------------------- */

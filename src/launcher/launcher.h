@@ -43,10 +43,10 @@ typedef struct ak_launcher_ops {
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends what the words of `prefix` have started, for a launcher that
-       was killed or failed before it could; NULL: nothing is left then. */
+       was killed or failed before it could; NULL: such a launcher leaves nothing running. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
-    /* Appends the command that ends the job in which this process stands, if that is one for a
-       worker of this run. A worker runs it if its connection ends without a word of the tuner,
+    /* Appends the command that ends the job in which this process runs, if that is the job of a
+       worker of this run. A worker runs it if its connection ends without a message of the tuner,
        because then nobody else may end the job. NULL: there are no jobs. */
     ak_status (*leave)(ak_words *out, const char *run, ak_error *err);
     bool shell; /* a shell on the other side reads the worker's words, so they are quoted */
@@ -65,8 +65,8 @@ struct ak_launcher {
     size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */
-    /* Name of the run, which no other run has at the same time; "": none. Jobs in a queue bear it.
-     */
+    /* Name of the run, which no other run has at the same time; "": none. The names of queued jobs
+       begin with it. */
     char run[64];
 };
 
@@ -91,9 +91,9 @@ ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 ak_status ak_words_add(ak_words *words, const char *word, ak_error *err);
 ak_status ak_words_split(ak_words *words, const char *text, ak_error *err);
 void ak_words_free(ak_words *words);
-/* Adds a seat, number `nth` of its host, from 0. It gets entry `nth` of a list of devices
-   ("cuda:0,cuda:1"), round and round; of a single numbered device ("cuda:0") the one `nth` further
-   ("cuda:2" for 2). */
+/* Adds a seat, number `nth` of its host, from 0. It gets entry `nth`, modulo the length, of a list
+   of devices ("cuda:0,cuda:1"). With a single numbered device ("cuda:0"), `nth` is added to the
+   number ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
 /* Returns an environment variable as a whole number from 1 on, or the fallback. */

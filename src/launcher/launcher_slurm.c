@@ -90,7 +90,7 @@ static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_erro
     return ak_words_add(out, named, err);
 }
 
-/* Slurm keeps a job whose srun was killed, also when its step is over. */
+/* Slurm keeps a job whose srun was killed, even after its step has ended. */
 static ak_status leave(ak_words *out, const char *run, ak_error *err)
 {
     const char *name = ak_env("SLURM_JOB_NAME"), *id = ak_env("SLURM_JOB_ID");

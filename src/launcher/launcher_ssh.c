@@ -10,7 +10,7 @@ static const char usage[] =
     "needs hosts separated by commas, such as ssh:gpu1,gpu2*4 (four workers on gpu2), with options "
     "of ssh before them if need be: 'ssh:-F FILE gpu1,gpu2'";
 
-/* Returns where the list of hosts begins: behind the last blank. */
+/* Returns where the list of hosts begins: after the last blank. */
 static const char *hosts_of(const ak_launcher *l)
 {
     const char *blank = strrchr(l->text, ' ');

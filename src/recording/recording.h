@@ -2,10 +2,10 @@
  * recording.h: a recording holds the result and the cost of every measured configuration of a
  * space, so that a search can be repeated without the device. The public part is in autokernel.h.
  *
- * Four words lie close together. A recording holds measurements of configurations. A replay
- * (lab/replay.c) runs a strategy on a recording, without the tuner. A recall
- * (worker/pool_recall.c) answers a trial of the whole tuner from a recording, with the backend sim
- * as its device. A tape (llm/tape.h) holds the questions to a language model and its answers.
+ * Four words are easily confused. A recording holds measurements of configurations. A replay
+ * (lab/replay.c) runs a strategy on a recording, without the tuner. A recall (worker/pool_recall.c)
+ * answers a trial of the whole tuner from a recording, with the backend sim as its device. A tape
+ * (llm/tape.h) holds the questions to a language model and its answers.
  *
  * formats/recording_open.c reads the files. The valid configurations of a recording's space are
  * those that were recorded. This includes configurations that failed: a search may propose them
@@ -31,8 +31,8 @@ struct ak_recording {
     bool maximise;
     bool has_default;   /* true if a space file declares the default configuration */
     json_t *definition; /* definition of the space as in a T1 file; it reads no constants */
-    /* "rank" of the file: the Rank of the space file when conversations with a language model were
-       held on it, which replay only with that one; NULL: none */
+    /* "rank" of the file: the Rank that the space file had when conversations with a language model
+       were held on the recording, which can be replayed only with it; NULL: none */
     char *stated_rank;
     /* the stated one, else "Rank" of the space file; NULL if there is none or it reads an unknown
        name */

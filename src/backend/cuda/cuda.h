@@ -1,4 +1,5 @@
-/* cuda.h: the parts of the CUDA backend, for each other. backend.h describes what they do. */
+/* cuda.h: what the files of the CUDA backend offer each other. backend.h describes the functions
+   that the table of the backend has. */
 #ifndef AK_BACKEND_CUDA_CUDA_H
 #define AK_BACKEND_CUDA_CUDA_H
 
@@ -67,11 +68,11 @@ void ak_cuda_uuid_text(char out[AK_UUID_BYTES], const unsigned char uuid[16]);
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
 ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
                           ak_error *err);
-/* Gives {"architecture": "sm_90a", "compute_capability": 90, "driver": 13000}: code runs with every
-   driver of the same major version of CUDA, from its first on. */
+/* Gives {"architecture": "sm_90a", "compute_capability": 90, "driver": 13000}: "driver" is the CUDA
+   version of the oldest driver that runs the code, the first of the major version. */
 ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
-/* cuda_elf.c: hashes the code of a cubin; returns false if it is none. */
+/* cuda_elf.c: hashes the code of a cubin; returns false if the file is not one. */
 bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* Runs the child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
 int ak_cuda_nvrtc_main(int argc, char **argv);

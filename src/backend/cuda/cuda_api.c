@@ -106,7 +106,8 @@ static void *try_pattern(const char *pattern)
     glob_t found;
     void *library = NULL;
     if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = found.gl_pathc; library == NULL && i > 0; i--) { /* newest Python first */
+        /* The last name, in alphabetical order, is mostly the newest version. */
+        for (size_t i = found.gl_pathc; library == NULL && i > 0; i--) {
             library = try_one(found.gl_pathv[i - 1]);
         }
         globfree(&found);
@@ -137,7 +138,7 @@ static void *try_wheels(const wanted *w, const char *name)
 {
     const char *home = ak_env("HOME"), *environment = ak_env("VIRTUAL_ENV");
     char python[AK_PATH_MAX] = "", *slash = NULL;
-    /* .../bin/python3 shows a virtual environment that is in PATH but in no variable */
+    /* python3 in PATH may be in a virtual environment that no variable names */
     if (ak_fs_which(python, "python3") && (slash = strrchr(python, '/')) != NULL) {
         *slash = 0;
         slash = strrchr(python, '/');

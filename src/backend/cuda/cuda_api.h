@@ -11,8 +11,8 @@
  *
  * A library is searched in AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
  * AUTOKERNEL_LIBCUDNN or AUTOKERNEL_LIBNVML if that is set (then nowhere else); the loader's path;
- * CUDA_HOME or CUDA_PATH; /usr/local/cuda; the wheels of pip below VIRTUAL_ENV, the home folder and
- * the system's Python.
+ * CUDA_HOME or CUDA_PATH; /usr/local/cuda; the wheels of pip below VIRTUAL_ENV, beside the python3
+ * in PATH, in the home folder and in the system's Python.
  *
  * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, and cudnn.h 9;
  * tests/unit/test_cuda_api.c compares them with the headers if these are installed.
@@ -60,11 +60,11 @@ typedef struct ak_cublaslt_result {
     int reserved[4];
 } ak_cublaslt_result;
 
-/* A question to NVML and its answer. */
+/* A field to ask NVML for, and its value. */
 typedef struct ak_nvml_field {
     uint32_t id, scope;
     int64_t timestamp, latency_us;
-    uint32_t type; /* AK_NVML_UNSIGNED: the value is in its first 4 bytes */
+    uint32_t type; /* AK_NVML_UNSIGNED: the value is in `number` */
     int32_t code;
     union {
         uint32_t number;
@@ -74,7 +74,7 @@ typedef struct ak_nvml_field {
 #define AK_NVML_CLOCK_SM     1
 #define AK_NVML_CLOCK_MEMORY 2
 #define AK_NVML_SENSOR_CHIP  0
-/* The field of the power at this moment; nvmlDeviceGetPowerUsage gives the mean of a second. */
+/* The field for the power at this moment; nvmlDeviceGetPowerUsage gives the mean of a second. */
 #define AK_NVML_POWER_INSTANT 186
 #define AK_NVML_UNSIGNED      1
 

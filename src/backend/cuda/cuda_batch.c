@@ -5,7 +5,8 @@
  *     event | runs, as a graph | event
  *
  * Everything before the first event is in the stream when the runs are queued, so the device does
- * not wait for the host in between. cuda_contents.c does more for candidates.
+ * not wait for the host in between. For candidates launch/contents.c also changes what the sets
+ * hold.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -17,7 +18,7 @@
 /* Runs of one graph: many enough that a further launch costs nothing, few enough that the graph is
    made quickly. */
 #define GRAPH_RUNS_MAX 256
-/* A single run this long is a batch of its own and is sampled. */
+/* A batch of a single run is sampled if the run takes at least this many ns. */
 #define SAMPLED_NS 1e6
 
 static void forget(ak_cuda_graph *graph, const ak_device *device)
@@ -91,8 +92,9 @@ static int record(ak_cuda_graph *out, ak_runnable *runnable, uint32_t runs)
     return code;
 }
 
-/* Splits at least `runs` runs into *parts launches of a graph of *part runs. A graph has whole
-   turns of the sets, so that no set comes twice in a row between two launches. */
+/* Splits at least `runs` runs into *parts launches of a graph of *part runs. If there are several
+   launches, a graph runs on each set equally often, so that the first run of a launch uses another
+   set than the run before it. */
 static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
 {
     assert(runs > 0 && sets > 0);
@@ -133,7 +135,7 @@ int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t 
     float ms = 0;
     uint32_t part = 1, parts = 1;
     split_runs(&part, &parts, runs, (uint32_t)runnable->places.sets);
-    /* A turn, one run on each set, has a graph of its own, because it comes between batches. */
+    /* One run on each set has a graph of its own, which leaves that of the batches alone. */
     ak_cuda_graph *graph = runs == runnable->places.sets ? &runnable->turn : &runnable->graph;
     int code = runs > 1 ? record(graph, runnable, part) : AK_CUDA_SUCCESS;
     code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;

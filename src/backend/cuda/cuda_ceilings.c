@@ -1,7 +1,7 @@
 /*
  * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
  * larger than the caches, and the operations per second of a loop that holds only tensor
- * instructions (fused multiply-adds for f32).
+ * instructions (for f32 without tf32, fused multiply-adds).
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -133,7 +133,7 @@ typedef struct rate_case {
     bool wgmma;
     int blocks_per_sm;
     uint32_t shared_bytes;
-    double flops; /* operations of one block in one turn */
+    double flops; /* operations of one block in one iteration of the loop */
 } rate_case;
 
 static int64_t capability_of(const ak_device *device)
@@ -225,8 +225,8 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
     return best;
 }
 
-/* Measures the ceilings once, because a device that is not shared does not change. If the helper
-   does not compile, the arithmetic rate stays unknown. */
+/* Measures the ceilings once and keeps them: they change only if something else uses the device. If
+   the helper does not compile, peak_tflops stays 0, which means unknown. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings *known = &device->ceilings;
@@ -265,10 +265,10 @@ static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outco
     return AK_CUDA_SUCCESS;
 }
 
-/* The copy's target is aligned as its source is, and the copy ends with a page if that leaves out
-   next to nothing. On an H200 the driver's copy was seen to take half as long again for 2^27 +
-   1024, 2^27 + 2048, 2^28 + 2048 and 2^28 + 4096 bytes as for 2^27 and 2^28 (norms, with the
-   weights of their rows). */
+/* Aligns the copy's target like its source, and shortens the copy to whole pages if that drops at
+   most 1 part in COPY_NOTHING. On an H200 the driver's copy took 50 % longer for 2^27 + 1024, 2^27
+   + 2048, 2^28 + 2048 and 2^28 + 4096 bytes than for 2^27 and 2^28 (arguments of norms, weights
+   included). */
 #define COPY_ALIGN   ((size_t)4096)
 #define COPY_PAGE    ((size_t)2 << 20)
 #define COPY_NOTHING 512 /* at most 1 part in this many */

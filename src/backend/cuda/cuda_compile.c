@@ -2,16 +2,16 @@
  * cuda_compile.c: compiles source and options to a cubin. NVRTC runs in a child of its own, as gcc
  * does for the host, so that a compiler that crashes, hangs or takes too much memory costs one
  * configuration. In a compile worker the child is a copy of the worker, which has NVRTC loaded,
- * because starting a program that loads it takes a fifth as long as compiling. A process with
- * threads cannot be copied; there the child is a new program.
+ * because starting a program that loads it takes a fifth as long as compiling. Other processes may
+ * have threads and cannot be copied safely; their child is a new program.
  *
- * Earlier compilations are taken from the cache (compile_cache.h). The key is source, options and
- * version of NVRTC (the architecture is an option).
+ * Earlier compilations are taken from the cache (compile_cache.h). The key is the source, the
+ * options (one is the architecture), and the version and file of NVRTC.
  *
  * If the implementation says so (`Spills`), this file rejects code that spills more than a few
  * registers (AK_CUDA_SPILLS_FEW) or in which ptxas serialised tensor instructions (notes C7508 to
- * C7517 in the log): it runs several times slower than its template was meant to. For other kernels
- * both are only facts.
+ * C7517 in the log): such code runs several times slower than its template was meant to. For other
+ * implementations the result only records the spilled bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +125,8 @@ static int largest(const char *log, const char *what)
     return most;
 }
 
-/* Reads registers, shared and spilled bytes from the log of ptxas, the largest of all entries.
-   Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
+/* Reads registers, shared and spilled bytes from the log of ptxas; each is the largest of all
+   entries. Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
 static const char *read_spills(ak_compile_result *out, const char *log)
 {
     out->registers = largest(log, " registers");
@@ -140,7 +140,8 @@ static const char *read_spills(ak_compile_result *out, const char *log)
     return note;
 }
 
-/* Reads the log and, with `reject`, rejects code that spills or was serialised. */
+/* Reads the log and, with `reject`, rejects code that spills more than AK_CUDA_SPILLS_FEW bytes or
+   was serialised. */
 static void read_log(ak_compile_result *out, const char *log, bool reject)
 {
     char text[256];
@@ -163,8 +164,8 @@ static void read_log(ak_compile_result *out, const char *log, bool reject)
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-/* Returns whether an option names a folder of headers. NVRTC does not say what it has read there,
-   and none of that is hashed. */
+/* Returns whether an option names a folder of headers. The cache is then not used, because NVRTC
+   does not say which headers it has read, so the key cannot cover them. */
 static bool has_headers(const ak_compile_job *job)
 {
     static const char *const names[] = {"-I", "--include-path"};
@@ -189,7 +190,7 @@ static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
     if (has_headers(job) || stat(nvrtc->path, &file) != 0) {
         return AK_OK;
     }
-    /* Versions that differ in their last part only have the same number. */
+    /* nvrtcVersion omits the patch level, so the key also identifies the file. */
     const int64_t identity[] = {(int64_t)file.st_dev, (int64_t)file.st_ino, (int64_t)file.st_size,
                                 (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err));
@@ -212,7 +213,7 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
                           ak_error *err)
 {
     const ak_cuda_nvrtc *nvrtc;
-    bool triton = false, cuda = false; /* a comparison may have both */
+    bool triton = false, cuda = false; /* a comparison may need both */
     for (size_t i = 0; i < count; i++) {
         triton = triton || strcmp(compilers[i], AK_TRITON) == 0;
         cuda = cuda || strcmp(compilers[i], "cuda") == 0;
@@ -248,7 +249,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
         memcpy(argv + HEAD, job->argv, job->argc * sizeof *argv);
     }
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
-    /* In builds with a sanitizer its search for leaks needs calls that the sandbox refuses. */
+    /* In builds with AddressSanitizer the search for leaks needs calls that the sandbox refuses. */
     const char *const variables[] = {"LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0", folder, NULL};
     command here = {.argc = (int)job->argc + HEAD, .argv = (char **)(uintptr_t)argv};
     /* The child is this program, and a sanitizer's address space is larger than any limit. */
@@ -258,7 +259,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
                          .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
-    /* What it may read is decided already; it writes to its own folder only. */
+    /* The child may read what this process may read, and write only to the job's folder. */
     static const char *const all[] = {"/", NULL};
     const char *const writable[] = {job->folder, "/dev/null", NULL};
     ak_sandbox_plan plan;

@@ -1,6 +1,6 @@
 /*
- * cuda_contents.c: copies what the arguments hold while a candidate is timed (launch/contents.h):
- * the sets and, behind them, the two spare places.
+ * cuda_contents.c: the copies between the sets and the two spare places after them, which
+ * launch/contents.c asks for while a candidate is timed.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -38,9 +38,9 @@ static int turn(ak_runnable *runnable, size_t argument, size_t to, size_t from, 
                 spare(runnable, AK_CONTENTS_OWN) + at + from, bytes);
 }
 
-/* Copies as much as possible at a time: everything between two outputs that stay. A module has one
-   variable for all sets, which gets what is filled in last: the own contents, if the next runs are
-   judged. */
+/* Each copy is as large as possible: all that lies between two outputs that stay. All sets share
+   the variables of the module (`Constants`), which keep the contents that were filled in last: the
+   own ones, if a run is judged next. */
 static int fill(ak_runnable *runnable, size_t set, ak_contents_spare which, bool outputs)
 {
     const ak_cuda_places *places = &runnable->places;
@@ -79,8 +79,8 @@ const ak_contents_ops ak_cuda_contents_ops = {
     .each_ns = 2000,
     .all_ns = 30000, /* the runs begin while copies are on their way from the cache to memory */
     .tries = 3,
-    .least_ns = 200000, /* a few microseconds would decide */
-    .cold = 2,          /* the first run loads the code, and its time says nothing */
+    .least_ns = 200000, /* in shorter batches a few microseconds would decide */
+    .cold = 2,          /* the first runs load the code, so their times say nothing */
     .begin = begin,
     .turn = turn,
     .fill = fill,

@@ -1,23 +1,24 @@
 /*
- * cuda_cubin.c: decides what a candidate's compiled code may contain. A kernel keeps nothing from
- * one run to the next except in the workspace, so its code reaches no memory of the module that can
- * be written, and calls no function of the driver: those print, take memory that lasts, or launch
- * other work.
+ * cuda_cubin.c: decides what a candidate's compiled code may contain. A kernel may keep state from
+ * one run to the next only in the workspace. So its code must not reach writable memory of the
+ * module, nor call a function of the driver, which would print, allocate memory that lasts, or
+ * launch other work.
  *
- * NVRTC gives every variable of a module memory that can be written, constants too, which code has
- * as numbers and never reads (static constexpr members, for one). So what is refused is an address:
- * code takes one from constant bank 4, whose words the linker sets, or has it set into itself. As
- * long as it takes none, all of this memory is out of its reach.
+ * NVRTC gives every variable of a module writable memory, even a constant that the code holds as a
+ * number and never reads (such as a static constexpr member). So code is refused not for a variable
+ * but for its address, which the linker writes into a word of constant bank 4 that the code loads,
+ * or into the code. Code without an address cannot reach this memory.
  */
 #include <string.h>
 
 #include "backend/cuda/cuda_device.h"
 #include "backend/elf_file.h"
 
-/* NVRTC's atomicExch and atomicCAS of floats have a flag of one byte for each type. */
+/* Bytes of flags that are allowed: NVRTC's atomicExch and atomicCAS of floats keep a flag of one
+   byte for each type. */
 #define FLAGS_MAX 4
-/* From compute capability 7.0 on an instruction has 16 bytes. In the first eight are the bank and
-   the byte that an operand in constant memory has (nvdisasm shows it on 7.5 to 10.0). */
+/* From compute capability 7.0 on an instruction has 16 bytes. The first eight hold the bank and the
+   byte offset of an operand in constant memory (nvdisasm shows this for 7.5 to 10.0). */
 #define SM_MIN            70
 #define INSTRUCTION_BYTES 16
 #define BANK_BYTES        65536
@@ -44,8 +45,8 @@ typedef struct loads {
     bool word[BANK_BYTES / 4];
 } loads;
 
-/* Takes what looks like an operand in bank 4 for one. An instruction whose offset is in a register
-   loads all. */
+/* Marks the words of bank 4 that the code may load. Whatever looks like an operand in bank 4 counts
+   as one. An instruction whose offset is in a register may load all. */
 static void look_at_code(loads *out, const unsigned char *code, uint64_t length)
 {
     for (uint64_t i = 0; i + INSTRUCTION_BYTES <= length; i += INSTRUCTION_BYTES) {
@@ -81,11 +82,11 @@ static void look_at_all_code(loads *out, const ak_elf *c)
     }
 }
 
-/* Returns whether the linker sets an address of memory that lasts where code can take it. */
+/* Returns whether the linker writes the address of lasting memory to a place that code can read. */
 static bool sets_address(const ak_elf *c, const Elf64_Shdr *table, const loads *loaded)
 {
     Elf64_Shdr target, symbols;
-    Elf64_Rel entry; /* the first part of an Elf64_Rela, too */
+    Elf64_Rel entry; /* an Elf64_Rela begins with the same members */
     uint64_t step = table->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof entry;
     if (!ak_elf_section(&target, c, table->sh_info) ||
         !ak_elf_section(&symbols, c, table->sh_link)) {
@@ -126,7 +127,7 @@ static bool reaches_lasting(const ak_elf *c)
     return false;
 }
 
-/* What the symbols of a file say. */
+/* What ak_elf_symbols finds in a file. */
 typedef struct survey {
     const ak_elf *file;
     const char *foreign;  /* a function that the file does not have; NULL: there is none */

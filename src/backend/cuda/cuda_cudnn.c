@@ -1,7 +1,7 @@
 /*
- * cuda_cudnn.c: cuDNN's softmax. Of the operations that this program has kernels for, it is the
- * only one that cuDNN offers as a plain call: norms and reductions are graphs that are assembled
- * from descriptors, planned by heuristics and in part compiled when they are first used.
+ * cuda_cudnn.c: cuDNN's softmax. It is a plain call. Norms and reductions are left out, because
+ * cuDNN's current interface makes graphs of them, which are assembled from descriptors, planned by
+ * heuristics and in part compiled when they are first used.
  *
  *   cudnn   softmax of each row, with the largest element subtracted first, as in our kernels
  */

@@ -8,14 +8,15 @@
  *
  * Everything before the first event is in the stream when the runs are queued, so the device does
  * not wait for the host in between. Afterwards one of the sets that were used, chosen at random, is
- * copied to set 0, which the harness judges: a run that does nothing may be the one that is judged.
+ * copied to set 0, which the harness judges. So a kernel that skips runs may be judged by one that
+ * it skipped.
  *
- * A kernel that hangs cannot be ended, and one that accessed foreign memory has poisoned the
- * context. The device is then lost: this batch reports what happened, every later one is refused,
+ * A kernel that hangs cannot be ended, and one that made an illegal access leaves the context
+ * unusable. The device is then lost: this batch reports what happened, every later one is refused,
  * and the worker ends and is started again.
  *
- * This file is long because memory, the graph of a batch and what errors mean share the open
- * device, and are read together.
+ * This file is long because memory, loading, launching and what errors mean share the open device,
+ * and are read together.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -34,7 +35,8 @@ static const ak_cuda_library *const libraries[] = {
 };
 enum { LIBRARIES = AK_COUNT(libraries) };
 
-/* All sets together are at least this many times as large as the level 2 cache. */
+/* All sets together are at least this many times as large as the level 2 cache, if AK_CUDA_SETS_MAX
+   and the free memory allow. */
 #define ROTATE_CACHES 2
 #define SETS_MIN      2
 #define PLACE_ALIGN   1024
@@ -356,7 +358,7 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
                     : device->copies + (set - 1) * places->stride + (offset - places->first);
 }
 
-/* Finds where the arguments are, and how many copies are needed and fit. */
+/* Finds where the arguments are and how many copies are needed and fit, and allocates these. */
 static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *launch)
 {
     size_t first = SIZE_MAX, end = 0, free_bytes = 0, total = 0;
@@ -450,7 +452,7 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
         code = ak_cuda_workspace_check(whole, device, launch->workspace_bytes);
     }
     if (code == AK_CUDA_REFUSED) {
-        return AK_OK; /* prepare has written the reason */
+        return AK_OK; /* the outcome has the reason already */
     }
     if (code != 0 || out->status == AK_TRIAL_OK) {
         ak_cuda_conclude(out, device, code, doing);

@@ -29,8 +29,8 @@
 #include "base/rng.h"
 
 #define AK_CUDA_SETS_MAX 64
-/* NVIDIA recommends 32 MiB for Hopper; with more, split-K algorithms are possible. Candidates get
-   whatever their space file asks for. */
+/* Workspace of libraries: NVIDIA recommends 32 MiB for Hopper; more admits further split-K
+   algorithms. Candidates get what their space file asks for. */
 #define AK_CUDA_LIBRARY_WORKSPACE ((size_t)64 << 20)
 
 typedef struct ak_cublaslt_state ak_cublaslt_state; /* cuda_matmul.c */
@@ -42,7 +42,7 @@ struct ak_device {
     const ak_task *task;
     const ak_cuda_driver *cuda;
     int handle;
-    bool retained; /* the context is retained */
+    bool retained; /* the primary context must be released */
     void *stream, *events[2];
     int64_t sm_count, l2_bytes, shared_bytes_max;
     ak_cuda_address block; /* set 0 */
@@ -51,7 +51,7 @@ struct ak_device {
     size_t copies_bytes;
     ak_cuda_address workspace;
     struct {
-        /* The workspace begins AK_GUARD_BYTES behind this. */
+        /* The workspace begins AK_GUARD_BYTES after this. */
         ak_cuda_address memory;
         size_t bytes;
         ak_zones of;
@@ -85,13 +85,14 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
 
 /* A candidate or a library. `prepare` is called before the first launch at a shape and place;
    `enqueue` puts one run on set `set` into the stream, and a graph must be able to capture it. Both
-   return a CUresult, or write the outcome themselves and return AK_CUDA_REFUSED. */
+   return a CUresult. A function with `outcome` may instead write it and return AK_CUDA_REFUSED. */
 #define AK_CUDA_REFUSED (-1)
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
-    /* Copies what runs read, but do not get as arguments, to where they read it, from arguments
-       that lie at `set` as those of a set do. This is not timed. NULL: there is nothing of it. */
+    /* Copies arguments that the code reads as variables of its module (`Constants`) to these
+       variables, from the set that begins at the address `set`. This is not timed. NULL: nothing to
+       copy. */
     int (*supply)(ak_runnable *runnable, ak_cuda_address set);
     /* Replaces `enqueue` for work in another process: runs a whole batch, as ak_cuda_time does, and
        leaves the output to be judged in set 0. NULL for all other work. */
@@ -117,7 +118,7 @@ typedef struct ak_cuda_graph {
 
 struct ak_runnable {
     ak_device *device;
-    const ak_task *task; /* has the implementation of the code; else equal to the device's */
+    const ak_task *task; /* the device's task, or one that differs in the implementation */
     const ak_cuda_work *work;
     ak_outcome refusal; /* result of load, if its status is not OK */
     bool prepared;
@@ -181,7 +182,8 @@ int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t time
 int ak_cuda_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
 void ak_cuda_batch_forget(ak_runnable *runnable);
 
-/* cuda_contents.c: the batches of candidates. Set 0 gets what is judged. */
+/* cuda_contents.c: the steps of a batch of a candidate (launch/contents.h). Set 0 gets what is
+   judged. */
 extern const ak_contents_ops ak_cuda_contents_ops;
 
 /* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
@@ -201,7 +203,8 @@ void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length);
 /* cuda_ceilings.c */
 extern const ak_cuda_work ak_cuda_copy_work;
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
-/* The named assets (such as cuda_helpers.cu), followed by `text` unless that is NULL. */
+/* The source of a kernel of the harness: the assets named in `parts` (such as cuda_helpers.cu),
+   then `text` unless it is NULL. */
 typedef struct ak_cuda_source_parts {
     const char *const *parts;
     size_t count;

@@ -1,7 +1,7 @@
 /*
  * cuda_elf.c: hashes the code of a cubin, which is an ELF file, so that a bundle can be compared
- * with what was measured. The hash covers all sections but those for debuggers: with -lineinfo
- * NVRTC writes the time into these, so they differ although the code is the same.
+ * with what was measured. The hash leaves out notes and the sections for debuggers: with -lineinfo
+ * NVRTC writes the time into the latter, so they differ although the code is the same.
  */
 #include <string.h>
 

@@ -18,7 +18,7 @@ typedef struct bound {
 
 struct ak_cuda_kernels {
     void *module;
-    /* For a Triton kernel only: what was compiled, and the variant that `module` is. */
+    /* For a Triton kernel only: the artifact, and the code of the variant that `module` is. */
     char *compiled;
     ak_triton_artifact triton;
     const char *variant;
@@ -30,7 +30,7 @@ struct ak_cuda_kernels {
     bound *bound; /* index: set * plan.count + kernel */
     size_t bound_count;
     ak_cuda_address constants[AK_LAUNCH_KERNELS_MAX][AK_LAUNCH_CONSTANTS_MAX];
-    size_t at;                 /* kernel whose occupancy is being asked */
+    size_t at;                 /* kernel whose occupancy `resident` computes next */
     ak_cuda_address workspace; /* 0: none was requested */
 };
 
@@ -106,8 +106,8 @@ static void set_cluster(ak_cuda_launch_attribute *attribute, const ak_launch_ker
     memcpy(attribute->as.dimension, kernel->cluster, sizeof kernel->cluster);
 }
 
-/* Finds the entry and checks that the device has what it needs. Returns AK_INVALID if it asks for
-   too much, AK_UNAVAILABLE if its code is not possible on this device; the line says why. */
+/* Finds the entry and checks that the device has what it needs. Returns AK_INVALID if the launch
+   asks for too much shared memory, AK_UNAVAILABLE if the compiled code cannot run as asked. */
 static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *kernel, ak_error *err)
 {
     ak_device *device = runnable->device;
@@ -149,8 +149,8 @@ static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *ke
                      : ak_fail(err, AK_UNAVAILABLE, "its attributes cannot be set (%d)", code);
 }
 
-/* Computes `resident_clusters`. This also checks the compiled code, because here block, cluster and
-   shared memory are known, but the grid is not. */
+/* Computes `resident_clusters`. It also checks the compiled code, because it is called when block,
+   cluster and shared memory are known and before the grid is computed. */
 static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *kernel,
                           ak_error *err)
 {

@@ -1,27 +1,27 @@
 /*
  * cuda_matmul.c: cuBLASLt, the library that matrix products are compared with.
  *
- *   cublaslt           the first answer of its heuristics: what a program gets that asks once
+ *   cublaslt           the first answer of its heuristics, as for a program that asks for one only
  *   cublaslt-best      the fastest of all answers: all are timed here, the best of them again, and
  *                      the top five in turn; this is the best that the library can do
- *   cublaslt-unfused   the same for the plain product, with our elementwise pass behind it
+ *   cublaslt-unfused   the same for the plain product, followed by our elementwise pass
  *   cublaslt-fast      cublaslt-best with fast accumulation, which 8-bit floats have: partial sums
  *                      stay in the tensor cores, with fewer bits
  *
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
  * terms. For a bias and an activation the first two use the library's own epilogue if it has one
- * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no third. A C of e4m3
- * has no pass behind it, because it would be rounded twice. The choice
- * is made at the first launch, on the rotating copies of the task's own arguments, and kept for the
- * life of the device.
+ * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no cublaslt-unfused.
+ * No pass follows if C is e4m3, because C would then be rounded twice. The choice is made at the
+ * first launch, on the rotating copies of the task's own arguments, and kept for the life of the
+ * device.
  *
  * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
  * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
  * or, for the first heuristic, in the library's own order. So an algorithm is judged only when it
- * is its turn, and the library is refused only if no algorithm is right.
+ * is chosen, and the library is refused only if no algorithm is right.
  *
  * This file is long because one state holds the descriptors, the answers and their times, from the
- * question to the library to the choice.
+ * request to the choice.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -36,9 +36,9 @@
 #define HEURISTICS_MAX 200
 #define FINALS_MAX     5
 #define FINAL_ROUNDS   7
-/* Duration of one timing: of all answers in the first look, of those near the best in the second,
-   and in the finals. Each timing has at least two runs, which is what counts for products that take
-   milliseconds. */
+/* Intended duration of one timing: in the first look, at all answers; in the second, at those near
+   the best; and in the finals. A timing of a product that takes milliseconds is longer, because
+   each has at least two runs. */
 #define FIRST_NS       (AK_MS_NS / 5)
 #define SECOND_NS      AK_MS_NS
 #define FINAL_NS       (3 * AK_MS_NS)
@@ -95,7 +95,7 @@ enum {
 static const struct role {
     const char *name, *title;
     bool all;     /* all answers of the heuristics; else the first */
-    bool unfused; /* even if there is an epilogue */
+    bool unfused; /* two passes, even if there is an epilogue */
     bool fast;    /* fast accumulation of 8-bit floats */
 } roles[] = {
     {"cublaslt", "cuBLASLt, its first heuristic", false, false, false},
@@ -108,9 +108,9 @@ enum { ROLES = AK_COUNT(roles) };
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
 /* The requests to the library, in this order. The first is what a program makes that asks for a
-   single algorithm. The last admits only algorithms that add the partial sums of a split along K
-   in f32. Other algorithms add them in C or in C's type, which rounds them; the library lists such
-   algorithms, too, if it knows few accurate ones, unless the request excludes them. */
+   single algorithm. The last admits only algorithms that add the partial sums of a split along K in
+   f32. Unless a request excludes them, and if the library knows few others, it also lists
+   algorithms that add them in C or in C's type, which rounds them. */
 static const struct request {
     int wanted;
     uint32_t reductions;
@@ -130,10 +130,10 @@ typedef struct candidate {
 typedef struct choice {
     size_t ways_tried;
     way mode;
-    /* Up to ANSWERS_MAX answers that are left, in the order of their turn. */
+    /* Up to ANSWERS_MAX answers that are left, in the order in which they are used. */
     candidate *list;
     size_t count;     /* the first of them is in use */
-    size_t in_finals; /* number of candidates that were in the finals */
+    size_t in_finals; /* how many at the head of the list were in finals */
     int of, rejected; /* different answers, and those that were inaccurate */
 } choice;
 
@@ -148,7 +148,7 @@ struct ak_cublaslt_state {
 struct ak_cuda_product {
     size_t role;
     void *desc[2];       /* without and with epilogue */
-    void *a, *b, *c, *d; /* layouts; c, of what is added, has another type than d if that is e4m3 */
+    void *a, *b, *c, *d; /* layouts; c: what is added; d: C, whose type differs if it is e4m3 */
     way mode;
     ak_cublaslt_result algo;
 };
@@ -158,8 +158,8 @@ typedef struct terms {
     int64_t m, n, k, lda, ldb, ldc;
     /* Indices of arguments; bias is SIZE_MAX if none is added. */
     size_t a, b, c, bias;
-    /* What the library adds, times beta: C_in, or the residual if nothing comes between it and the
-       product; SIZE_MAX: nothing. */
+    /* What the library adds, times beta: C_in, or the residual if there is neither C_in nor an
+       activation; SIZE_MAX: nothing. */
     size_t addend;
     size_t residual; /* what the pass adds; SIZE_MAX: nothing */
     float alpha, beta;
@@ -168,7 +168,7 @@ typedef struct terms {
     int type_c;                 /* of C: `type` or e4m3 */
     size_t scale_a, scale_b;    /* arguments with scales; SIZE_MAX: none */
     size_t scale_c;             /* of C, if that is e4m3; else SIZE_MAX */
-    int32_t scales_a, scales_b; /* what has one of them, in the library's terms */
+    int32_t scales_a, scales_b; /* what shares one scale: an LT_SCALE constant */
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
     bool two_step; /* something follows the product */
@@ -207,7 +207,7 @@ static int type_of_byte(ak_dtype dtype)
     return dtype == AK_DTYPE_E5M2 ? LT_TYPE_E5M2 : LT_TYPE_E4M3;
 }
 
-/* Reads what matmul_fp8 has: 8-bit factors, whose layout is one, and their scales. */
+/* Reads what only matmul_fp8 has: 8-bit factors, always in layout nt, and their scales. */
 static void read_scales(terms *t, const ak_task *task)
 {
     if (!argument(&t->scale_a, task, "scale_a") || !argument(&t->scale_b, task, "scale_b")) {
@@ -335,7 +335,8 @@ static walk walk_of(const ak_task *task, const terms *t)
     return whole && aligned ? WALK_ROWS : t->ldc == t->n ? WALK_FLAT : WALK_ELEMENTS;
 }
 
-/* Compiles the elementwise pass behind a plain product, for this task's bias and activation. */
+/* Compiles the elementwise pass that follows a plain product, for the task's bias, activation and
+   residual. */
 static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
 {
     static const char *const parts[] = {"kernels/matmul_act/cuda_activation.cu",
@@ -440,8 +441,8 @@ static size_t role_of(const char *name)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Launches the pass with blocks as wide as a row, or PASS_THREADS wide, and no more of them than
-   run at once. */
+/* Launches the pass with blocks about as wide as a row, at most PASS_THREADS. The grid gets more
+   rows of blocks until it covers C or fills the device. */
 static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
 {
     const ak_device *device = runnable->device;
@@ -505,7 +506,7 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
-    /* Not read if beta is 0; the library wants none where its type is not that of C. */
+    /* If beta is 0 this is not read, and the library wants NULL where its type is not that of C. */
     const void *addend = t.type_c == t.type ? c : NULL;
     if (t.addend != SIZE_MAX) {
         addend = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.addend);
@@ -577,7 +578,7 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
     terms t = terms_of(runnable->device->task);
     int found = 0;
     set_scales(runnable, desc, &t, 0);
-    /* The library does not write all of an algorithm; without zeros equal ones would differ. */
+    /* The library leaves bytes of an algorithm unwritten; is_known compares all bytes. */
     memset(results, 0, HEURISTICS_MAX * sizeof *results);
     bool good = lt->preference_create(&preference) == 0 &&
                 lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace,
@@ -672,7 +673,7 @@ static size_t ways_of(way out[2], const terms *t, size_t role)
     } else if (t->epilogue != 0 && !roles[role].unfused) {
         out[count++] = MODE_FUSED;
     }
-    if (t->two_step && t->type_c == t->type) { /* a pass behind e4m3 would round twice */
+    if (t->two_step && t->type_c == t->type) { /* a pass after e4m3 would round twice */
         out[count++] = MODE_TWO_PASSES;
     }
     return count;
@@ -721,8 +722,8 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
-/* The finals decide only between the candidates that were in them. When a single one of these is
-   left, the others get finals of their own. */
+/* The finals rank only the candidates that were in them. When at most one of these is left, the
+   best of the others join it in new finals. */
 static bool product_another(ak_runnable *runnable)
 {
     choice *c = &runnable->device->lt->chosen[runnable->product->role];

@@ -6,7 +6,8 @@
  *     ak_seal         masks them with a key that no candidate knows, and hashes them
  *     ak_squares      computes their root mean square
  *     ak_paint        paints the gaps between the rows of an output, which nothing may change
- *     ak_examine      compares an output with the reference and hashes that again, to reveal damage
+ *     ak_examine      compares an output with the reference, and hashes the reference again, to
+ *                     reveal damage to it
  *     ak_fingerprint  computes a keyed hash of an argument
  *
  * Each block writes its findings into an entry of an array, and the host combines the entries.
@@ -26,7 +27,7 @@
 
 #define REFEREE_THREADS 256 /* as THREADS in cuda_referee.cu */
 #define BLOCKS_PER_SM   8   /* 2048 threads: as many as an SM holds */
-/* Elements of the largest array per block, while there are few blocks. */
+/* Elements of the largest array per block; more where BLOCKS_PER_SM limits the blocks. */
 #define BLOCK_ELEMENTS ((size_t)256 * REFEREE_THREADS)
 /* A product of 16384^3 takes 20 s where double precision is slow. */
 #define REFEREE_TIMEOUT (120 * AK_SECOND_NS)
@@ -37,7 +38,8 @@ typedef struct ak_cuda_finding {
     double worst, squares;
 } finding;
 
-/* A finding for each thread; the tiles of product_tile, 64 x 17 and 16 x 64 doubles, need less. */
+/* Shared bytes of a block: a finding for each thread. The tiles of product_tile, 64 x 17 and 16 x
+   64 doubles, need less. */
 #define REFEREE_SHARED (REFEREE_THREADS * sizeof(finding))
 
 typedef enum referee_kernel {
@@ -113,7 +115,7 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
         if (choice->kind == AK_CHOICE_TEXT) {
             (void)snprintf(choices[i], sizeof choices[i], "-D%.63s_is_%.63s=1", choice->name,
                            choice->values[task->choice[i]]);
-        } else { /* with all digits, so that it is a double */
+        } else { /* %.17e keeps all digits and makes a literal of type double */
             (void)ak_number_print(choices[i], sizeof choices[i], "-Dchoice_%.63s=(%.17e)",
                                   choice->name, task->number[i]);
         }
@@ -181,7 +183,7 @@ static ak_status run(const ak_referee *referee, kernel which, void **arguments, 
     return ak_cuda_fail(device, failed, kernel_names[which], err);
 }
 
-/* Runs a kernel that finds something and combines the findings in *out. */
+/* Runs a kernel that writes findings, and combines them in *out. */
 static ak_status find(finding *out, const ak_referee *referee, kernel which, void **arguments,
                       size_t elements, ak_error *err)
 {
@@ -301,7 +303,7 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_dtype dtype = dtype_of(referee, i);
         /* An argument that is both read and written cannot be restored when the reference must be
-           computed again. Of whole numbers cuda_referee.cu knows i32. */
+           computed again. Of the integer dtypes cuda_referee.cu supports i32 only. */
         if (ak_dtype_bytes(dtype) > 4 || (!ak_dtype_is_float(dtype) && dtype != AK_DTYPE_I32) ||
             spec_of(referee, i)->access == AK_ACCESS_INOUT) {
             AK_TRY(ak_fail(err, AK_UNAVAILABLE,
@@ -320,7 +322,7 @@ out:
     return AK_OK;
 }
 
-/* Masks the computed reference and keeps its hash, its NaNs and its root mean square. */
+/* Masks the computed reference and keeps its hash, number of NaNs and root mean square. */
 static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
 {
     finding f;

@@ -2,8 +2,9 @@
  * cuda_sampler.c: samples what NVML reports of a device while it works.
  *
  * A sample takes some microseconds of the host, at most a few milliseconds with old drivers. The
- * batch that it describes is in the stream already and is timed by the device, so sampling costs
- * the search time but changes no result; therefore samples are at least SAMPLE_NS apart.
+ * batch that it describes is in the stream already and is timed by the device, so sampling changes
+ * no result. It does take time from the search, so samples are at least SAMPLE_NS apart, until
+ * ak_cuda_sampler_take begins anew.
  *
  * Power is that of the moment (the field NVML_FI_DEV_POWER_INSTANT) if the driver has it, otherwise
  * the mean of about the last second.
@@ -79,7 +80,7 @@ void ak_cuda_sampler_sample(ak_cuda_sampler *sampler)
         one.throttle = (uint32_t)reasons;
     }
     bool answered = nvml->clock == NULL || one.sm_clock_mhz > 0;
-    if (answered) { /* a question that failed is not a clock of 0 */
+    if (answered) { /* a failed query is not a clock of 0 */
         ak_conditions_add(&sampler->sum, &one);
     }
     sampler->next_ns = ak_clock_ns() + SAMPLE_NS;

@@ -1,11 +1,11 @@
 /*
- * cuda_sanitize.c: runs a candidate at the edge-case shapes below compute-sanitizer, once with each
+ * cuda_sanitize.c: runs a candidate at the edge-case shapes under compute-sanitizer, once with each
  * of its tools: memcheck (accesses out of bounds), racecheck (threads of a block that race for
  * shared memory) and initcheck (memory that is read before anybody has written it). Each argument
  * is an allocation of its own, so that every access outside of it is found.
  *
  * The tuner's process compiles and starts the tool; the tool runs `autokernel worker --sanitized
- * FOLDER`, which is the second half of this file. Results are not judged here.
+ * FOLDER`, which is the first part of this file. Results are not judged here.
  *
  * The tool preloads its libraries into the process that it starts, follows every process that this
  * one starts, and waits until one of them opens the driver. The process therefore starts no other,
@@ -96,14 +96,15 @@ static ak_status run_at(ak_device *device, const ak_task *task, const ak_config 
     bool fits = false;
     AK_TRY(ak_task_shape(&shape, task, size, err));
     AK_TRY(ak_task_allows(&fits, task, &shape, config, err));
-    bool own = memcmp(size, task->shape.size, sizeof task->shape.size) == 0; /* has copies */
+    /* The task's own shape is left out: its launch copies the block, which is not reserved here. */
+    bool own = memcmp(size, task->shape.size, sizeof task->shape.size) == 0;
     if (!fits || own || shape.flops > SHAPE_FLOPS || shape.traffic > SHAPE_BYTES) {
         return AK_OK;
     }
     AK_TRY(ak_task_workspace(&launch.workspace_bytes, &launch.threads, task, &shape, config, err));
     AK_TRY(place(address, device, task, &shape, err));
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
-        offset[i] = (size_t)(address[i] - device->block); /* the block is not used: it is at 0 */
+        offset[i] = (size_t)(address[i] - device->block); /* the block is at 0 */
     }
     say_shape(task, size);
     AK_TRY(ak_cuda_ops.load(&runnable, device, &load, &outcome, err));
@@ -283,7 +284,7 @@ static void one_line(char *out, size_t bytes, const char *text)
     ak_plain_first_line(out, bytes, text + strspn(text, "= "));
 }
 
-/* Returns the line behind the one at `text`. */
+/* Returns the line after the one at `text`. */
 static const char *next_line(const char *text)
 {
     text += strcspn(text, "\n");
@@ -345,8 +346,8 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
                                     "1",      "--launch-timeout", "60",       "--target-processes",
                                     "all",    "--error-exitcode", FOUND_TEXT, program,
                                     "worker", "--sanitized",      folder,     NULL};
-        /* in this process' own working folder, as the task may name its kernel by a relative path
-         */
+        /* the tool keeps this process' working folder, because the task may name its kernel by a
+           relative path */
         ak_proc_spec spec = {
             .argv = argv, .timeout_ns = RUN_NS, .output_max = OUTPUT_MAX, .priority = AK_PROC_LOW};
         ak_proc_result_clear(&run);

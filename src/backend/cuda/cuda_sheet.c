@@ -34,10 +34,10 @@ ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err)
     return AK_OK;
 }
 
-/* Operations per clock of an SM: of 8-bit and 16-bit floats on tensor cores, f32 elsewhere.
-   Sources: "Throughput of native arithmetic instructions" of the CUDA programming guide (an FMA is
-   two operations), and for tensor cores the architecture's white papers, without sparsity and with
-   f32 accumulation. */
+/* Floating-point operations per clock of an SM, 0 if it has none of the type: 8-bit and 16-bit
+   floats on tensor cores, f32 on the other units. Sources: "Throughput of native arithmetic
+   instructions" of the CUDA programming guide (an FMA is two operations), and for tensor cores the
+   architecture's white papers, without sparsity and with f32 accumulation. */
 static const struct {
     int capability, byte, half, single;
 } rates[] = {{80, 0, 2048, 128}, {90, 8192, 4096, 256}};
@@ -83,7 +83,7 @@ static double whole(const ak_scope *of, const char *name)
 double ak_cuda_flops_per_clock(const ak_scope *of, ak_dtype dtype)
 {
     int64_t capability = (int64_t)whole(of, "compute_capability");
-    int products = ak_cuda_is_tf32(of, dtype) ? 2 /* on tensor cores half of those of 16 bits */
+    int products = ak_cuda_is_tf32(of, dtype) ? 2 /* half the rate of 16-bit floats */
                                               : ak_cuda_split_products(of, dtype);
     double each = products > 0 ? of_multiprocessor(capability, AK_DTYPE_BF16) / products
                                : of_multiprocessor(capability, dtype);

@@ -1,12 +1,13 @@
 /*
  * cuda_torch.c: PyTorch, in a Python process of its own on the same device.
  *
- *   torch-eager     what the framework runs call by call: a product or a row operation, and for an
- *                   activation a kernel of its own behind the product
+ *   torch-eager     one call of the framework after the other: a product or a row operation; an
+ *                   activation is a kernel of its own after the product
  *   torch-compile   the same through torch.compile
  *   torch-cudnn, torch-flash   for attention: PyTorch's call with one backend, cuDNN's kernels or
  *                   FlashAttention's; torch-eager leaves the choice to PyTorch
  *   torch-fast      for products of 8-bit floats: with use_fast_accum
+ *   torch-loop      for grouped products: one product after the other
  *
  * The process runs torch_worker.py, which this program contains. It is started when one of these is
  * first loaded; importing torch takes seconds, and so does compiling. It reads the inputs from our
@@ -34,7 +35,7 @@
 
 static const struct way {
     const char *name, *title, *way;
-    /* what the names of the only kernels that this way can run begin with; NULL: any kernel */
+    /* how the names of the kernels begin that this way can run; NULL: it can run all */
     const char *kernels;
 } ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
             {PREFIX "compile", "PyTorch, compiled", "compile", NULL},
@@ -69,8 +70,8 @@ static void torch_close(ak_device *device)
     }
 }
 
-/* Sends a message; *out is a reply that reports success. AK_INVALID is the process' own answer;
-   after any other failure the process is ended. */
+/* Sends a message; *out is a reply that reports success. AK_INVALID means that the process answered
+   with an error; after any other failure the process is ended. */
 static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t timeout_ns,
                      ak_error *err)
 {
@@ -97,7 +98,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     }
     const char *colon = strchr(device->task->device, ':');
     int64_t ordinal = 0;
-    (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda_device.c has checked it */
+    (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda_open has checked it */
     status = ask(&reply, device,
                  json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal), OPEN_NS, err);
     if (status == AK_OK) {
@@ -209,7 +210,7 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
         ak_outcome_refuse(outcome, AK_TRIAL_CRASHED, WHERE " has ended");
         return AK_CUDA_REFUSED;
     }
-    int code = ak_cuda_wait(device, timeout_ns); /* the block must be filled first */
+    int code = ak_cuda_wait(device, timeout_ns); /* the other process must find the block filled */
     if (code != AK_CUDA_SUCCESS) {
         return code;
     }
@@ -257,8 +258,8 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
     return AK_OK;
 }
 
-/* Lists all ways as installed, because finding out whether there is a torch takes seconds; whoever
-   asks for one by name gets the reason if it is missing. */
+/* Lists all ways as installed, because it takes seconds to find out whether PyTorch is. If it is
+   missing, loading one of them says so. */
 static ak_status torch_list(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err)
 {

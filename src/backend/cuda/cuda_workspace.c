@@ -3,8 +3,8 @@
  *
  *     | AK_GUARD_BYTES | workspace, as much as is asked for | AK_GUARD_BYTES | rest |
  *
- * Libraries use more of it than most candidates, so the zone behind a candidate's part moves: it is
- * painted before each batch (launch/zones.h).
+ * Each candidate uses a part of its own size, so the zone after that part moves and is painted
+ * before each batch (launch/zones.h).
  */
 #include "backend/cuda/cuda_device.h"
 

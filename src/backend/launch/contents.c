@@ -4,8 +4,8 @@
 
 /* One batch in this many, and the first, is compared with unseen contents. */
 #define UNSEEN_EVERY 4
-/* Number of different contents in a batch; as many as there are sets would take a millisecond to
-   make where there are many. */
+/* Number of different contents in a batch. With many sets, making different ones for each would
+   take a millisecond. */
 #define KINDS  8
 #define NO_SET SIZE_MAX
 
@@ -17,16 +17,16 @@ typedef struct batch {
     size_t used, judged;
 } batch;
 
-/* Returns whether the numbers of an argument may change places. Whole numbers may be indices in an
-   order that matters, unless each is drawn by itself. */
+/* Returns whether the numbers of an argument may change places. Integers may be indices in an order
+   that matters, unless each is drawn by itself. */
 static bool may_turn(const ak_argument_spec *argument, ak_dtype dtype)
 {
     return ak_dtype_is_float(dtype) || argument->fill == AK_FILL_UNIFORM ||
            argument->fill == AK_FILL_NORMAL;
 }
 
-/* Turns an argument by rows or, if there is one row, by elements: unit 0 of the other contents is
-   unit `turn` of the own ones. Gaps behind the last row are left out. */
+/* Rotates an argument by rows or, if there is one row, by elements: unit 0 of the other contents is
+   unit `turn` of the own ones. The gap after the last row is left out. */
 static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
@@ -68,7 +68,7 @@ static int time_runs(int64_t *ns, const batch *b, size_t runs)
                                   b->launch->timeout_ns);
 }
 
-/* Fills sets with other contents, of which `kinds` are different. */
+/* Fills `count` sets with other contents, of which `kinds` are different. */
 static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
 {
     int code = 0;

@@ -1,18 +1,19 @@
 /*
  * contents.h: what the arguments hold while a candidate is timed on a device where they stay at
- * fixed addresses, so that whoever remembers results is wrong or slow. The backends cuda and opencl
- * share it. Behind the sets of arguments there are two spare places: the *own* contents, which the
- * harness has uploaded and can judge, and the *other* contents: the same numbers, each floating
- * input turned by a number of rows that is drawn anew, so that no run has seen them. Integers are
- * not turned, because a kernel may use them as addresses.
+ * fixed addresses, so that a candidate that reuses earlier results is wrong or slow. The backends
+ * cuda and opencl share it. After the sets of arguments follow two spare places: one has the *own*
+ * contents, which the harness has uploaded and can judge; the other has the *other* contents, the
+ * same numbers with each input rotated by a random number of rows, so that no run has seen them.
+ * Integers are rotated only if each is drawn by itself, because others may be indices.
  *
  *   most sets hold other contents during a batch; one set, drawn at random, holds the own ones, or
  *   gets them after the clock has stopped and is run once more. This set is judged.
  *
  *   outputs are poisoned once; after that they hold what this candidate has written there for other
- *   contents, which looks right and is wrong, so whether a run has anything to do cannot be seen.
+ *   contents, which looks right and is wrong, so a kernel cannot see that an output is done
+ * already.
  *
- *   now and then all sets get contents that nobody has seen, and one run on each is timed. If such
+ *   now and then all sets get contents that no run has seen, and one run on each is timed. If such
  *   runs take longer than those of a batch, again and again, the batch did not do all of the work.
  *
  * A backend says how its memory is copied and its runs are timed (ak_contents_ops); what is copied
@@ -30,16 +31,16 @@ typedef enum ak_contents_spare { AK_CONTENTS_OWN, AK_CONTENTS_OTHER } ak_content
 #define AK_CONTENTS_SPARES 2
 
 typedef struct ak_contents_ops {
-    /* A run on unseen contents may take `times` as long as a run of a batch, plus `each_ns`, and
-       all such runs together `all_ns` more. A candidate is rejected if they take longer `tries`
+    /* A run on unseen contents may take `times` times as long as a run of a batch, plus `each_ns`,
+       and all such runs together `all_ns` more. A candidate is rejected if they take longer `tries`
        times in a row. */
     double times, each_ns, all_ns;
     int tries;
-    /* The batch is repeated after each time that they took longer, and is compared with next: for
-       a device that may have become slower in between. */
+    /* After each time that they took longer, the batch is timed again, and the next time is
+       compared with that: for a device that may have become slower in between. */
     bool repeats;
     int64_t least_ns; /* shorter batches are not compared */
-    unsigned cold;    /* nor are this many batches that come first */
+    unsigned cold;    /* nor is this number of longer ones, from the first on */
 
     /* Copies the arguments that the harness has uploaded to both spare places. */
     int (*begin)(ak_runnable *runnable);
@@ -47,14 +48,14 @@ typedef struct ak_contents_ops {
        from its first element. */
     int (*turn)(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes);
     /* Fills a set from a spare place. Without `outputs`, outputs whose rows adjoin stay as they
-       are, between their zones. */
+       are, but their zones are filled. */
     int (*fill)(ak_runnable *runnable, size_t set, ak_contents_spare from, bool outputs);
     /* Times runs on rotating sets, from number 0 on, or a single run on `set`. */
     int (*time)(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t set, int64_t timeout_ns);
-    /* Puts the set that is judged where runs on unseen contents leave it alone. A run of the batch
-       took run_ns. */
+    /* Copies the set that is judged to where runs on unseen contents do not change it. A run of the
+       batch took run_ns. */
     int (*keep)(ak_runnable *runnable, size_t set, double run_ns);
-    /* (optional) Puts what was kept where the harness reads it; NULL: `keep` has done so. */
+    /* (optional) Copies what was kept to where the harness reads it; NULL: `keep` has done so. */
     int (*end)(ak_runnable *runnable);
 } ak_contents_ops;
 
@@ -71,8 +72,9 @@ typedef struct ak_contents {
     unsigned long_runs; /* batches that were long enough to be compared */
 } ak_contents;
 
-/* Runs a candidate's batch at the task's own shape, so that the harness gets what a run on the
-   inputs that it has uploaded has written. May write the outcome. */
+/* Runs a candidate's batch at the task's own shape, and leaves for the harness what a run on the
+   uploaded inputs has written. Sets out->alone, and the rest of the outcome if it rejects the
+   candidate. */
 int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launch, ak_outcome *out);
 
 #endif

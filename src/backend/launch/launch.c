@@ -349,7 +349,7 @@ size_t ak_pass_encode(void *out, const ak_pass *pass)
     const size_t bytes = ak_dtype_bytes(pass->dtype);
     const float single = (float)pass->real;
     memcpy(out,
-           !ak_dtype_is_float(pass->dtype) ? (const void *)&pass->integer /* the low bytes first */
+           !ak_dtype_is_float(pass->dtype) ? (const void *)&pass->integer /* its low bytes */
            : bytes == sizeof single        ? (const void *)&single
                                            : &pass->real,
            bytes);
@@ -457,7 +457,7 @@ static ak_status read_name(const char **out, const char *fallback, reader *r)
     return AK_OK;
 }
 
-/* Reads one kernel; *used is false if it is left out. */
+/* Reads one kernel; *used is false if its "Use" leaves it out. */
 static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *task,
                              const char *name, const ak_launch_resident *resident, reader *r)
 {

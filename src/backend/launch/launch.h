@@ -28,7 +28,7 @@
    strides in bytes, of dimension 1 and up. */
 typedef struct ak_launch_map {
     size_t argument;   /* index of the problem's argument */
-    bool used;         /* false: all bytes zero */
+    bool used;         /* false: the kernel gets a map of zeros */
     bool in_workspace; /* describes a copy of the argument, `offset` bytes into the workspace */
     uint64_t offset;
     unsigned rank;
@@ -55,11 +55,11 @@ typedef struct ak_pass {
     double real;     /* if it is a float */
 } ak_pass;
 
-/* Writes a value as the kernel gets it, and returns how many bytes that are. */
+/* Writes a value as the kernel gets it, and returns its size in bytes. */
 size_t ak_pass_encode(void *out, const ak_pass *pass);
 
 typedef struct ak_launch_kernel {
-    const char *name; /* entry of the artifact; borrowed from the space file */
+    const char *name; /* entry of the artifact; borrowed from the space file or the artifact */
     uint32_t grid[3], block[3], cluster[3];
     uint32_t shared_bytes; /* dynamic */
     bool early;            /* programmatic dependent launch */
@@ -79,8 +79,8 @@ typedef struct ak_launch_plan {
 } ak_launch_plan;
 
 /* Gives how many clusters (blocks, if a cluster is one block) of the kernel the device runs at
-   once. This is known only for compiled code. The kernel's block, cluster and shared memory are
-   set. */
+   once, which depends on the compiled code. The kernel's block, cluster and shared memory are set
+   before the call. */
 typedef struct ak_launch_resident {
     ak_status (*ask)(int64_t *out, void *context, const ak_launch_kernel *kernel, ak_error *err);
     void *context;

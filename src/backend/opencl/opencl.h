@@ -1,5 +1,6 @@
 /*
- * opencl.h: the parts of the OpenCL backend, for each other. backend.h describes what they do.
+ * opencl.h: what the files of the OpenCL backend offer each other. backend.h describes the
+ * functions that the table of the backend has.
  *
  *   opencl_api.c        loads libOpenCL.so.1 and finds devices
  *   opencl_inventory.c  knows devices without opening them, through a child process
@@ -112,8 +113,7 @@ int ak_opencl_inventory_main(int argc, char **argv);
 /* ---- compiling (opencl_compile.c) ------------------------------------------------------------ */
 
 #define AK_OPENCL_BINARY_MAX (64u << 20)
-/* The first two options of a job. They are our own, and say for which device to compile: its name
-   and its identity. */
+/* Two options of a job that are our own: name and identity of the device to compile for. */
 #define AK_OPENCL_DEVICE_OPTION   "--device="
 #define AK_OPENCL_IDENTITY_OPTION "--identity="
 

@@ -3,14 +3,14 @@
  * host, so that an ICD that crashes, hangs or takes too much memory costs one configuration.
  *
  * The artifact is the binary that the ICD gives. Where it gives none, or where the confined child
- * does not find the device (the driver of a graphics processor needs its device files), it is the
- * source with its options, and the device's worker builds it:
+ * does not find the device (the driver of a graphics processor needs its device files), the
+ * artifact is the source with its options, and the device's worker builds it:
  *
  *     //autokernel-opencl OPTIONS
  *     source
  *
  * An ICD that finishes compiling at the first launch, as PoCL does for each size of work-groups,
- * does that in the device's worker, before a clock runs (opencl_device.c).
+ * does that in the device's worker, before anything is timed (opencl_launch.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -131,9 +131,9 @@ static bool keep_source(const char *source, const char *options, const char *pat
     return good;
 }
 
-/* Finds the device among those that the child reaches. Their numbers do not tell: where a graphics
-   processor is out of reach, the first may be another one, for which to compile would be wrong. A
-   job for no task has no identity. */
+/* Finds the device among those that the child reaches, by its identity: if a graphics processor is
+   out of reach, its number may belong to another device. Of equal devices the one with the right
+   number is preferred. A job without a task has no identity; then the number decides. */
 static bool find_device(ak_opencl_place *out, const ak_opencl *cl, const char *device,
                         const char *identity)
 {
@@ -195,8 +195,9 @@ int ak_opencl_compile_main(int argc, char **argv)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* Adds the place where a library is installed: what is above its "lib", because PoCL also reads
-   share/pocl there, or its folder. One that is named without a folder belongs to the system. */
+/* Adds the place where a library is installed: the folder above its "lib", because PoCL also reads
+   share/pocl there, or else the library's folder. Adds nothing for a name without a folder, which
+   is a library of the system. */
 static void add_home(ak_compile_folders *out, const char *library)
 {
     char home[AK_PATH_MAX];
@@ -213,10 +214,11 @@ static void add_home(ak_compile_folders *out, const char *library)
         }
     }
     ak_reads_add_installation(&out->reads, home);
-    ak_reads_add(&out->reads, file); /* all that is read of ~/.local/lib */
+    ak_reads_add(&out->reads, file); /* of ~/.local/lib this file alone is read */
 }
 
-/* Adds what the loader reads to find an ICD whose file is `path`: one line, the library's name. */
+/* Adds the file `path` of an ICD, which is one line with the name of its library, and that
+   library's place. */
 static void add_icd(ak_compile_folders *out, const char *path)
 {
     char *text = NULL;
@@ -240,7 +242,7 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
     ak_reads_add(&out->reads, "/etc/OpenCL");
     if (own != NULL) {
         ak_reads_add_folder(&out->reads, own);
-        add_icd(out, own); /* it may name one file */
+        add_icd(out, own); /* it may be an .icd file instead of a folder */
     }
     if (library != NULL) {
         add_home(out, library);

@@ -1,6 +1,6 @@
 /*
- * opencl_contents.c: copies what the arguments hold while a candidate is timed (launch/contents.h):
- * the sets and, behind them, the two spare ones.
+ * opencl_contents.c: the copies between the sets and the two spare ones after them, which
+ * launch/contents.c asks for while a candidate is timed.
  */
 #include "backend/opencl/opencl_device.h"
 
@@ -9,7 +9,7 @@ static size_t spare(const ak_runnable *runnable, ak_contents_spare which)
     return runnable->device->set_count + which;
 }
 
-/* Copies a part of an argument from set to set. */
+/* Copies a part of an argument from sets[1] to sets[0]. */
 static int32_t copy(const ak_runnable *runnable, const size_t sets[2], size_t argument, size_t to,
                     size_t from, size_t bytes)
 {
@@ -66,7 +66,7 @@ const ak_contents_ops ak_opencl_contents_ops = {
     .times = 2,
     .each_ns = 25000,
     .tries = 8,
-    .repeats = true, /* the device may be the host's processor */
+    .repeats = true, /* if the device is the host's processor, other load may slow it down */
     .begin = begin,
     .turn = turn,
     .fill = fill,

@@ -3,8 +3,8 @@
  * and what errors mean. opencl_launch.c runs candidates on it.
  *
  * A kernel that hangs cannot be ended. The device is then lost: every later batch is refused, and
- * the worker ends and is started again. Where the device is the processor itself, a kernel that
- * accesses foreign memory ends the worker.
+ * the worker ends and is started again. If the device is the host's processor, a kernel that makes
+ * an illegal access crashes the worker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static void close_device(ak_device *device)
     if (device == NULL) {
         return;
     }
-    /* with a lost device any of this could wait for ever */
+    /* on a lost device any of these calls could wait for ever */
     if (device->cl != NULL && !device->lost) {
         if (device->queue != NULL) {
             (void)ak_opencl_drain(device);

@@ -32,14 +32,14 @@ struct ak_device {
     void *block;
     size_t block_bytes;
     ak_opencl_layout layout;
-    /* Behind the sets, where there are several, stand the spare ones. */
+    /* If there are several sets, the spare ones follow them. */
     ak_opencl_set sets[AK_OPENCL_SETS_MAX + AK_CONTENTS_SPARES];
     size_t set_count;
     /* Counts how often the buffers were created. A kernel that was prepared with an earlier
        generation still refers to buffers that no longer exist. */
     unsigned generation;
     struct {
-        void *memory, *part; /* `part` begins AK_GUARD_BYTES behind the start */
+        void *memory, *part; /* `part` is `memory` from AK_GUARD_BYTES on */
         size_t bytes;
         ak_zones zones;
     } workspace;
@@ -63,7 +63,7 @@ struct ak_runnable {
 /* Times runs on rotating sets, from set `first` on, and waits for them. */
 int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
                             int64_t timeout_ns);
-/* Copies an argument with its zones between the block and a set. */
+/* Copy all arguments with their zones from the block to a set, and back. */
 int32_t ak_opencl_from_block(ak_device *device, size_t set);
 int32_t ak_opencl_to_block(ak_device *device, size_t set);
 /* opencl_device.c. Waits for everything that is queued. */
@@ -73,13 +73,13 @@ int32_t ak_opencl_drain(ak_device *device);
 int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
 /* Returns whether a code says that there is no memory. */
 bool ak_opencl_is_memory(int32_t code);
-/* Writes the outcome of calls that returned `code`. */
+/* Writes the outcome of calls that returned `code`, unless it is AK_CL_REFUSED. */
 void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing);
-/* Makes a buffer, and the part of it that begins behind a zone. */
+/* Makes a buffer, and the part of it that begins after the first zone. */
 int32_t ak_opencl_make_buffer(void **memory, void **part, ak_device *device, size_t bytes);
 void ak_opencl_release_sets(ak_device *device);
-/* Makes the workspace at least this large, sets it to zero and paints the zones around it; and
-   checks whether these are unchanged. */
+/* Makes the workspace at least this large, sets it to zero and paints the zones around it; the
+   second function checks whether the zones before and after are unchanged. */
 int32_t ak_opencl_clear_workspace(ak_device *device, size_t bytes);
 int32_t ak_opencl_check_workspace(bool whole[2], ak_device *device, size_t bytes);
 
@@ -90,8 +90,8 @@ ak_status ak_opencl_launch(ak_outcome *out, ak_runnable *runnable, const ak_laun
                            ak_error *err);
 void ak_opencl_unload(ak_runnable *runnable);
 
-/* opencl_contents.c: the batches of candidates that have several sets. The block gets what is
-   judged. */
+/* opencl_contents.c: the steps of a batch on several sets (launch/contents.h). The block gets what
+   is judged. */
 extern const ak_contents_ops ak_opencl_contents_ops;
 
 #endif

@@ -31,7 +31,7 @@ static bool add_text(json_t *object, const char *key, const ak_opencl *cl, void 
 {
     char text[NAME_MAX_BYTES] = "";
     size_t needed = 0;
-    /* a longer text is an error, and "unknown" then */
+    /* a longer text is an error and becomes "unknown" */
     bool known = cl->device_info(device, name, sizeof text - 1, text, &needed) == 0;
     return ak_json_set_text(object, key, known ? text : "unknown");
 }

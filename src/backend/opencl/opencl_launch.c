@@ -2,18 +2,18 @@
  * opencl_launch.c: loads candidates, and runs batches of them.
  *
  * The harness' block is one buffer, which no kernel sees. Kernels run on sets: each argument with
- * its red zones is a buffer, and the kernel gets the part behind the zone before it, whose start
- * every device can align. Timed batches rotate over several sets, so that no run finds its data in
- * the device's cache. What these hold, and which is judged, launch/contents.c decides. One measured
- * batch:
+ * its red zones is a buffer, and the kernel gets the part of it after the first zone, which begins
+ * at an offset that every device can align. Timed batches rotate over several sets, so that no run
+ * finds its data in the device's cache. launch/contents.c decides what the sets hold and which of
+ * them is judged. One measured batch:
  *
  *     workspace set to zero, sets filled
  *     runs, each with the device's own times of start and end
  *     the set that is judged copied back to the block
  *
  * An ICD may finish compiling at the first launch, and takes seconds then, so that launch is made
- * when a candidate is prepared and is not timed. If the device keeps no times, the clock of this
- * process around each part of a batch counts.
+ * when a candidate is prepared and is not timed. If the device reports no times, this process times
+ * each part of a batch by its own clock.
  */
 #include <string.h>
 
@@ -21,7 +21,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* All sets together are at least this many times as large as the device's cache. */
+/* All sets together are at least this many times as large as the device's cache, if
+   AK_OPENCL_SETS_MAX and a quarter of the memory allow. */
 #define ROTATE_CACHES 2
 #define SETS_MIN      2
 /* At most this many runs are queued between two waits, because their events are kept until then. */
@@ -274,7 +275,8 @@ static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
     return code;
 }
 
-/* Puts one run on a set into the queue. `events` gets those of its first and its last kernel. */
+/* Puts one run on a set into the queue. `events` gets those of its first and its last kernel;
+   events[0] stays NULL if it has only one. */
 static int32_t enqueue(ak_runnable *runnable, size_t s, void *events[2])
 {
     const ak_device *device = runnable->device;
@@ -403,7 +405,7 @@ int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, 
     return code;
 }
 
-/* Runs a batch. With one set, which a shape has that is only checked, the time has no use. */
+/* Runs a batch. A shape that is only checked has a single set, and its time is not used. */
 static int32_t run_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
                          ak_outcome *out)
 {

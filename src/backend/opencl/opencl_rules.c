@@ -1,6 +1,6 @@
 /*
  * opencl_rules.c: the rules for space files. "Launch" is CUDA's (docs/formats.md): `Block` is the
- * work-group, `Grid` counts work-groups. What only NVIDIA's devices have is refused by name.
+ * work-group, `Grid` counts work-groups. Keys that mean nothing in OpenCL are refused by name.
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* sim.c: see sim.h. Answers the questions to a device from a recording. */
+/* sim.c: the backend's table, answered from a recording; see sim.h. */
 #include "backend/sim/sim.h"
 
 #include <string.h>

@@ -15,8 +15,8 @@ typedef struct binding {
 } binding;
 
 /* Makes the space of the recorded configurations, with the implementation's values and defaults. If
-   nothing says which configuration is the default, each seed starts with another one: the one that
-   a simulation starts with, from random numbers that strategies do not draw. */
+   nothing states the default configuration, the seed decides it, as in a simulation (lab/replay.c),
+   with other random numbers than those of the strategies. */
 static ak_status space_of(ak_space **out, json_t **definition, void *context,
                           const ak_implementation_spec *implementation, const ak_scope *constants,
                           ak_error *err)
@@ -103,8 +103,8 @@ static ak_status agree(const char *what, const char *task, const char *recorded,
                          path, what, recorded, task);
 }
 
-/* Returns the length of the choices without the objective, which comes last: one recording serves
-   every objective over what it has. */
+/* Returns the length of the choices without the objective, which comes last. Choices are compared
+   without it, because a recording serves every objective over what it holds. */
 static size_t without_objective(const char *choices)
 {
     const char *at = strstr(choices, AK_OBJECTIVE_CHOICE "=");
@@ -129,7 +129,7 @@ static ak_status check_task(const ak_task *task, const ak_recording *recording, 
     if (ours) {
         AK_DO(agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err));
     }
-    /* An empty text counts, too: options at their defaults may have none. */
+    /* An empty text is compared, too, because options at their defaults may have none. */
     if (ours && !same_choices(task->choices_text, recording->choices)) {
         const char *recorded = recording->choices, *asked = task->choices_text;
         return ak_fail(err, AK_INVALID, "%.200s was recorded with options %.100s, not with %.100s",
@@ -171,8 +171,8 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
 }
 
 /* Gives the name of the task's device: "sim:NVIDIA H200", or "sim:here.json", the name of the file,
-   if the recording names no device. Trials and reports show it; they must not say where the
-   recording lies on this machine. A comma would separate devices. */
+   if the recording names no device. The folder is left out, because trials and reports show the
+   name. Commas become blanks, because they would separate devices. */
 static ak_status device_of(char **out, const ak_recording *recording, const char *path,
                            ak_error *err)
 {
@@ -201,8 +201,8 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
                          "nothing is measured on a recording; leave --protocol out");
 }
 
-/* Fills in what the recording of a kernel of ours decides: size, dtype, and the options unless some
-   were given. `choices` holds the latter. */
+/* Takes from the recording of a kernel of ours what was not given: size, dtype, and the options, to
+   which an objective may have been given. `choices` holds the text of the options. */
 static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_recording *recording)
 {
     own->size = given_or(own->size, recording->size);
@@ -214,7 +214,8 @@ static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_r
     own->choices = only_objective || own->choices == NULL ? choices : own->choices;
 }
 
-/* A space alone has no options that could be set; those of the recording may be named again. */
+/* Removes the recorded options from own->choices: the user may repeat them, but a space alone has
+   no options. */
 static void leave_out_recorded(ak_task_spec *own, const ak_recording *recording)
 {
     const size_t length = own->choices == NULL ? 0 : without_objective(own->choices);

@@ -19,7 +19,7 @@
 
 /* Appends what the Python process must know of a configuration: target, entry, and the arguments at
    the task's shape and at each edge-case shape where the configuration may run. `architecture` is
-   such as "cuda:90". */
+   the target, such as "cuda:90". */
 ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_config *config,
                             const char *architecture, ak_error *err);
 
@@ -35,7 +35,7 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err);
 ak_status ak_triton_version(char *out, size_t bytes, ak_error *err);
 
 /* Asks a Python process of its own, which reads the folder `beside`, writes to `folder`, and ends
-   with its reply. Takes the request over. */
+   with its reply. Takes over the reference to `request`. */
 ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
                         int64_t timeout_ns, ak_error *err);
 
@@ -49,8 +49,8 @@ typedef struct ak_triton_variant {
 
 typedef struct ak_triton_artifact {
     json_t *head;
-    const char *bytes; /* borrowed */
-    size_t length, first;
+    const char *bytes;    /* borrowed */
+    size_t length, first; /* `first`: offset of the first binary */
 } ak_triton_artifact;
 
 /* Reads an artifact; returns AK_INVALID if it is damaged. `bytes` must outlive it. */
@@ -58,7 +58,7 @@ ak_status ak_triton_read(ak_triton_artifact *out, const char *bytes, size_t leng
 void ak_triton_clear(ak_triton_artifact *artifact);
 /* Finds the variant for the arguments of a plan of one kernel, and writes into the plan what only
    the compiler knows: entry, block, shared memory, cluster, the arguments that remain. Returns
-   AK_NOT_FOUND if it was not compiled for them. The plan borrows from the artifact. */
+   AK_NOT_FOUND if no variant serves the arguments. The plan borrows from the artifact. */
 ak_status ak_triton_apply(ak_triton_variant *out, ak_launch_plan *plan,
                           const ak_triton_artifact *artifact, const ak_task *task, ak_error *err);
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 #define WHERE "the Python process of Triton"
-/* Processor time that importing a user's file may take, which is twice that by the clock. */
+/* Limit of processor time for importing a user's file; by the clock the limit is twice as long. */
 #define IMPORT_SECONDS     60
 #define IMPORT_SECONDS_MAX 86400
 

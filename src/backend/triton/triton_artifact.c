@@ -28,8 +28,8 @@ void ak_triton_clear(ak_triton_artifact *artifact)
     *artifact = (ak_triton_artifact){0};
 }
 
-/* Returns what Triton distinguishes of an integer: 1 if it is 1, 16 if it is a multiple of 16, else
-   0. Pointers and reals are of one class. */
+/* Returns the class by which Triton specialises code for an integer: 1 if it is 1, 16 if it is a
+   multiple of 16, else 0. Pointers and reals have class 0. */
 static int class_of(const char *argument)
 {
     int64_t value = 0;
@@ -46,7 +46,8 @@ static bool serves(const char *own, const char *arguments)
 {
     while (*own != 0 && *arguments != 0) {
         int wanted = class_of(own);
-        bool wide = *own == 'l' || *arguments == 'l'; /* Triton chooses the width by the value */
+        /* Triton chooses the width of an integer by its value, so a wide one must be the same. */
+        bool wide = *own == 'l' || *arguments == 'l';
         if (*own != *arguments || (wanted != 0 && wanted != class_of(arguments)) ||
             (wide && strncmp(own, arguments, strcspn(own, ",") + 1) != 0)) {
             return false;
@@ -101,7 +102,7 @@ static ak_status number(uint32_t *out, const json_t *facts, const char *key, int
                          key, (long long)found, (long long)low, (long long)high);
 }
 
-/* Gives a remaining argument the type that Triton gave it. */
+/* Gives an argument that Triton has kept the type that Triton chose. */
 static ak_status set_type(ak_pass *pass, const char *type, ak_error *err)
 {
     const bool value = pass->kind == AK_PASS_VALUE;

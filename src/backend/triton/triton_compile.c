@@ -20,7 +20,7 @@
 /* Address space that Python and LLVM map before they compile anything. */
 #define MAPPED_BYTES ((size_t)4 << 30)
 
-/* The process of this process' compilations. A worker compiles one at a time. */
+/* The Python process that compiles for this process, one job at a time. */
 static struct {
     bool started;
     ak_script script;
@@ -177,7 +177,7 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
         (void)snprintf(python.folder, sizeof python.folder, "%s", job->folder);
     }
     if (!python.started) {
-        char beside[AK_PATH_MAX]; /* where the sources are that it compiles */
+        char beside[AK_PATH_MAX]; /* the folder of the sources, which it reads */
         const size_t length = (size_t)(ak_fs_base(job->source_path) - job->source_path);
         (void)snprintf(beside, sizeof beside, "%.*s", (int)length, job->source_path);
         AK_TRY(start(&python.script, job->folder, beside, err));

@@ -44,7 +44,7 @@ ak_status ak_triton_arguments(char out[AK_TRITON_ARGUMENTS_BYTES], const ak_laun
     return AK_OK;
 }
 
-/* Adds the arguments at a shape. */
+/* Adds the arguments at a shape, unless another shape has the same. */
 static ak_status add_shape(ak_options *out, ak_launch_plan *plan, const ak_task *task,
                            const ak_shape *shape, const ak_config *config, ak_error *err)
 {
