@@ -38,7 +38,8 @@ static void read_quota(char out[QUOTA_MAX], const char *path)
     ak_free(text);
 }
 
-/* Returns the processors that Slurm gives this process, a task of a job step; 0: not known. */
+/* Returns how many processors Slurm gives this process if it is a task of a job step; 0:
+   unknown. */
 static int cores_of_step(void)
 {
     const char *text = ak_env("SLURM_STEP_ID") == NULL ? NULL : ak_env("SLURM_CPUS_PER_TASK");

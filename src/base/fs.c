@@ -327,7 +327,7 @@ const char *ak_env(const char *name)
 #define TEMP_PREFIX "autokernel-"
 #define TEMP_RANDOM "XXXXXX"
 #define OWNER_FILE  ".owner"
-/* Most stale folders that one start removes: each takes a moment, and later starts remove the
+/* The most stale folders that one start removes, because each takes time; later starts remove the
    rest. */
 #define STALE_MAX 32
 

@@ -239,7 +239,8 @@ __attribute__((noreturn)) static void guard(const ak_proc_launch *l)
     inner.parent = getpid();
     inner.grouped = true;
     pid_t pid = spawn(&inner);
-    /* closes its end of the pipe, too, so that the reader sees the program close the other */
+    /* also closes the guard's end of the pipe, so that the reader sees its end when the program
+       closes its own */
     ak_proc_close_range(0, ~0u);
     if (pid < 0) {
         _exit(127);

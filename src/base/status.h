@@ -67,7 +67,7 @@ ak_status ak_fail_memory(ak_error *err);
 #define ak_fail_memory(err)       ((void)(ak_fail_memory)(err), AK_NO_MEMORY)
 #endif
 
-/* Fails for want of memory if there is no pointer; ends what makes one:
+/* Returns AK_NO_MEMORY if `pointer` is NULL, with a message; can end a function that allocates:
 
        *out = ak_strdup(text);
        return ak_made(*out, err); */
