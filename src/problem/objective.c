@@ -194,7 +194,7 @@ static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_e
     return AK_OK;
 }
 
-/* Says that something the expression reads was not measured. */
+/* Returns AK_UNAVAILABLE if the expression reads something that is unknown or was not measured. */
 static ak_status find_missing(const ak_objective *o, const ak_scope *scope, ak_error *err)
 {
     const char *const *names;

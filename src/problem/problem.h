@@ -178,7 +178,7 @@ bool ak_implementation_is_triton(const ak_implementation_spec *implementation);
 
 /* The reference that results are compared with ("reference" in problem.json). */
 typedef struct ak_reference_spec {
-    const char *kind; /* a line of judge/references.def, or "default" */
+    const char *kind; /* a line of judge/references.def: "c", "python", "default" */
     const char *text; /* its name in outputs: "Python function reference.py:reference" */
     const char *name; /* name of the file ("c", "python") or implementation ("kernel"); else NULL */
     const char *function;                /* name of its function ("c", "python"); else NULL */
@@ -215,7 +215,7 @@ struct ak_problem {
     size_t choice_count;
     ak_argument_spec arguments[AK_ARGUMENTS_MAX];
     size_t argument_count;
-    /* expressions over sizes, dtype_bytes and option indices (choice_NAME) */
+    /* expressions over sizes, dtype_bytes, options and option indices (choice_NAME) */
     const char *flops, *bytes;
     ak_reference_spec reference;
     /* text of the reference's file, or its kind if it has no file; "": a space without a problem

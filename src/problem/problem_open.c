@@ -14,8 +14,8 @@
 
 /* ---- built-in kernels ------------------------------------------------------------------------ */
 
-/* Writes the name of the built-in kernel whose problem.json the asset is. Returns false if it is
-   another file. */
+/* Writes the name of the built-in kernel whose problem.json the asset is. Returns false if the
+   asset is another file. */
 static bool builtin_name(char out[AK_KERNEL_NAME_MAX + 1], const ak_asset *asset)
 {
     const char *name = asset->path + strlen(BUILTIN_FOLDER);

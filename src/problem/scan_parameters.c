@@ -119,7 +119,7 @@ bool ak_scan_find_template(ak_scan *s, size_t end)
     size_t head = end;
     do {
         if (head == 0 || strchr(";{}#", s->plain[head - 1]) != NULL) {
-            return false; /* #include <...> */
+            return false; /* the "<...>" of an #include */
         }
         head--;
     } while (strncmp(s->plain + head, "template", 8) != 0 ||

@@ -47,7 +47,7 @@ struct ak_task {
        the recorded device, so that results do not disclose the path of the file */
     char *device;
     char *opens;   /* what the backend opens: equal to `device`, or "sim:FILE" */
-    char *devices; /* "cuda:0,cuda:1": share the trials of a search; `device` is first */
+    char *devices; /* they share the trials of a search: "cuda:0,cuda:1"; `device` first */
     ak_shape shape;
     ak_dtype dtype;
     ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */
