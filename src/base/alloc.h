@@ -22,7 +22,7 @@ char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
 /* Copies a text that is not NULL to *out, as ak_strdup does. Returns AK_NO_MEMORY on failure. */
 ak_status ak_copy_text(char **out, const char *text, ak_error *err);
-/* Frees a block of any of the functions above. NULL is accepted. */
+/* Frees memory from any of the functions above. NULL is accepted. */
 void ak_free(void *memory);
 
 /* Makes room for `need` elements in a growing array. The capacity doubles until it suffices; new

@@ -26,8 +26,9 @@ int ak_cores_within(int cores, const char *quota)
     return whole < limit / period || whole < 1 ? whole + 1 : whole;
 }
 
-/* Reads the first line of a file of the control group; "" if it cannot be read. In a container
-   the process's own group is mounted as the root; elsewhere the root group has no quota. */
+/* Reads the first line of a quota file of the control group; "" if it cannot be read. In a
+   container the process's own group is mounted as the root; elsewhere the root group has no
+   quota. */
 static void read_quota(char out[QUOTA_MAX], const char *path)
 {
     char *text = NULL;

@@ -44,7 +44,7 @@ typedef struct ak_proc_spec {
     void *confine_context;
     bool keep_files; /* the child inherits descriptors without close-on-exec */
     /* For ak_proc_start only: the child lives as long as this process, not only as long as the
-       thread that starts it. It must call ak_proc_end_with_parent. */
+       thread that starts it. The child must call ak_proc_end_with_parent. */
     bool any_thread;
     /* For ak_proc_start only: the program is a launcher (ssh, srun), which starts a worker on
        another machine. Its standard input and output take the place of descriptors 3 and 4, its

@@ -4,7 +4,7 @@
 
 #include "autokernel/autokernel.h"
 
-/* Writes the message of one line and returns `status`, so that a function can end with
+/* Writes a message of one line and returns `status`, so that a function can end with
 
        return ak_fail(err, AK_INVALID, "%s:%zu: parameter \"%s\" has no values", ...);
 
@@ -12,8 +12,8 @@
 ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* If the message in err begins with the path of this folder, puts `what` and ": " in its place, as
-   the folder may be removed before anybody could look into it. Returns `status`. */
+/* If the message in err begins with the path of this folder, puts `what` and ": " in its place,
+   because the folder may be removed before anybody can look into it. Returns `status`. */
 ak_status ak_fail_unpacked(ak_error *err, ak_status status, const char *folder, const char *what);
 
 /* Puts the formatted context and ": " before the message in err. Returns err's status. */
