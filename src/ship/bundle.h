@@ -25,7 +25,7 @@
 #define AK_BUNDLE_KIND      "autokernel bundle"
 #define AK_BUNDLE_BYTES_MAX (1u << 30)
 #define AK_BUNDLE_NAME_MAX  128
-#define AK_BUNDLE_ENTRY_MAX 32 /* the longest symbol that a runner can load (host_runner.h) */
+#define AK_BUNDLE_ENTRY_MAX 32 /* bytes of an entry's symbol, its 0 included */
 
 /* One size that the bundle serves: its trial, its task, and the variant that serves it. */
 typedef struct ak_bundle_case {
@@ -40,7 +40,7 @@ typedef struct ak_bundle_case {
 /* One artifact, and the conditions under which its results are right. */
 typedef struct ak_bundle_variant {
     const ak_bundle_case *first;
-    char *config; /* text */
+    char *config; /* its canonical text */
     char **options;
     size_t option_count;
     const char *compiler; /* borrowed from the space of the first case, or static */
@@ -49,7 +49,7 @@ typedef struct ak_bundle_variant {
     json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
-    bool for_one;                       /* the launch is that of the first case's size */
+    bool for_one;                       /* the launch holds for the first case's size only */
     char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
                    nothing */
 } ak_bundle_variant;
