@@ -3,8 +3,8 @@
  *
  * For speed the output is widened to double in blocks that stay in the level 1 cache, and a block
  * is tested by a loop without branches. Only if an element fails are the block's elements tested
- * one by one, which tells NaN, infinities and poison apart. So a right result costs no more than
- * reading it.
+ * one by one, which tells NaN, infinities and poison apart. A right result therefore costs little
+ * more than reading it.
  */
 #include "check/compare.h"
 

@@ -3,10 +3,11 @@
  *
  * Element i passes if |out - ref| <= relative * |ref| + rms * R, where R is the root mean square of
  * the whole reference. The two factors come from problem.json and may depend on sizes and dtype. An
- * absolute tolerance there is counted in R (judge/stage.h). An output that is not finite passes
- * only if the reference is the same infinity, or if both are NaN. ak_compare_selftest refuses a
- * reference with NaN. A float that still holds the poison of guard.h never passes. A whole number
- * may be right and equal to the poison; the poison then differs in the next round.
+ * absolute tolerance in problem.json is added to `rms` in units of R (judge/stage.h). An output
+ * that is not finite passes only if the reference is the same infinity, or if both are NaN.
+ * ak_compare_selftest refuses a reference with NaN. A float that still holds the poison of guard.h
+ * never passes. A whole number may be right and equal to the poison; the poison then differs in the
+ * next round.
  *
  * Whole numbers are compared as doubles too. This is exact up to 2^53, beyond which
  * ak_compare_representable refuses the reference: a larger result is then never taken for a right
@@ -19,7 +20,8 @@
 
 typedef struct ak_compare_result {
     bool ok;
-    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite if not finite */
+    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite for a wrong NaN or
+                         infinity */
     size_t count;     /* elements compared */
     size_t bad;       /* elements that fail */
     size_t unwritten; /* elements that still hold the poison, or the NaN of host_runner.c */

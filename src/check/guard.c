@@ -134,7 +134,7 @@ static shape shape_of(ak_dtype dtype, ak_guard_content content)
         nan = (shape){EACH(0x80), EACH(0x7D)};
         number = (shape){EACH(0x33), EACH(0x40)};
         break;
-    default: /* whole numbers: any, and numbers of one sign */
+    default: /* whole numbers: any number for NaN, else one sign */
         break;
     }
     if (content == AK_GUARD_NAN) {

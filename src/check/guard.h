@@ -66,8 +66,8 @@ typedef struct ak_guard_pattern {
     ak_guard_content content; /* integers: any number, or numbers of one sign */
 } ak_guard_pattern;
 
-/* Returns the content for a round: NaN in every second round, numbers of either sign in turn in the
-   others. */
+/* Returns the content for a round: NaN in every second round; in the others, positive and negative
+   numbers alternate. */
 ak_guard_content ak_guard_content_of(unsigned round);
 /* Writes the pattern into all zones. `memory` has arrays->total bytes. */
 void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_pattern *pattern);
@@ -76,8 +76,8 @@ void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_
 size_t ak_guard_damaged(bool *after, const void *memory, const ak_guard_arrays *arrays,
                         const ak_guard_pattern *pattern);
 
-/* The bytes of a zone, or of all gaps of an array, as words of 8 bytes, the first in its lowest
-   byte: (ak_guard_word(key, i) & keep) | set. */
+/* The bytes of a zone, or of all gaps of an array, as little-endian words of 8 bytes. Word i is
+   (ak_guard_word(key, i) & keep) | set. */
 typedef struct ak_guard_stream {
     uint64_t key, keep, set;
 } ak_guard_stream;
