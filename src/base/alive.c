@@ -17,7 +17,7 @@
 #define START_FIELD  22
 #define NUMBER_BYTES 24
 
-/* Writes "BOOT NAMESPACE " of this process; "" where one is not known. */
+/* Writes "BOOT NAMESPACE " of this process; "" if one is unknown. */
 static void read_place(char out[PLACE_BYTES])
 {
     char *boot = NULL, space[64];

@@ -1,9 +1,9 @@
 /*
  * alive.h: tells whether a process that left a note of itself still runs.
  *
- * The note names the machine as it was booted, the namespace of process ids (a container has its
- * own), the process and the moment of its start, so that neither another machine nor a later
- * process with the same id is taken for it. Linux: /proc.
+ * The note holds the boot id of the machine, the namespace of process ids (a container has its
+ * own), the process id and its start time, so that neither a process of another machine nor a later
+ * process with the same id is mistaken for it. All come from /proc of Linux.
  */
 #ifndef AK_BASE_ALIVE_H
 #define AK_BASE_ALIVE_H
@@ -11,12 +11,12 @@
 #define AK_ALIVE_BYTES 160
 
 typedef enum ak_alive {
-    AK_ALIVE_UNKNOWN, /* it is of another machine, or the note cannot be read */
+    AK_ALIVE_UNKNOWN, /* the note is of another machine or namespace, or cannot be read */
     AK_ALIVE_YES,
     AK_ALIVE_NO
 } ak_alive;
 
-/* Writes the note of the calling process; "" where that is not known. */
+/* Writes the note of the calling process; "" if /proc does not give it. */
 void ak_alive_note(char out[AK_ALIVE_BYTES]);
 ak_alive ak_alive_check(const char *note);
 

@@ -8,7 +8,7 @@
 /* Returns zeroed memory for `count` elements of `size` bytes; NULL on failure. A count of 0 is no
    failure. */
 void *ak_alloc(size_t count, size_t size);
-/* Points `pointer` at zeroed memory for `count` of what it points to, or fails:
+/* Points `pointer` at zeroed memory for `count` elements of its type, or fails:
 
        ak_model *model;
        AK_DO(AK_NEW(model, 1, err)); */
@@ -20,15 +20,15 @@ void *ak_resize(void *memory, size_t count, size_t size);
    for NULL. */
 char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
-/* The same for a text that there is, with the failure as a status. */
+/* Copies a text that is not NULL to *out, as ak_strdup does. Returns AK_NO_MEMORY on failure. */
 ak_status ak_copy_text(char **out, const char *text, ak_error *err);
-/* Frees a block of any of the functions above. NULL is accepted. */
+/* Frees memory from any of the functions above. NULL is accepted. */
 void ak_free(void *memory);
 
 /* Makes room for `need` elements in a growing array. The capacity doubles until it suffices; new
    elements are not zeroed. */
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err);
-/* The same for the array that `pointer` points to, whose elements have the size of its type:
+/* Calls ak_grow for the array that `pointer` points to, with the size of its elements:
 
        AK_DO(AK_GROW(list->items, &list->capacity, list->count + 1, err)); */
 #define AK_GROW(pointer, capacity, need, err)                                                      \

@@ -1,7 +1,7 @@
 /*
  * ascii.h: classes of characters and comparisons without case for names, keywords and headers. They
- * are ASCII in every locale of the program that uses the library: in a Turkish locale, the C
- * library's toupper('i') does not return 'I'.
+ * treat texts as ASCII in every locale of the program that uses the library: in a Turkish locale,
+ * the C library's toupper('i') does not return 'I'.
  */
 #ifndef AK_BASE_ASCII_H
 #define AK_BASE_ASCII_H
@@ -19,7 +19,7 @@ static inline bool ak_ascii_is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Returns true for a letter, a digit or '_', of which names in C, Python and our files consist. */
+/* Returns true for a letter, a digit or '_', the characters of names in C, Python and our files. */
 static inline bool ak_ascii_is_word(char c)
 {
     return ak_ascii_is_letter(c) || ak_ascii_is_digit(c) || c == '_';

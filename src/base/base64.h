@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-/* Returns the characters that `length` bytes take. */
+/* Returns how many characters encode `length` bytes. */
 #define AK_BASE64_CHARACTERS(length) (((size_t)(length) + 2) / 3 * 4)
 
 /* Encodes bytes and appends the text. */

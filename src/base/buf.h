@@ -36,7 +36,7 @@ void ak_buf_vprint(ak_buf *buf, const char *format, va_list args);
 /* Appends a finite number with the fewest digits that read back as the same number (number.h). */
 void ak_buf_real(ak_buf *buf, double value);
 /* Appends the items of the comma-separated list `list` that are not in the comma-separated list
-   `base`. The buffer is empty before. */
+   `base`. The buffer must be empty. */
 void ak_buf_unshared(ak_buf *buf, const char *list, const char *base);
 /* Empties the buffer, forgets a failure and keeps the memory. */
 void ak_buf_clear(ak_buf *buf);

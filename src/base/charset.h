@@ -1,14 +1,15 @@
-/* charset.h: decides which characters a terminal and the texts of the user hold. */
+/* charset.h: decides which characters may be written to a terminal and to files of the user. */
 #ifndef AK_BASE_CHARSET_H
 #define AK_BASE_CHARSET_H
 
 #include <stdbool.h>
 
-/* Returns whether texts of the user are UTF-8, as LC_ALL, LC_CTYPE or LANG says. This alone decides
-   which characters reach a terminal or a file of the user's. */
+/* Returns whether the user's texts are UTF-8, according to the first of LC_ALL, LC_CTYPE and LANG
+   that is set. Nothing else decides whether our output has characters outside ASCII. */
 bool ak_charset_is_utf8(void);
-/* Replaces in place our own characters that are not ASCII, unless texts are UTF-8: the
-   microsecond's "us" and the bars of a curve. Names and messages of others stay as they are. */
+/* Unless texts are UTF-8, replaces in place the characters outside ASCII that this program writes:
+   the micro sign of a unit and the bars of a curve. All others, such as those in names, stay as
+   they are. */
 void ak_charset_fit(char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* clock.h: all reading of time in the library. */
+/* clock.h: all clocks that the library reads. */
 #ifndef AK_BASE_CLOCK_H
 #define AK_BASE_CLOCK_H
 
@@ -19,7 +19,7 @@ int64_t ak_clock_utc_seconds(void);
 #define AK_CLOCK_UTC_BYTES 32
 /* Writes the time of day in UTC as "2026-11-21T10:54:22.123Z". */
 void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES]);
-/* Writes the time that it was `ns` ago. */
+/* Writes the time `ns` nanoseconds ago in the same form. */
 void ak_clock_utc_before(char out[AK_CLOCK_UTC_BYTES], int64_t ns);
 /* Writes the time `ns` nanoseconds after 1970-01-01 UTC in the same form. */
 void ak_clock_utc_at(char out[AK_CLOCK_UTC_BYTES], int64_t ns);

@@ -26,8 +26,9 @@ int ak_cores_within(int cores, const char *quota)
     return whole < limit / period || whole < 1 ? whole + 1 : whole;
 }
 
-/* Reads the first line of a file of the control group; "" if it cannot be read. In a container
-   the process's own group is mounted as the root; elsewhere the root group has no quota. */
+/* Reads the first line of a quota file of the control group; "" if it cannot be read. In a
+   container the process's own group is mounted as the root; elsewhere the root group has no
+   quota. */
 static void read_quota(char out[QUOTA_MAX], const char *path)
 {
     char *text = NULL;
@@ -38,7 +39,8 @@ static void read_quota(char out[QUOTA_MAX], const char *path)
     ak_free(text);
 }
 
-/* Returns the processors that Slurm gives this process, a task of a job step; 0: not known. */
+/* Returns how many processors Slurm gives this process if it is a task of a job step; 0:
+   unknown. */
 static int cores_of_step(void)
 {
     const char *text = ak_env("SLURM_STEP_ID") == NULL ? NULL : ak_env("SLURM_CPUS_PER_TASK");

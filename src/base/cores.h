@@ -11,13 +11,12 @@
 int ak_cores(void);
 
 /* Writes a text that is the same for processes that may use the same processors, and differs
-   otherwise: the host, and the processors that the affinity allows. Steps of Slurm that have
-   processors of their own differ, also where Slurm does not set the affinity. */
+   otherwise: the host and a hash of the affinity or, if Slurm gives a job step its own processors,
+   the host and the step, because Slurm may leave the affinity as it is. */
 #define AK_CORES_PLACE_BYTES 128
 void ak_cores_place(char out[AK_CORES_PLACE_BYTES]);
 
-/* Writes the name of this machine: that of the node in a job step of Slurm, otherwise the host's.
- */
+/* Writes the name of this machine: Slurm's name of the node in a job step, else the host name. */
 #define AK_CORES_HOST_BYTES 64
 void ak_cores_host(char out[AK_CORES_HOST_BYTES]);
 

@@ -5,8 +5,8 @@
 
 #include "base/number.h"
 
-/* Returns true for "-", which stands for nothing, and for a number with or without a percent sign.
- */
+/* Returns true for "-", which stands for a missing value, and for a number with or without a
+   percent sign. */
 static bool is_number(const char *text)
 {
     if (strcmp(text, "-") == 0) {
@@ -20,8 +20,8 @@ static bool is_number(const char *text)
     return end != text && (*end == 0 || strcmp(end, " %") == 0);
 }
 
-/* Returns true if a spreadsheet would not take a text for a text. One that begins with an
-   apostrophe before such a text counts, too, so that reading is the inverse of writing. */
+/* Returns true if a spreadsheet could run the text as a formula. Leading apostrophes are ignored,
+   so that ak_csv_read can tell the one that ak_csv_text adds from the others. */
 static bool needs_guard(const char *text)
 {
     const char *begin = text + strspn(text, "'");

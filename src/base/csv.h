@@ -2,9 +2,8 @@
  * csv.h: texts in cells of CSV (RFC 4180).
  *
  * A spreadsheet takes a cell that begins with =, +, - or @ for a formula and runs it, and names and
- * messages come from others. So such a text gets an apostrophe before it, by which spreadsheets
- * know a text; numbers stay as they are. Reading takes the apostrophe away again, so that nothing
- * is lost.
+ * messages come from others. Such a text is therefore written with a leading apostrophe, which
+ * marks a text in spreadsheets; numbers stay as they are. Reading removes the apostrophe again.
  */
 #ifndef AK_BASE_CSV_H
 #define AK_BASE_CSV_H
@@ -13,7 +12,7 @@
 
 /* Appends a text as a cell, quoted where it needs to be. */
 void ak_csv_text(ak_buf *out, const char *text);
-/* Returns the text of a cell whose quotes are gone, which is in `cell` itself. */
+/* Returns the text of a cell, given without its quotes. The result points into `cell`. */
 const char *ak_csv_read(const char *cell);
 
 #endif

@@ -327,7 +327,7 @@ const char *ak_env(const char *name)
 #define TEMP_PREFIX "autokernel-"
 #define TEMP_RANDOM "XXXXXX"
 #define OWNER_FILE  ".owner"
-/* Most stale folders that one start removes: each takes a moment, and later starts remove the
+/* The most stale folders that one start removes, because each takes time; later starts remove the
    rest. */
 #define STALE_MAX 32
 
@@ -427,7 +427,7 @@ void ak_fs_owned_close(ak_fs_owned *folder)
     char owner[AK_PATH_MAX];
     if (folder->path[0] != 0) {
         ak_fs_remove(folder->path);
-        /* Without memory ak_fs_remove may have left the folder. It is empty but for the owner's
+        /* Without memory ak_fs_remove may have left the folder. It then contains only the owner's
            file. */
         if (ak_fs_join(owner, folder->path, OWNER_FILE, NULL) == AK_OK) {
             (void)unlink(owner);

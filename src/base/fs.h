@@ -12,8 +12,8 @@
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
 /* Returns true if the file begins with these bytes. `count` is at most 64. */
 bool ak_fs_begins(const char *path, const void *bytes, size_t count);
-/* Returns what follows the text of `why`, an errno, where a limit of the shell may be the reason:
-   "; raise the limit with `ulimit -f`"; "" for others. */
+/* Returns advice to append to the message for `why`, an errno, if a limit of the shell may be the
+   cause: "; raise the limit with `ulimit -f`"; else "". */
 const char *ak_fs_limit(int why);
 /* Writes all bytes to a descriptor. Returns false with errno set if that fails. */
 bool ak_fs_write_all(int fd, const void *data, size_t length);
@@ -40,11 +40,11 @@ bool ak_fs_is_folder(const char *path);
 ak_status ak_fs_reachable(const char *path, ak_error *err);
 /* Writes "folder/name" to `out`. Returns AK_LIMIT if it is too long. */
 ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err);
-/* Writes a file as ak_fs_write does, to "folder/name", and creates the folders above it. `path` is
-   where it is then. */
+/* Writes a file as ak_fs_write does, to "folder/name", and creates the folders above it. `path`
+   receives the path of the file. */
 ak_status ak_fs_write_in(char path[AK_PATH_MAX], const char *folder, const char *name,
                          const void *data, size_t length, ak_error *err);
-/* Returns the last part of a path, which is in `path` itself. */
+/* Returns the last part of a path. The result points into `path`. */
 const char *ak_fs_base(const char *path);
 /* Returns whether a path ends with `suffix` and is longer than that. */
 bool ak_fs_has_suffix(const char *path, const char *suffix);
@@ -73,8 +73,9 @@ void ak_fs_owned_close(ak_fs_owned *folder);
    of that for the cache ($XDG_CACHE_HOME/autokernel or ~/.cache/autokernel). Neither creates it. */
 ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err);
 ak_status ak_fs_cache_folder(char out[AK_PATH_MAX], ak_error *err);
-/* Returns the value of an environment variable, or NULL if it is unset or empty. Only base/ and
-   cli/ read the environment. */
+/* Returns the value of an environment variable, or NULL if it is unset or empty. All other folders
+   read the environment through this function; tools/lint.sh refuses getenv outside base/ and
+   cli/. */
 const char *ak_env(const char *name);
 /* Finds an executable in PATH, or checks it if the name contains a '/'. Returns false if there
    is none. */

@@ -29,8 +29,6 @@ struct ak_hasher {
     XXH3_state_t *state;
 };
 
-/* Returns NULL without memory. The functions below then do nothing, and ak_hasher_end writes "",
-   which equals no hash. */
 ak_hasher *ak_hasher_new(void)
 {
     ak_hasher *hasher = ak_alloc(1, sizeof *hasher);

@@ -10,9 +10,9 @@
 uint64_t ak_hash64(const void *data, size_t length);
 void ak_hash_text(char out[AK_HASH_BYTES], const void *data, size_t length);
 
-/* Hashes several pieces into one. Each piece is preceded by its length, so that ("ab", "c")
-   differs from ("a", "bc"). Without memory ak_hasher_new returns NULL, which the other functions
-   accept; ak_hasher_end then writes "". */
+/* Hashes several pieces into one. Each piece is preceded by its length, so that ("ab", "c") differs
+   from ("a", "bc"). Without memory ak_hasher_new returns NULL, which the other functions accept;
+   ak_hasher_end then writes "", which equals no hash. */
 typedef struct ak_hasher ak_hasher;
 ak_hasher *ak_hasher_new(void);
 void ak_hasher_add(ak_hasher *hasher, const void *data, size_t length);

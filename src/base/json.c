@@ -1,5 +1,5 @@
-/* json.c: see json.h. A scan that skips strings checks the depth before Jansson parses, so that
-   its recursion is never deeper than AK_JSON_DEPTH_MAX. */
+/* json.c: see json.h. The depth outside strings is checked before Jansson parses, so that Jansson's
+   recursion is never deeper than AK_JSON_DEPTH_MAX. */
 #include "base/json.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static ak_status check_depth(const char *text, size_t length, const char *origin
     return AK_OK;
 }
 
-/* Returns what to do about a mistake that people make when they write JSON by hand, or "". */
+/* Returns advice on a common mistake in JSON that is written by hand, or "". */
 static const char *advice(const char *text, size_t length, const json_error_t *fault)
 {
     static const struct {
@@ -272,7 +272,8 @@ void ak_json_quote(ak_buf *out, const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
         unsigned code = c;
-        /* What would steer a terminal is escaped, too. Jansson's texts end with a 0. */
+        /* Characters that control a terminal are escaped, too. A 0 ends Jansson's strings, so that
+           ak_plain_obeyed reads nothing beyond them. */
         size_t obeyed = c < 0x7f ? 0 : ak_plain_obeyed(&code, text + i);
         if (obeyed == 0 && c >= 0x20 && c != '"' && c != '\\') {
             continue;

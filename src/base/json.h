@@ -21,7 +21,7 @@
  *out with json_decref. */
 ak_status ak_json_parse(json_t **out, const char *text, size_t length, const char *origin,
                         ak_error *err);
-/* Parses a text in the same way up to its end; *out is NULL if `text` is. */
+/* Parses a text that ends in a 0 in the same way; *out is NULL if `text` is. */
 ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin, ak_error *err);
 /* Reads and parses a file. */
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
@@ -61,28 +61,28 @@ ak_status ak_json_no_typo(const json_t *object, const char *const *keys, const c
    type counts as 0 or "", because a document of another version must not stop a report. */
 double ak_json_number_at(const json_t *object, const char *key);
 const char *ak_json_text_at(const json_t *object, const char *key);
-/* The same for a text, with NULL where there is none. */
+/* Reads a text in the same way, but returns NULL if there is none. */
 const char *ak_json_text_or_null(const json_t *object, const char *key);
 
-/* The same for a number that counts only above 0. */
+/* Reads a number in the same way; a negative number counts as 0, too. */
 double ak_json_positive_at(const json_t *object, const char *key);
 
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
    insertion order. Reals get the fewest digits that read back as the same number (0.1, not
-   0.10000000000000001). What a terminal would obey (ak_plain_obeyed) is escaped. Nesting deeper
-   than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is AK_NO_MEMORY. */
+   0.10000000000000001). Characters that a terminal would obey (ak_plain_obeyed) are escaped.
+   Nesting deeper than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is
+   AK_NO_MEMORY. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
-/* Writes a text as a string in double quotes, in one line and without what would steer a terminal.
- */
+/* Writes a text as a string in double quotes on one line. Characters that control a terminal are
+   escaped. */
 void ak_json_quote(ak_buf *out, const char *text, size_t length);
 /* Writes a text as it is, without quotes, and any other value in one line. */
 void ak_json_print_plain(ak_buf *out, const json_t *value);
 
-/* Make a number, or null where there is none: ak_json_real of a value that is not finite, which
-   JSON cannot have; ak_json_known also of one that is not positive, which means "not measured";
-   ak_json_interval also of one without a width, because what was recorded as one figure has no
-   interval. NULL: no memory. */
+/* Make a number, or null if it is not finite, which JSON cannot express. ak_json_known also makes
+   null of a value that is not positive, which means "not measured", ak_json_interval of an interval
+   without a width, and ak_json_count_or_null unless `known`. NULL: no memory. */
 json_t *ak_json_real(double value);
 json_t *ak_json_known(double value);
 json_t *ak_json_interval(double low, double high);
@@ -100,8 +100,8 @@ bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 json_t *ak_json_reals(const double *values, size_t count);
 json_t *ak_json_texts(const char *const *texts, size_t count);
 
-/* Ends the making of a value: returns it if all its parts are in (`good`), else releases it and
-   returns NULL. ak_json_give gives it as *out, or fails for want of memory. */
+/* Finishes a value: returns it if all its parts were added (`good`), else releases it and returns
+   NULL. ak_json_give stores it in *out or returns AK_NO_MEMORY. */
 json_t *ak_json_whole(json_t *value, bool good);
 ak_status ak_json_give(json_t **out, json_t *value, bool good, ak_error *err);
 

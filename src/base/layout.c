@@ -7,7 +7,7 @@
 #define GAP          2 /* blanks between two columns */
 #define BELOW_INDENT 4
 #define LIST_INDENT  2
-#define TEXT_MIN     8 /* columns down to which a column of texts may be folded inside its words */
+#define TEXT_MIN     8 /* width down to which a column of texts may be folded inside words */
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
@@ -79,8 +79,8 @@ size_t ak_layout_width(const char *text)
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
-/* Returns true if a line may end at the blank text[at]. A line may not end between a figure and its
-   unit, nor inside an interval unless `loose` allows that. */
+/* Returns true if a line may end at the blank text[at]: not before "..", and unless `loose` neither
+   before "%" nor after "..", so that figures and intervals stay in one piece. */
 static bool breaks_at(const char *text, size_t at, bool loose)
 {
     if (loose) {
@@ -180,7 +180,7 @@ static size_t word_of(const char *text)
     return bytes;
 }
 
-/* Returns the bytes of what stays on one line: a word, or an option with its value if both fit
+/* Returns the bytes that must stay on one line: a word, or an option with its value if both fit
    into `room` columns. */
 static size_t unit_of(const char *text, size_t room)
 {

@@ -62,7 +62,8 @@ const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits)
         (void)snprintf(out, AK_REAL_BYTES, "?");
         return out;
     }
-    /* The exponent after rounding: 9.9996 has one digit more before its point. */
+    /* The exponent after rounding counts: 9.9996 becomes 10.00, with one more digit before the
+       point. */
     (void)ak_number_print(out, AK_REAL_BYTES, "%.*e", digits - 1, value);
     const char *e = strchr(out, 'e');
     int exponent = e == NULL ? 0 : (int)ak_number_read(e + 1, NULL);

@@ -31,20 +31,20 @@ double ak_number_read(const char *text, char **end);
    number. Trailing zeros are left out. */
 void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 
-/* The one rule of how many digits people see, in every table, sentence and picture; tools.js has it
-   for pages. What was measured (times, rates, bandwidths) has AK_DIGITS significant digits, ends in
-   zeros if they were measured, and is written out below 10^15. A ratio of speeds has thousandths,
-   and tenths from 10 on: the noise of a measurement is not finer. How long something took has
-   AK_DIGITS_DURATION digits, and a share has tenths of a percent. */
+/* The one rule of how many digits people see, in every table, sentence and picture; tools.js
+   repeats it for pages. What was measured (times, rates, bandwidths) has AK_DIGITS significant
+   digits, ends in zeros if they were measured, and is written out below 10^15. A ratio of speeds
+   has thousandths, and tenths from 10 on: the noise of a measurement is not finer. How long
+   something took has AK_DIGITS_DURATION digits, and a share has tenths of a percent. */
 #define AK_DIGITS          4
 #define AK_DIGITS_DURATION 3
-/* Return `out`. A value that is not finite is "?". */
+/* The functions below return `out`. A value that is not finite is written as "?". */
 const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
-/* As ak_number_figure without the zeros at the end: 100, 0.5, 12345. Sentences use it where %g
-   would write 1e+02. */
+/* Writes as ak_number_figure does, without zeros after the last decimal: 100, 0.5, 12345. Sentences
+   use it where %g would write 1e+02. */
 const char *ak_number_short(char out[AK_REAL_BYTES], double value, int digits);
 const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
-/* A number of bytes in the largest unit of which it is one at least: "800 bytes", "1.5 MiB". */
+/* Writes a number of bytes in the largest unit that makes it 1 or more: "800 bytes", "1.5 MiB". */
 const char *ak_number_size(char out[AK_REAL_BYTES], size_t bytes);
 
 /* Enclose calls of another library that converts numbers: between them the thread is in the

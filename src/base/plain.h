@@ -1,32 +1,34 @@
 /*
- * plain.h: makes texts harmless that others wrote and that a terminal or a browser shows.
+ * plain.h: makes texts from outside harmless before a terminal or a browser shows them.
  */
 #ifndef AK_BASE_PLAIN_H
 #define AK_BASE_PLAIN_H
 
 #include <stddef.h>
 
-/* Returns the bytes of the character at `text` and sets *code, if what shows the character would
-   obey it: the control characters U+007F to U+009F, the line ends U+2028 and U+2029, and those that
-   turn the order of a line around (Unicode's Bidi_Control: U+061C, U+200E, U+200F, U+202A to
-   U+202E, U+2066 to U+2069), with which a name can look like another one. Returns 0 for all others,
-   also for controls below U+0020, of which some are wanted. */
+/* If a terminal or a browser would obey the character at `text`, sets *code and returns the length
+   of the character in bytes. These are the control characters U+007F to U+009F, the line ends
+   U+2028 and U+2029, and those that reverse the order of a line (Unicode's Bidi_Control: U+061C,
+   U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), with which a name can look like another one.
+   Returns 0 for all others, including controls below U+0020, some of which are wanted. */
 size_t ak_plain_obeyed(unsigned *code, const char *text);
-/* Replaces in place what ak_plain_obeyed finds, by U+FFFD or, where that is longer, by blanks, and
-   by blanks the bytes 0x80 to 0x9F that are part of no character, which some terminals obey. */
+/* Replaces in place each character that ak_plain_obeyed finds by U+FFFD or, if it is shorter than
+   that, by blanks. Blanks also replace bytes 0x80 to 0x9F outside characters, which some terminals
+   obey. */
 void ak_plain_tame(char *text);
-/* The styles of our own output, which ak_style of cli/output.h numbers; NULL-terminated. */
+/* The escape sequences of our own output, in the order of ak_style (cli/output.h);
+   NULL-terminated. */
 extern const char *const ak_plain_styles[];
-/* Does the same for a terminal: of the controls below U+0020 line ends, tabulators and these styles
-   remain, and blanks replace the others. */
+/* Does what ak_plain_tame does and, for a terminal, replaces controls below U+0020 by blanks,
+   except line breaks, tabs and these escape sequences. */
 void ak_plain_screen(char *text);
-/* Does the same and replaces every control below U+0020 by a blank: the text is one line that
-   cannot steer a terminal. */
+/* Does what ak_plain_tame does and replaces every control below U+0020 by a blank. The text is then
+   one line that cannot control a terminal. */
 void ak_plain_line(char *text);
 
-/* Copies as much of a text as fits, without cutting a character in two: one line of UTF-8 that
-   cannot steer a terminal. A '?' replaces each control, each byte that is not UTF-8, and what
-   ak_plain_obeyed finds. For what another machine or a launcher wrote in whatever encoding. */
+/* Copies as many whole characters of a text as fit into `bytes`, as one line of UTF-8 that cannot
+   control a terminal. A '?' replaces each control, each byte that is not UTF-8, and what
+   ak_plain_obeyed finds. For output of another machine or a launcher, whose encoding is unknown. */
 void ak_plain_copy(char *out, size_t bytes, const char *text);
 
 /* Copies the first line of a text; a blank replaces every byte that is no printable ASCII. */

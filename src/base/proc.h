@@ -2,7 +2,7 @@
  * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
  * process group of its own, which is killed as a whole, and is killed when its parent ends
  * (PR_SET_PDEATHSIG). A child starts with the usual signals, whatever its parent ignores or blocks,
- * and with no file of its parent that it is not meant to have.
+ * and with no open files of its parent but those that its spec passes on.
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H
@@ -44,7 +44,7 @@ typedef struct ak_proc_spec {
     void *confine_context;
     bool keep_files; /* the child inherits descriptors without close-on-exec */
     /* For ak_proc_start only: the child lives as long as this process, not only as long as the
-       thread that starts it. It must call ak_proc_end_with_parent. */
+       thread that starts it. The child must call ak_proc_end_with_parent. */
     bool any_thread;
     /* For ak_proc_start only: the program is a launcher (ssh, srun), which starts a worker on
        another machine. Its standard input and output take the place of descriptors 3 and 4, its
@@ -107,8 +107,9 @@ void ak_proc_hang_up(ak_proc *proc);
 void ak_proc_signal(const ak_proc *proc, int number);
 /* Kills the child's group, reaps the child and closes the pipes. Does nothing if it has ended. */
 void ak_proc_kill(ak_proc *proc);
-/* Returns true if the child has ended, without waiting for it. Then `how` says how: "exit code
-   3", "signal 11 (Segmentation fault)", or that this is unknown. */
+/* Returns true if the child has ended, without waiting for it. `how` then says how ("exit code 3",
+   "signal 11 (Segmentation fault)", or that this is unknown), the rest of its group is killed, and
+   the pipes are closed. */
 bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc);
 /* The same, and waits at most timeout_ns for the child to end by itself. */
 bool ak_proc_wait(char *how, size_t bytes, ak_proc *proc, int64_t timeout_ns);

@@ -55,7 +55,7 @@ static void usual_signals(const sigset_t *mask)
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* Returns true for signals that a shell lets a program in the background ignore. */
+/* Returns true for signals that a shell or nohup may make a program ignore. */
 static bool is_of_terminal(int number)
 {
     return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTSTP ||
@@ -239,7 +239,7 @@ __attribute__((noreturn)) static void guard(const ak_proc_launch *l)
     inner.parent = getpid();
     inner.grouped = true;
     pid_t pid = spawn(&inner);
-    /* closes its end of the pipe, too, so that the reader sees the program close the other */
+    /* also closes the pipe, so that the reader sees its end when the program closes it */
     ak_proc_close_range(0, ~0u);
     if (pid < 0) {
         _exit(127);

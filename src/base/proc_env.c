@@ -8,7 +8,7 @@
 
 #include "base/proc_child.h"
 
-/* Whole names; an entry that ends in '_' is the beginning of names. */
+/* Names; an entry that ends in '_' is a prefix. */
 static const char *const passed[] = {"PATH",         "HOME",
                                      "USER",         "LOGNAME",
                                      "LANG",         "LANGUAGE",

@@ -41,7 +41,8 @@ uint64_t ak_rng_next(ak_rng *rng)
 uint64_t ak_rng_below(ak_rng *rng, uint64_t bound)
 {
     assert(bound >= 1);
-    /* Numbers below 2^64 mod `bound` are drawn again, or the low results would be more likely. */
+    /* Numbers below 2^64 mod `bound` are drawn again, because low results would otherwise be more
+       likely. */
     uint64_t threshold = (0 - bound) % bound;
     uint64_t x;
     do {
@@ -57,8 +58,8 @@ double ak_rng_real(ak_rng *rng)
 
 double ak_rng_normal(ak_rng *rng)
 {
-    /* The method is that of Box and Muller (1958). The second value is dropped, so that the
-       generator's state is all there is. */
+    /* The method is that of Box and Muller (1958). Its second value is dropped, so that `state`
+       stays the only state of the generator. */
     double u = 1.0 - ak_rng_real(rng);
     double v = ak_rng_real(rng);
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);

@@ -32,7 +32,7 @@ ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
         va_start(args, format);
         (void)ak_number_vprint(err->text, sizeof err->text, format, args);
         va_end(args);
-        ak_plain_line(err->text); /* it quotes files and compilers */
+        ak_plain_line(err->text); /* it may quote files and compilers */
         err->status = status;
     }
     return status;

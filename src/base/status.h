@@ -4,7 +4,7 @@
 
 #include "autokernel/autokernel.h"
 
-/* Writes the message of one line and returns `status`, so that a function can end with
+/* Writes a message of one line and returns `status`, so that a function can end with
 
        return ak_fail(err, AK_INVALID, "%s:%zu: parameter \"%s\" has no values", ...);
 
@@ -12,8 +12,8 @@
 ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* If the message in err begins with the path of this folder, puts `what` and ": " in its place, as
-   the folder may be removed before anybody could look into it. Returns `status`. */
+/* If the message in err begins with the path of this folder, puts `what` and ": " in its place,
+   because the folder may be removed before anybody can look into it. Returns `status`. */
 ak_status ak_fail_unpacked(ak_error *err, ak_status status, const char *folder, const char *what);
 
 /* Puts the formatted context and ": " before the message in err. Returns err's status. */
@@ -67,7 +67,7 @@ ak_status ak_fail_memory(ak_error *err);
 #define ak_fail_memory(err)       ((void)(ak_fail_memory)(err), AK_NO_MEMORY)
 #endif
 
-/* Fails for want of memory if there is no pointer; ends what makes one:
+/* Returns AK_NO_MEMORY if `pointer` is NULL, with a message; can end a function that allocates:
 
        *out = ak_strdup(text);
        return ak_made(*out, err); */

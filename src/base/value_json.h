@@ -11,9 +11,9 @@
    {"MR": 6, "COMPILER": "gcc"}. */
 json_t *ak_value_json(const ak_value *value);
 json_t *ak_config_json(const ak_space *space, const ak_config *config);
-/* Writes a value of JSON as texts of configurations have it: 6, 0.5, True, gcc. */
+/* Writes a JSON value in the form of configuration texts: 6, 0.5, True, gcc. */
 void ak_value_print(ak_buf *out, const json_t *value);
-/* Gives the text of a configuration, which the caller frees. */
+/* Gives the text of a configuration, which the caller frees with ak_free. */
 ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * For speed the output is widened to double in blocks that stay in the level 1 cache, and a block
  * is tested by a loop without branches. Only if an element fails are the block's elements tested
- * one by one, which tells NaN, infinities and poison apart. So a right result costs no more than
- * reading it.
+ * one by one, which tells NaN, infinities and poison apart. A right result therefore costs little
+ * more than reading it.
  */
 #include "check/compare.h"
 
@@ -113,8 +113,8 @@ static double check_one(double got, double want, double relative, double absolut
     return allowed > 0.0 ? error / allowed : error == 0.0 && allowed == 0.0 ? 0.0 : INFINITY;
 }
 
-/* Returns true for the NaN of ones that the host runner puts into single elements between calls. No
-   arithmetic results in it. */
+/* Returns true for the NaN whose bits are all 1, which the host runner puts into single elements
+   between calls. No arithmetic gives this NaN. */
 static bool is_blank(const unsigned char *element, ak_dtype dtype)
 {
     static const unsigned char ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -157,7 +157,7 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
         }
     }
     if (whole && element < sizeof(uint32_t) && out->unwritten < out->bad) {
-        out->unwritten = 0; /* wrong numbers of few bits are the poison by chance */
+        out->unwritten = 0; /* wrong numbers of 8 or 16 bits can equal the poison by chance */
     }
     out->ok = out->bad == 0;
 }

@@ -3,10 +3,11 @@
  *
  * Element i passes if |out - ref| <= relative * |ref| + rms * R, where R is the root mean square of
  * the whole reference. The two factors come from problem.json and may depend on sizes and dtype. An
- * absolute tolerance there is counted in R (judge/stage.h). An output that is not finite passes
- * only if the reference is the same infinity, or if both are NaN. ak_compare_selftest refuses a
- * reference with NaN. A float that still holds the poison of guard.h never passes. A whole number
- * may be right and equal to the poison; it then differs in the next round.
+ * absolute tolerance in problem.json is added to `rms` in units of R (judge/stage.h). An output
+ * that is not finite passes only if the reference is the same infinity, or if both are NaN.
+ * ak_compare_selftest refuses a reference with NaN. A float that still holds the poison of guard.h
+ * never passes. A whole number may be right and equal to the poison; the poison then differs in the
+ * next round.
  *
  * Whole numbers are compared as doubles too. This is exact up to 2^53, beyond which
  * ak_compare_representable refuses the reference: a larger result is then never taken for a right
@@ -19,7 +20,8 @@
 
 typedef struct ak_compare_result {
     bool ok;
-    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite if not finite */
+    double max_error; /* largest |out - ref| / allowed; 1 is the limit; infinite for a wrong NaN or
+                         infinity */
     size_t count;     /* elements compared */
     size_t bad;       /* elements that fail */
     size_t unwritten; /* elements that still hold the poison, or the NaN of host_runner.c */
@@ -47,8 +49,8 @@ void ak_compare_output(ak_compare_result *out, const void *output, const ak_comp
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result,
                      const char *argument);
 
-/* Returns AK_INVALID if a whole dtype cannot hold the reference, which no output could equal.
-   `where` names the size in the message. */
+/* Returns AK_INVALID if a dtype of whole numbers cannot hold the reference, so that no output could
+   equal it. `where` names the size in the message. */
 ak_status ak_compare_representable(const char *problem, const char *argument, const char *where,
                                    const ak_compare_with *with, ak_error *err);
 
@@ -62,10 +64,9 @@ typedef struct ak_compare_inputs {
 /* Returns AK_INVALID if the tolerance would let a wrong kernel pass. Zeros, the mean, NaN, results
    that are 1 % too large, a copy of an input of the same length, and the reference shifted by one
    must all fail; the reference itself, rounded to the dtype, must pass. The message says which one
-   is at fault. Call it at the size that is tuned: at a size where the
-   right result is constant (a softmax of one column) every tolerance accepts the mean. A single
-   element has neither a mean nor a neighbour, so the mean and the shifted reference are left out
-   for it. */
+   is at fault. Call it at the size that is tuned: where the right result is constant (a softmax of
+   one column), every tolerance accepts the mean. A single element has neither a mean nor a
+   neighbour, so the mean and the shifted reference are left out for it. */
 ak_status ak_compare_selftest(const char *problem, const char *argument,
                               const ak_compare_with *with, const ak_compare_inputs *inputs,
                               ak_error *err);

@@ -18,18 +18,18 @@ enum {
     WORD = 8 /* bytes of a stream that are computed together */
 };
 
-/* Poison is signalling NaNs: the top bit of the fraction is 0. The last four bits differ between
-   rounds. */
+/* Poison is a signalling NaN (the top bit of the fraction is 0) except in 8-bit floats. The last
+   four bits differ between rounds. */
 #define POISON_F16  UINT16_C(0x7D50)
 #define POISON_BF16 UINT16_C(0x7F90)
 #define POISON_F32  UINT32_C(0x7FA5C3D0)
 #define POISON_F64  UINT64_C(0x7FF5A5C3D2E1F0B0)
 #define POISON_BYTE 0x7F /* the same in all rounds: e4m3 has no other NaN */
-/* Whole numbers of a byte may all be right results, but not in two rounds. This is far from the
-   ends and the middle, which masks and images hold most. */
+/* Every whole number of a byte may be a right result, but not in two rounds. This one is far from
+   the ends and the middle of the range, the most frequent numbers in masks and images. */
 #define POISON_WHOLE_BYTE 0xA0
 #define ROUND_BITS        (AK_GUARD_ROUNDS - 1)
-/* Large floats, whose last four bits differ between rounds but for those of a byte. */
+/* Large floats. Their last four bits differ between rounds, except in 8-bit floats. */
 #define HIGH_F16  UINT16_C(0x7850)
 #define HIGH_BF16 UINT16_C(0x7E10)
 #define HIGH_F32  UINT32_C(0x7E25C3D0)
@@ -84,9 +84,9 @@ void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, si
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-/* Which bits of each 8 bytes are random (`keep`), and which of the others are 1 (`set`). For NaN
-   the exponent is all ones, and the fraction's top bit is 0 and its last bit 1. For numbers the
-   exponents are so large that every clamp changes the number. */
+/* Tells which bits of each 8 bytes are random (`keep`) and which of the others are 1 (`set`). For
+   NaN the exponent is all ones and, except in e4m3, the fraction's top bit is 0 and its last bit 1.
+   For numbers the exponents are so large that every clamp changes the number. */
 typedef struct shape {
     uint64_t keep, set;
 } shape;
@@ -95,7 +95,7 @@ typedef struct shape {
 #define ALL(x)  (UINT64_C(0x0001000100010001) * (x)) /* all four half words */
 #define EACH(x) (UINT64_C(0x0101010101010101) * (x)) /* all eight bytes */
 
-/* The sign bits of elements of so many bytes. */
+/* Returns the sign bits in 8 bytes of elements of this size. */
 static uint64_t sign_of(size_t bytes)
 {
     return bytes == 1   ? EACH(0x80)
@@ -134,7 +134,7 @@ static shape shape_of(ak_dtype dtype, ak_guard_content content)
         nan = (shape){EACH(0x80), EACH(0x7D)};
         number = (shape){EACH(0x33), EACH(0x40)};
         break;
-    default: /* whole numbers: any, and numbers of one sign */
+    default: /* whole numbers: any number for NaN, else one sign */
         break;
     }
     if (content == AK_GUARD_NAN) {
@@ -340,7 +340,7 @@ unsigned ak_guard_first_round(unsigned round)
     return (round + AK_GUARD_OLDS - 1) / AK_GUARD_OLDS * AK_GUARD_OLDS;
 }
 
-/* Returns the large number of a dtype, or the small one. */
+/* Returns the high number of a dtype, or the low one. */
 static uint64_t extreme(ak_dtype dtype, bool low, unsigned round)
 {
     const size_t bytes = ak_dtype_bytes(dtype);
@@ -378,8 +378,8 @@ uint32_t ak_guard_fraction(ak_dtype dtype)
 
 uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random)
 {
-    /* The number of places that the highest bit to change may have, each a power of two. Of narrow
-       numbers no other bit changes, because more of them could make up for it. */
+    /* The highest changed bit is at one of PLACES_* places, a power of two. In narrow numbers no
+       other bit changes, because lower bits could offset the change. */
     enum { BYTE = 3, NARROW = 10, PLACES_NARROW = 2, PLACES_WIDE = 8, NEAR = 7 };
     if (fraction == 0) {
         return element ^ ((random & NEAR) == 0 ? 1 : random & NEAR);

@@ -13,10 +13,10 @@
  * Each word is a hash of a secret key, the argument, the side and the position, so that copies from
  * one zone to another, or within a zone to another position, are detected.
  *
- * In every second round the zones hold signalling NaNs with a random payload. Arithmetic of IEEE
- * 754 on x86, AArch64 and NVIDIA devices never results in one: it gives a quiet NaN, with the
- * payload of an operand or the canonical one. So z[n] = f(x[n], y[n]) is detected whatever f is,
- * and a kernel that lets a zone into its result spoils the result.
+ * In every second round the zones hold signalling NaNs with a random payload (in e4m3, its only
+ * NaN). Arithmetic of IEEE 754 on x86, AArch64 and NVIDIA devices never results in one: it gives a
+ * quiet NaN, with the payload of an operand or the canonical one. So z[n] = f(x[n], y[n]) is
+ * detected whatever f is, and a kernel that lets a zone into its result spoils the result.
  *
  * In the other rounds the zones hold numbers of one sign or the other. A kernel that works in place
  * with min, max or comparisons ("x < 0 ? 0 : x") may leave a NaN as it is, but cannot leave both
@@ -66,8 +66,8 @@ typedef struct ak_guard_pattern {
     ak_guard_content content; /* integers: any number, or numbers of one sign */
 } ak_guard_pattern;
 
-/* Returns the content for a round: NaN in every second round, numbers of either sign in turn in the
-   others. */
+/* Returns the content for a round: NaN in every second round; in the others, positive and negative
+   numbers alternate. */
 ak_guard_content ak_guard_content_of(unsigned round);
 /* Writes the pattern into all zones. `memory` has arrays->total bytes. */
 void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_pattern *pattern);
@@ -76,8 +76,8 @@ void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_
 size_t ak_guard_damaged(bool *after, const void *memory, const ak_guard_arrays *arrays,
                         const ak_guard_pattern *pattern);
 
-/* The bytes of a zone, or of all gaps of an array, as words of 8 bytes, the first in its lowest
-   byte: (ak_guard_word(key, i) & keep) | set. */
+/* The bytes of a zone, or of all gaps of an array, as little-endian words of 8 bytes. Word i is
+   (ak_guard_word(key, i) & keep) | set. */
 typedef struct ak_guard_stream {
     uint64_t key, keep, set;
 } ak_guard_stream;
@@ -103,39 +103,41 @@ bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
                          const ak_guard_stream *stream);
 
 /* ak_guard_poison fills an array with poison; ak_guard_is_poison returns true if an element holds
-   it. Poison is a signalling NaN in every floating dtype. In whole numbers it is one of 16 numbers,
-   of 8 bytes beyond 2^53, where no result is right; narrower ones may also be a right result. It
-   differs between AK_GUARD_ROUNDS rounds, except in 8-bit floats, so that an element which nobody
-   writes is wrong in one of two rounds; higher rounds wrap around. */
+   it. Poison is a NaN in floats, signalling except in 8-bit ones. In whole numbers it is one of 16
+   numbers: those of 8 bytes are beyond 2^53, where no result is right; narrower ones may be right
+   results. It differs between AK_GUARD_ROUNDS rounds, except in 8-bit floats, so an element that is
+   never written is wrong in one of two rounds; higher rounds wrap around. */
 #define AK_GUARD_ROUNDS 16
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round);
 bool ak_guard_is_poison(const void *element, ak_dtype dtype);
 
-/* What outputs hold before a call. Only a kernel that writes all of its results without a look at
-   them is right after each: one that begins a maximum with what it finds is right after NaN and low
-   numbers, one that believes what could be a result is wrong only after such. */
+/* What outputs hold before a call. Only a kernel that writes all of its results without reading old
+   ones is right after each. A kernel that begins a maximum with the old content is right after NaN
+   and low numbers; one that keeps what looks like a result is wrong only after results of other
+   inputs. */
 typedef enum ak_guard_old {
     AK_GUARD_OLD_POISON,
     AK_GUARD_OLD_HIGH,    /* a number larger than usual results, in floats positive */
     AK_GUARD_OLD_LOW,     /* a number smaller than usual results, in floats negative */
-    AK_GUARD_OLD_RESULTS, /* results of other inputs or, where nobody has any, changed ones */
+    AK_GUARD_OLD_RESULTS, /* results of other inputs or, if there are none, altered ones */
     AK_GUARD_OLD_ZERO
 } ak_guard_old;
 
-/* Each of them comes in as many rounds, in two orders by turns. */
+/* Each of these comes once in AK_GUARD_OLDS rounds, in two orders that alternate. */
 #define AK_GUARD_OLDS 5
 ak_guard_old ak_guard_old_of(unsigned round);
-/* Returns the first round from `round` on that begins with poison and has the others after it. */
+/* Returns the first round, from `round` on, at which one of the two orders begins, with poison. */
 unsigned ak_guard_first_round(unsigned round);
-/* Fills an array with what it holds before a round, for AK_GUARD_OLD_RESULTS with high numbers. */
+/* Fills an array with what it holds before a round. High numbers stand in for
+   AK_GUARD_OLD_RESULTS. */
 void ak_guard_fill_old(void *array, size_t bytes, ak_dtype dtype, unsigned round);
 
-/* Bits of the fraction of a float; 0 for whole numbers. */
+/* Returns the number of bits in the fraction of a float; 0 for whole numbers. */
 uint32_t ak_guard_fraction(ak_dtype dtype);
 /* Returns an element (its bytes, in the lowest of 8) with other bits in the upper part of its
-   fraction: a number of its sign and magnitude, too far from it for an error of rounding. Of zero,
-   which has no magnitude, it makes one near 1, and of a whole number one near it. What is no number
-   stays as it is. */
+   fraction: a number of the same sign and magnitude that differs by more than rounding. Zero and
+   subnormal numbers become one between 1 and 2, a whole number becomes a near one, and NaN and
+   infinities stay as they are. */
 uint64_t ak_guard_altered(uint64_t element, size_t bytes, uint32_t fraction, uint64_t random);
 
 #endif

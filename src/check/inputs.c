@@ -96,8 +96,8 @@ enum { F16_FRACTION = 10, F16_BIAS = 15, BF16_FRACTION = 7, BF16_BIAS = 127 };
 
 enum { E4M3_FRACTION = 3, E4M3_BIAS = 7, E4M3_LARGEST = 0x7E, BYTE_NAN = 0x7F };
 
-/* Numbers that are too large become the largest, as cvt.satfinite has them. e5m2 is the upper half
-   of f16. */
+/* Numbers that are too large become the largest, as with cvt.satfinite. e5m2 is the upper half of
+   f16. */
 static uint8_t narrow_byte(double value, ak_dtype dtype)
 {
     enum { E5M2_FRACTION = 2, E5M2_LARGEST = 0x7B };
@@ -115,7 +115,8 @@ static double widen_byte(uint8_t byte, ak_dtype dtype)
     if (dtype == AK_DTYPE_E5M2) {
         return widen((uint16_t)(byte << 8), F16_FRACTION, F16_BIAS);
     }
-    /* In the form of a float whose exponent is wide enough to need no infinity. */
+    /* Unlike widen, this scales the largest exponent like the others, because e4m3 has no
+       infinity. */
     uint64_t magnitude = (uint64_t)(byte & 0x7F) << (52 - E4M3_FRACTION);
     double scaled = from_bits(magnitude) * from_bits((uint64_t)(1023 + 1023 - E4M3_BIAS) << 52);
     scaled = (byte & 0x7F) == BYTE_NAN ? (double)NAN : scaled;
@@ -142,7 +143,7 @@ static uint64_t to_unsigned(double value, size_t bytes)
     return value >= (double)largest ? largest : (uint64_t)nearbyint(value);
 }
 
-/* What is done for each kind of dtype of AKR_DTYPE_MAP; the floats have cases of their own. */
+/* The cases of a switch for each kind of dtype in AKR_DTYPE_MAP; floats have cases of their own. */
 #define ENCODE_FLOAT(name, type)
 #define ENCODE_SIGNED(name, type)                                                                  \
     case AK_DTYPE_##name:                                                                          \
@@ -375,7 +376,7 @@ static void fill_spread(double *out, size_t first, size_t count, const ak_fill *
     }
 }
 
-/* A random number greater than 0, whose distribution is exponential. */
+/* Draws from the exponential distribution with mean 1; the number is 0 or more. */
 static double draw_gap(ak_rng *rng)
 {
     return -log(1.0 - ak_rng_real(rng));
@@ -383,8 +384,8 @@ static double draw_gap(ak_rng *rng)
 
 /* Fills with numbers in ascending order that cut the range from low to high at random places, each
    place as likely as any other; the last number is high. The distances between sorted uniform
-   numbers are exponential ones, divided by their sum. So each part draws the distances of the whole
-   array: such arrays are short, with a number for each group of something. */
+   numbers are exponential numbers divided by their sum, so every part draws the distances of the
+   whole array. Such arrays are short, with one number for each group. */
 static void fill_cuts(double *out, size_t first, size_t count, const ak_fill *fill, uint64_t key)
 {
     ak_rng rng;
@@ -404,8 +405,8 @@ static void fill_cuts(double *out, size_t first, size_t count, const ak_fill *fi
 }
 
 /* Fills with numbers in ascending order from low to high, both included. The distances between them
-   are evenly spaced from 0, in an order that depends on the seed and their number only: arrays that
-   are filled like this belong together. */
+   are evenly spaced from 0, in an order that depends only on the seed and their number, so that
+   arrays of the same length agree: they describe the same groups. */
 static void fill_offsets(double *out, size_t first, size_t count, const ak_fill *fill, uint64_t key)
 {
     const uint64_t parts = fill->elements - 1;
@@ -421,8 +422,8 @@ static void fill_offsets(double *out, size_t first, size_t count, const ak_fill 
     }
 }
 
-/* Moves numbers of the usual habit within the same range. Different numbers stay different, because
-   rows of equal numbers are a case of their own. */
+/* Moves numbers drawn with the usual habit towards the ends or the middle of their range. Different
+   numbers stay different, because rows of equal numbers are a case of their own. */
 static void change_habit(double *values, size_t count, const ak_fill *fill)
 {
     const bool normal = fill->kind == AK_FILL_NORMAL;

@@ -15,10 +15,9 @@ typedef enum ak_fill_habit {
     AK_HABIT_USUAL,
     AK_HABIT_ENDS,
     AK_HABIT_MIDDLE,
-    /* Floats of a constant fill are four to eight eighths of the constant, drawn for each element
-       (of zero: of one), so that they have its sign, are not larger, and add up as exactly. For
-       problems whose inputs are all constant, where a kernel that reads none of them would be
-       right. */
+    /* Each float of a constant fill is drawn from 4/8 to 8/8 of the constant (of 1 if it is 0), so
+       that it has the same sign, is not larger, and adds up as exactly. This is for problems whose
+       inputs are all constant, for which a kernel that reads no input could be right. */
     AK_HABIT_VARIED
 } ak_fill_habit;
 
@@ -43,9 +42,9 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill 
 void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype);
 void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dtype);
 
-/* Writes the bytes of an input as candidates see them: its rows in the dtype of the argument, at
-   the distance of the shape. `bytes` has shape->bytes[i], and what lies between rows is left alone.
- */
+/* Writes the bytes of an input as candidates see them: its rows in the dtype of the argument,
+   shape->pitch[i] elements apart. `bytes` has shape->bytes[i] bytes; those between rows are left as
+   they are. */
 ak_status ak_inputs_of_argument(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
                                 size_t i, ak_error *err);
 

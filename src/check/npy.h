@@ -15,9 +15,9 @@ typedef struct ak_npy_array {
     ak_dtype dtype;
 } ak_npy_array;
 
-/* Reads an array, in the order of rows. A .npy file may hold floats of 2, 4 or 8 bytes, integers of
-   1 to 8 bytes, or booleans; other files hold elements of the array's dtype. Returns AK_INVALID,
-   with what the file has and what it should have, if they differ. */
+/* Reads an array in row-major order. A .npy file may hold floats of 2, 4 or 8 bytes, integers of 1
+   to 8 bytes, or booleans; other files hold elements of the array's dtype. Returns AK_INVALID, with
+   what the file has and what it should have, if they differ. */
 ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, ak_error *err);
 
 #endif

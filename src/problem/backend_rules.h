@@ -21,13 +21,13 @@ typedef struct ak_backend_rules {
        They come after the macros of the task and before the options of the space file. */
     ak_status (*add_options)(ak_options *out, const ak_task *task, const ak_config *config,
                              ak_error *err);
-    /* Appends to the source what calls an entry that takes its arguments as "Launch" says. The
-       entry is then "ak_kernel". */
+    /* Appends to the source a function "ak_kernel" that calls `entry` with the arguments that
+       "Launch" lists. */
     ak_status (*adapt)(ak_buf *out, const char *language, const json_t *launch, const char *entry,
                        const ak_problem *problem, const char *where, ak_error *err);
-    /* Returns true if a space file may give the compiler this option. A space with an option
-       that could run a program, read files or write elsewhere is refused when it is loaded; so a
-       table lists all beginnings that are allowed (ak_text_begins). */
+    /* Returns true if a space file may give the compiler this option. Any other option is refused
+       when the space is loaded, because it could run a program or reach other files; a backend
+       therefore lists the prefixes that it allows (ak_text_begins). */
     bool (*allows_option)(const char *option);
 } ak_backend_rules;
 
@@ -39,9 +39,9 @@ const ak_backend_rules *ak_backend_rules_find(const char *backend);
 typedef struct ak_python_source {
     const char *path;
     const char *function;        /* "": the only one of the file */
-    const json_t *settings;      /* of the JSON file beside it */
+    const json_t *settings;      /* of the JSON file beside it; an empty object if there is none */
     const char *settings_name;   /* for messages */
-    char reference[AK_PATH_MAX]; /* a file with the reference beside it; "": none */
+    char reference[AK_PATH_MAX]; /* Python file beside it with the reference; "": none */
 } ak_python_source;
 /* Writes problem.json, triton.json and the sources into a folder. Defined in
    backend/triton/triton_adopt.c. */

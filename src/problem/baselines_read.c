@@ -1,5 +1,5 @@
-/* baselines_read.c: reads "baselines" of problem.json, what the user compares with besides the
-   libraries. The host backend runs them (host_own.c). */
+/* baselines_read.c: reads "baselines" of problem.json: code of the user that results are compared
+   with, besides the libraries. The host backend runs it (host_own.c). */
 #include "problem/problem_read.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 static const char *const keys[] = {"name",      "source",  "library",  "python",
                                    "arguments", "options", "function", NULL};
 
-/* Reads the file behind "source" or "python" into the baseline. */
+/* Reads the file that "source" or "python" names into out->text. */
 static ak_status read_text(ak_own_baseline *out, const char *name, ak_problem_reader *r)
 {
     if (ak_kernel_read(&out->text, r->problem, r->files, name, r->err) != AK_OK) {
@@ -21,7 +21,7 @@ static ak_status read_text(ak_own_baseline *out, const char *name, ak_problem_re
     return AK_OK;
 }
 
-/* Splits "base.py:function", whose function is "baseline" if none is named. */
+/* Splits "base.py:function" and reads the file. The function is "baseline" if none is named. */
 static ak_status read_python(ak_own_baseline *out, ak_problem_reader *r)
 {
     char file[AK_PATH_MAX];
@@ -36,7 +36,7 @@ static ak_status read_python(ak_own_baseline *out, ak_problem_reader *r)
     return read_text(out, file, r);
 }
 
-/* Checks that `list` holds texts only. */
+/* Checks that `list` holds only texts, at most OPTIONS_MAX. */
 static ak_status check_options(const json_t *list, ak_problem_reader *r)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -6,8 +6,9 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* Prose by its place in the file; "[]" stands for the members of a list. The names that people give
-   to their parameters, macros and values are nowhere looked at: one may be called Description. */
+/* The members that are prose, each by its path in the file; "[]" stands for every element of a
+   list. No path leads to the names of parameters, macros or values, so one of these may be called
+   Description. */
 #define IN_SPACE(place) place "Description", place "Title", place "Notes", place "Comment"
 static const char *const problem_prose[] = {"description",
                                             "notes",
@@ -28,12 +29,12 @@ static const char *const space_prose[] = {IN_SPACE(""),
                                           NULL};
 
 #define PLACE_MAX 160
-/* Deeper members are in no list of prose. */
+/* The paths above are not deeper, so deeper members are not looked up. */
 #define PROSE_DEPTH_MAX 6
 
 typedef struct canon {
     const char *const *prose;
-    bool lost; /* there was no memory */
+    bool lost; /* memory ran out */
 } canon;
 
 static json_t *copy(canon *c, const json_t *value, const char *place, int depth);

@@ -1,10 +1,10 @@
 /*
- * identity.h: the canonical text of a problem.json or a space file: what decides which code is made
- * of it and what is measured.
+ * identity.h: the canonical text of a problem.json or a space file: the members that decide which
+ * code is built and what is measured.
  *
  * White space and the order of members make no difference, and prose is left out: descriptions,
- * notes, and what only prompts show. A member that is not known to be prose counts, so that a
- * member that is added to the formats is never forgotten.
+ * notes, and what only prompts show. Every member that is not known to be prose counts, so members
+ * that are added to the formats count without a change here.
  */
 #ifndef AK_PROBLEM_IDENTITY_H
 #define AK_PROBLEM_IDENTITY_H

@@ -17,8 +17,8 @@ static const char *const our_keys[] = {
     "Stream",   "Misc",       "Dtypes",     "Needs",          "Architecture",       "Launch",
     "Defines",  "Spills",     NULL};
 
-/* The languages of backends. A file whose name begins with a language that is no backend
-   (triton.json) belongs to the backend that runs it. */
+/* The languages of each backend. A space file whose name begins with a language (triton.json)
+   belongs to the backend that runs this language. */
 #define TRITON "triton"
 static const struct {
     const char *backend, *language, *lower;
@@ -33,8 +33,8 @@ static const char *backend_of(const char *beginning)
     return i < LANGUAGES ? languages[i].backend : beginning;
 }
 
-/* Reads "Language". Returns AK_INVALID if it is not one of the backend's, as one of which all
-   sources of an implementation are compiled. */
+/* Reads "Language". All sources of the implementation are compiled in this language. Returns
+   AK_INVALID if the backend does not have it. */
 static ak_status read_language(ak_implementation_spec *implementation, const json_t *kernel,
                                ak_error *err)
 {
@@ -119,8 +119,8 @@ static ak_status add_source(ak_buf *source, ak_problem *problem, const ak_kernel
 {
     const char *text;
     AK_DO(ak_kernel_read(&text, problem, files, name, err));
-    /* Compiler messages then name the file that people know. A byte order mark may only begin a
-       file. */
+    /* #line makes compiler messages name the original file. The byte order mark is left out,
+       because it is valid only at the beginning of a text. */
     ak_buf_print(source, "#line 1 \"%s\"\n", name);
     ak_buf_puts(source, text + ak_utf8_mark(text));
     ak_buf_puts(source, "\n");
@@ -151,7 +151,7 @@ out:
     return status == AK_OK || status == AK_NO_MEMORY ? status : ak_fail_within(err, "%s", where);
 }
 
-/* Reads an expression. It is parsed only to find mistakes early; its names are known when a task
+/* Reads an expression. It is parsed only to find mistakes early; its names get values when a task
    is bound. */
 static ak_status read_expression(const char **out, const json_t *kernel, const char *key,
                                  const char *fallback, const char *where, ak_error *err)

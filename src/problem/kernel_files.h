@@ -24,16 +24,17 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
    path for messages. */
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err);
-/* Joins a folder and a checked name without ".": "kernels/a" and "../b/c.h" give "kernels/b/c.h",
-   and "a" and "../b/c.h" give "b/c.h". */
+/* Joins a folder and a checked name, and resolves "." and "..": "kernels/a" and "../b/c.h" give
+   "kernels/b/c.h", and "a" and "../b/c.h" give "b/c.h". */
 ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *name,
                          ak_error *err);
 /* Gives the path of a file in the kernel's folder, or in one beside it. Returns AK_INVALID if the
-   name leads elsewhere. Built-in kernels have no such files. */
+   name leads elsewhere, or for a built-in kernel, which has no data files. */
 ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
                            ak_error *err);
-/* Gives the path of a file that another file, such as a source or a T1 file, names as lying in its
-   folder or, with "../", in the one above. Returns AK_INVALID as ak_kernel_locate does. */
+/* Gives the path of `name`, which `file` (a source or a T1 file) states relative to its own folder.
+   With "../", the name leads to the folder above or to a folder in it. Returns AK_INVALID as
+   ak_kernel_locate does. */
 ak_status ak_kernel_beside(char path[AK_PATH_MAX], const char *file, const char *name,
                            ak_error *err);
 /* Returns true if the kernel has a file with this name. */
@@ -59,7 +60,7 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                  const char *where, ak_error *err);
 /* Reads a T1 file as a problem of its own (t1.c). */
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err);
-/* Reads a T1 document, which the problem owns already, as a space without a problem. */
+/* Reads a T1 document, which the problem already owns, as a space without a problem. */
 ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
                      const char *where, ak_error *err);
 /* Returns AK_INVALID if the backend does not let a space file give its compiler this option. */

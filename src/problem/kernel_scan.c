@@ -1,6 +1,6 @@
-/* kernel_scan.c: see kernel_scan.h. Code is read without its comments and is not parsed as a
-   compiler would, so the scan refuses unusual code or names a guess. scan_parameters.c
-   reads the parameters, and scan_documents.c makes the documents. */
+/* kernel_scan.c: see kernel_scan.h. The scan ignores comments and does not parse code as a compiler
+   would, so it refuses unusual code or notes a guess. scan_parameters.c reads the parameters, and
+   scan_documents.c makes the documents. */
 #include "problem/kernel_scan.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length)
 
 /* ---- entry --------------------------------------------------------------------------------- */
 
-/* Returns whether a word that stands before a bracket is no name of a function. */
+/* Returns whether a word before '(' is a type or a keyword and not the name of a function. */
 static bool is_word_of_c(const char *name)
 {
     static const char *const words[] = {"void",  "int",    "float",  "double", "if",    "for",
@@ -26,7 +26,8 @@ static bool is_word_of_c(const char *name)
     return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
-/* Finds the name and the bracket of the function whose qualifiers begin at `at`. */
+/* Sets s->name to the name of the function whose qualifiers begin at `at`. Returns its '(', or NULL
+   if there is no function. */
 static const char *open_bracket(ak_scan *s, const char *at)
 {
     for (const char *p = at; *p != 0 && *p != ';' && *p != '{'; p++) {
@@ -54,7 +55,7 @@ static const char *open_bracket(ak_scan *s, const char *at)
     return NULL;
 }
 
-/* Returns whether the bracket is that of extern "C" {, which holds functions. */
+/* Returns whether the brace opens an extern "C" block, in which functions are looked for. */
 static bool opens_scope(const char *text, const char *bracket)
 {
     while (bracket > text && strchr(AK_SOURCE_BLANK, bracket[-1]) != NULL) {
@@ -63,7 +64,7 @@ static bool opens_scope(const char *text, const char *bracket)
     return bracket - text >= 6 && memcmp(bracket - 6, "extern", 6) == 0;
 }
 
-/* Finds the last function of a C file that is not static. */
+/* Finds the last function that is not static in a C or C++ file. Returns its '(', or NULL. */
 static const char *last_function(ak_scan *s)
 {
     const char *found = NULL;
@@ -78,7 +79,7 @@ static const char *last_function(ak_scan *s)
             const char *end = ak_source_closing(p);
             p = end == NULL ? p + strlen(p) - 1 : end;
         } else if (s->cpp && strncmp(p, "template", 8) == 0 && strchr(p, '>') != NULL) {
-            p = strchr(p, '>'); /* read_template looks at it */
+            p = strchr(p, '>'); /* ak_scan_template reads it */
         } else if (strchr(AK_SOURCE_LETTERS, *p) != NULL) {
             size_t stop = strcspn(p, ";{#");
             const char *open = open_bracket(s, p);
@@ -98,8 +99,8 @@ static const char *last_function(ak_scan *s)
     return found;
 }
 
-/* Moves the begin of the entry before its qualifiers, such as "static" and "void", and takes those
-   away that a kernel which is called by its name cannot have. */
+/* Moves s->entry back over the qualifiers before it, such as "static" and "void". Blanks out
+   "static" and "inline", which a kernel that is called by its name cannot have. */
 static void begin_entry(ak_scan *s)
 {
     static const char *const words[] = {"static", "inline", "void", "extern", "const"};
@@ -161,7 +162,7 @@ static const char *find_entry(ak_scan *s)
     for (const char *at = s->plain; (at = ak_source_find(at, word)) != NULL; at += strlen(word)) {
         const char *open = open_bracket(s, at);
         if (!has_body(open)) {
-            continue; /* it is declared here, and defined elsewhere */
+            continue; /* this is only a declaration */
         }
         if (found == NULL) {
             found = open;
@@ -175,8 +176,8 @@ static const char *find_entry(ak_scan *s)
     return found;
 }
 
-/* Takes declarations of the CUDA entry before its definition away: they would declare a function
-   with a name of C++. */
+/* Blanks out declarations of the CUDA entry before its definition. The definition gets extern "C",
+   and they would declare another function, with C++ linkage. */
 static void drop_declarations(ak_scan *s)
 {
     char name[AK_SCAN_NAME];
@@ -288,7 +289,7 @@ static ak_status read_arguments(ak_scan *s, const char *open)
                             s->file, s->name);
 }
 
-/* Finds out what the kernel, or what it includes, needs of OpenMP. */
+/* Finds out what OpenMP support the kernel and the files that it includes need. */
 static ak_status find_openmp(ak_scan *s)
 {
     ak_source_omp beside;

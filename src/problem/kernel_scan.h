@@ -11,15 +11,14 @@
 typedef struct ak_kernel_scan {
     json_t *problem, *space;
     char *source;    /* the file, with an entry that can be called by its name */
-    char *reference; /* the head of an ak_reference with the arguments named */
-    char *notes;     /* guesses: "WHAT: where to write it\n", one a line; "" if there are none */
+    char *reference; /* an ak_reference that only declares the arguments */
+    char *notes;     /* guesses, a line "WHAT: where to write it\n" for each; "": none */
 } ak_kernel_scan;
 
 /* Scans `text`, a source file in the language of `backend` ("host", "cuda", "opencl"); `beside` is
    the text of the files beside it that it includes. `name` is the name that the kernel gets, and
-   `file` the name that the source file gets. Returns AK_INVALID,
-   with the first thing that the scan does not understand. The caller clears `out`, also on
-   failure. */
+   `file` the name that the source file gets. Returns AK_INVALID with a message about the first
+   construct that the scan does not understand. The caller clears `out`, also on failure. */
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *beside,
                               const char *backend, const char *file, const char *name,
                               ak_error *err);

@@ -14,7 +14,8 @@ struct ak_objective {
     ak_expr *expr;
 };
 
-/* What an expression may read of the measurement. Code facts are not known of libraries. */
+/* The measured values that an expression may read. The last four describe code and are unknown for
+   libraries. */
 static const char *const measured_names[] = {
     "ms",        "seconds",      "joules",      "watts",      "tflops", "gbs",
     "registers", "shared_bytes", "spill_bytes", "code_bytes", NULL};
@@ -32,7 +33,8 @@ static const struct {
     {"max:gbs", "max:gbs", "gbs", "GB/s", true},
 };
 
-/* Copies a text without blanks at its ends. Commas separate choices, so a text has none. */
+/* Copies a text without blanks at its ends. A text with a comma is refused, because commas separate
+   choices. */
 static ak_status trim(char out[AK_OBJECTIVE_BYTES], const char *text, ak_error *err)
 {
     text += strspn(text, " \t");
@@ -192,7 +194,7 @@ static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_e
     return AK_OK;
 }
 
-/* Says that something the expression reads was not measured. */
+/* Returns AK_UNAVAILABLE if the expression reads something that is unknown or was not measured. */
 static ak_status find_missing(const ak_objective *o, const ak_scope *scope, ak_error *err)
 {
     const char *const *names;

@@ -8,13 +8,12 @@
  *   EXPR             an expression (space/expr.h), which is made as small as possible
  *   max:EXPR         an expression, which is made as large as possible
  *
- * An expression may read what is measured (ak_objective_names), the sizes, the options and the
- * parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
+ * An expression may read what is measured (measured_names in objective.c), the sizes, the options
+ * and the parameters of the configuration. `tflops` and `gbs` alone mean max:tflops and max:gbs.
  *
- * The objective is a part of the task: its text stands among the task's choices, as
- * "objective=energy", and results with different objectives belong to different tasks everywhere.
- * What is compared is the cost: the value, or its reciprocal if more is better. It is always above
- * 0.
+ * The objective is a part of the task: its text is one of the task's choices, as in
+ * "objective=energy", so results with different objectives belong to different tasks. Searches
+ * compare costs: a cost is the value, or its reciprocal if more is better, and always above 0.
  */
 #ifndef AK_PROBLEM_OBJECTIVE_H
 #define AK_PROBLEM_OBJECTIVE_H
@@ -29,15 +28,15 @@
 typedef struct ak_objective ak_objective;
 /* What was measured of one configuration or library; 0: not known. */
 typedef struct ak_objective_facts {
-    double ms, joules, flops, traffic; /* of one call; flop and bytes */
-    bool has_code;                     /* the members below are known: it is no library */
+    double ms, joules, flops, traffic; /* of one call; `flops` in flop, `traffic` in bytes */
+    bool has_code;                     /* the members below are known; false for a library */
     int registers, shared_bytes, spill_bytes, code_bytes;
 } ak_objective_facts;
 
 /* Parses a text. *out is NULL for "time". */
 ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err);
 void ak_objective_free(ak_objective *objective);
-/* Returns the text in its shortest form; "time" for NULL. */
+/* Returns the canonical text; "time" for NULL. */
 const char *ak_objective_text(const ak_objective *objective);
 /* Returns whether the energy must be measured. */
 bool ak_objective_weighs(const ak_objective *objective);
@@ -45,8 +44,8 @@ bool ak_objective_weighs(const ak_objective *objective);
 const char *ak_objective_unit(const ak_objective *objective);
 /* Returns the value that a cost stands for. */
 double ak_objective_value(const ak_objective *objective, double cost);
-/* Appends that value with four digits: "8.25 ms", "2.5 J", or the number alone if it has no unit.
- */
+/* Appends the value of a cost with four digits: "8.25 ms", "2.5 J", or the number alone if it has
+   no unit. */
 void ak_objective_print(ak_buf *out, const ak_objective *objective, double cost);
 /* Refuses names that are neither measured nor known to `knows`. */
 ak_status ak_objective_check(const ak_objective *objective,

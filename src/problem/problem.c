@@ -1,5 +1,4 @@
-/* problem.c: the dtypes, the public accessors of an opened problem, its description, and its
-   end. */
+/* problem.c: the dtypes, and the public accessors, the description and the closing of a problem. */
 #include "problem/problem.h"
 
 #include <string.h>
@@ -146,7 +145,7 @@ out:
     return status;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
 void ak_problem_close(ak_problem *problem)
 {
@@ -161,7 +160,7 @@ void ak_problem_close(ak_problem *problem)
     }
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- accessors ------------------------------------------------------------------------------- */
 
 const char *ak_problem_name(const ak_problem *problem)
 {

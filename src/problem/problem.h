@@ -15,7 +15,7 @@
 #define AK_SIZES_MAX     8
 #define AK_CHOICES_MAX   16
 #define AK_ARGUMENTS_MAX 16
-/* 2^53: up to there reals hold whole numbers exactly */
+/* 2^53: up to this number a double holds every whole number exactly. */
 #define AK_CHOICE_NUMBER_MAX   9007199254740992.0
 #define AK_RANK_MAX            4
 #define AK_SOURCE_BYTES_MAX    (4u << 20)
@@ -31,11 +31,12 @@ typedef enum ak_dtype {
 enum { AK_DTYPE_COUNT = AKR_DTYPE_MAP(AK_DTYPE_ONE) };
 #undef AK_DTYPE_ONE
 
-/* Columns of AKR_DTYPE_MAP (runtime/ak_runtime.h), which has all dtypes: bytes of an element,
-   machine epsilon (0 for whole numbers), name, type of C ("int32_t"; of 16-bit floats "uint16_t"),
-   name in NumPy, what a "Launch" calls a value ("Int32"; NULL if none can be passed), and
-   CUtensorMapDataType. e4m3 and e5m2 are the 8-bit floats of the OCP specification (OFP8): e4m3
-   has no infinity, its largest number is 448, and it has one NaN of each sign. */
+/* These return the columns of AKR_DTYPE_MAP (runtime/ak_runtime.h), in this order: bytes of an
+   element, machine epsilon (0 for whole numbers), name, type in C ("int32_t"; floats of 8 and 16
+   bits are "uint8_t" and "uint16_t"), name in NumPy, key of a value in "Launch" ("Int32"; NULL if
+   no value can be passed), and CUtensorMapDataType. e4m3 and e5m2 are the 8-bit floats of the OCP
+   specification (OFP8): e4m3 has no infinity, its largest number is 448, and it has one NaN of each
+   sign. */
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);
@@ -45,16 +46,16 @@ const char *ak_dtype_scalar(ak_dtype dtype);
 int ak_dtype_tensor_type(ak_dtype dtype);
 /* Returns whether it is a float, of any width. */
 bool ak_dtype_is_float(ak_dtype dtype);
-/* Gives the whole numbers that a whole dtype holds; of 64 bits those that a double holds, too: up
-   to 2^53. Returns false for a float. */
+/* Gives the range of a dtype of whole numbers; the range of 64 bits ends at 2^53, up to which a
+   double is exact. Returns false for a float. */
 typedef struct ak_dtype_range {
     double low, high;
 } ak_dtype_range;
 bool ak_dtype_holds(ak_dtype_range *out, ak_dtype dtype);
-/* Returns whether a task may have it: all but the 8-bit floats, which only arguments have. */
+/* Returns whether a task may have this dtype. Only arguments may have the 8-bit floats. */
 bool ak_dtype_is_of_tasks(ak_dtype dtype);
-/* Finds the dtype with this name, and that of a "Launch" with this name. Return false if there is
-   none. */
+/* Find a dtype by its name ("i32"), or by the key of its values in "Launch" ("Int32"). Return false
+   if there is none. */
 bool ak_dtype_parse(ak_dtype *out, const char *text);
 bool ak_dtype_parse_scalar(ak_dtype *out, const char *text);
 /* Lists names of the dtypes that pass `which` (NULL: all), for messages: "f16, bf16 and f32", with
@@ -71,7 +72,8 @@ typedef struct ak_size_spec {
     int64_t fallback; /* the default */
 } ak_size_spec;
 
-/* A problem option ("choices" in problem.json) is one of some texts, a whole number or a real. */
+/* A problem option ("choices" in problem.json) is one of a list of texts, a whole number or a
+   real. */
 typedef enum ak_choice_kind { AK_CHOICE_TEXT, AK_CHOICE_WHOLE, AK_CHOICE_REAL } ak_choice_kind;
 
 typedef struct ak_choice_spec {
@@ -119,11 +121,11 @@ typedef struct ak_argument_spec {
     size_t rank;
     const char *pitch; /* expression: elements from one row to the next; NULL: rows adjoin */
     ak_access access;
-    ak_tolerance_spec tolerance; /* of this output alone; `relative` is NULL if it has none */
-    /* a condition on the options; where it holds, nobody reads the argument; NULL: never */
+    ak_tolerance_spec tolerance; /* for this output alone; `relative` is NULL if there is none */
+    /* condition on the options under which nothing reads the argument; NULL: it is always read */
     const char *unused;
     ak_fill_kind fill;
-    bool fill_usual; /* problem.json says nothing: -1 to 1, or 0 to 2 of dtypes without a sign */
+    bool fill_usual; /* problem.json has no "fill": -1 to 1, or 0 to 2 if the dtype is unsigned */
     /* The numbers of uniform(a, b), normal(mean, deviation), constant(a), spread(a, b), cuts(a, b)
        or offsets(a, b): expressions over the sizes and problem options (NULL: not needed), and
        their values at the default sizes. */
@@ -132,13 +134,13 @@ typedef struct ak_argument_spec {
     const char *fill_file; /* path, for AK_FILL_FILE */
 } ak_argument_spec;
 
-/* The compiler option for code that is launched at the task's own sizes only. If an
-   implementation has an entry that is specialised for these sizes, its source may leave out the
-   general entry, and compiling takes half as long. */
+/* The compiler option for code that is launched at the task's own sizes only. With it, a source
+   that has an entry specialised for these sizes may leave out the general entry, which halves the
+   time to compile. */
 #define AK_OWN_SIZE_ONLY "-DOWN_SIZE_ONLY=1"
 
-/* Language of sources that are compiled beside the C code that calls them. They lie between these
-   two lines of the joined text. */
+/* The language of sources that are compiled separately from the C code that calls them. In the
+   joined text they stand between these two lines. */
 #define AK_LANGUAGE_FORTRAN "fortran"
 #define AK_FORTRAN_BEGIN    "/* autokernel: Fortran begins here */"
 #define AK_FORTRAN_END      "/* autokernel: Fortran ends here */"
@@ -160,7 +162,7 @@ typedef struct ak_implementation_spec {
     const char *kernel_name;  /* "ak_kernel" if the file has none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     bool openmp;              /* compiled with -fopenmp; its threads are those of the task */
-    bool rejects_spills;      /* a configuration whose code spills registers is no candidate */
+    bool rejects_spills;      /* a configuration whose code spills registers is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;         /* it has an entry specialised for the task's own sizes */
     const json_t *needs;      /* array of "Needs", conditions on the task; NULL: none */
@@ -168,7 +170,7 @@ typedef struct ak_implementation_spec {
     const char *where;        /* path for messages */
 } ak_implementation_spec;
 
-/* Returns the "Language" of kernels that new ones of this backend are written in: "C", "CUDA". */
+/* Returns the "Language" of new kernels for this backend: "C", "CUDA". */
 const char *ak_backend_language(const char *backend);
 
 /* Returns whether the implementation is written in Triton. */
@@ -176,15 +178,15 @@ bool ak_implementation_is_triton(const ak_implementation_spec *implementation);
 
 /* The reference that results are compared with ("reference" in problem.json). */
 typedef struct ak_reference_spec {
-    const char *kind; /* a line of judge/references.def, or "default" */
+    const char *kind; /* a line of judge/references.def: "c", "python", "default" */
     const char *text; /* its name in outputs: "Python function reference.py:reference" */
     const char *name; /* name of the file ("c", "python") or implementation ("kernel"); else NULL */
     const char *function;                /* name of its function ("c", "python"); else NULL */
     const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
 } ak_reference_spec;
 
-/* What the user compares with besides the libraries ("baselines" in problem.json). It runs on the
-   host. Exactly one of source, library and python is not NULL. */
+/* A baseline of the user, besides the libraries ("baselines" in problem.json). It runs on the host.
+   Exactly one of source, library and python is not NULL. */
 #define AK_OWN_MAX 8
 typedef struct ak_own_baseline {
     const char *name;
@@ -213,13 +215,14 @@ struct ak_problem {
     size_t choice_count;
     ak_argument_spec arguments[AK_ARGUMENTS_MAX];
     size_t argument_count;
-    /* expressions over sizes, dtype_bytes and option indices (choice_NAME) */
+    /* expressions over sizes, dtype_bytes, options and option indices (choice_NAME) */
     const char *flops, *bytes;
     ak_reference_spec reference;
-    /* text of the reference's file, or its kind; "": a space without a problem (T1) */
+    /* text of the reference's file, or its kind if it has no file; "": a space without a problem
+       (T1) */
     const char *reference_source;
     const char *unread; /* unused members of a T1 file, separated by commas; NULL: none */
-    const char *lacks;  /* why a T1 file is a space without a problem; NULL: not tried */
+    const char *lacks;  /* why a T1 file is no problem; NULL: it was not tried as one */
     const char *data;   /* for each data file a line with its name and hash; "" if there is none */
     const char *device_reference; /* text of reference.cu; NULL if there is none */
     ak_own_baseline own[AK_OWN_MAX];
@@ -240,8 +243,8 @@ struct ak_problem {
     size_t document_count, document_capacity;
 };
 
-/* Opens spec->kernel as ak_problem_open does. With spec->kept, the kernel may have the name of a
-   built-in kernel that is different today. */
+/* Opens spec->kernel as ak_problem_open does. With spec->kept, the kernel may differ from the
+   built-in kernel of the same name, of which it can be an earlier version. */
 ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err);
 
 /* Makes a problem from a document like that of a T1 file, as ak_problem_open does from the file.
@@ -250,8 +253,8 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
 ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
                               const char *where, ak_error *err);
 
-/* Returns whether an argument is read and written. Its value is then right only after a single run.
- */
+/* Returns whether the problem has an argument that is read and written. Such an argument holds the
+   right result only after a single run. */
 bool ak_problem_works_in_place(const ak_problem *problem);
 
 /* Finds an implementation by name. Returns AK_NOT_FOUND with the nearest name, or with all

@@ -156,7 +156,7 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, ak_p
     return read_pitch(argument, json, row, r);
 }
 
-/* Reads "unused", a condition: where it holds, nobody reads the argument. Only inputs may have it,
+/* Reads "unused", the condition under which nothing reads the argument. Only inputs may have it,
    because outputs are always read. */
 static ak_status read_unused(ak_argument_spec *argument, const json_t *json, ak_problem_reader *r)
 {
@@ -172,7 +172,7 @@ static ak_status read_unused(ak_argument_spec *argument, const json_t *json, ak_
     return ak_expr_bool(&holds, argument->unused, r->sizes, r->where, r->err);
 }
 
-/* Reads "tolerance", which an output has for itself alone. */
+/* Reads the "tolerance" that holds for this output alone. */
 static ak_status read_own_tolerance(ak_argument_spec *argument, const json_t *json,
                                     ak_problem_reader *r)
 {
@@ -211,7 +211,7 @@ static ak_status read_dtype(ak_argument_spec *argument, const char *text, ak_pro
 
 static ak_status read_argument(ak_argument_spec *argument, const json_t *json, ak_problem_reader *r)
 {
-    static const char *const accesses[] = {"in", "out", "inout"}; /* as in ak_access */
+    static const char *const accesses[] = {"in", "out", "inout"}; /* in the order of ak_access */
     const char *dtype, *access, *fill, *description;
     AK_DO(ak_problem_check_object(json, argument_keys, r));
     AK_DO(ak_problem_read_name(&argument->name, json, false, r));

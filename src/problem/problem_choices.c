@@ -1,5 +1,5 @@
-/* problem_choices.c: reads "choices" of problem.json: problem options that are one of some
-   texts, or a number within a range. */
+/* problem_choices.c: reads "choices" of problem.json: problem options, each of which is one of a
+   list of texts or a number within a range. */
 #include "problem/problem_read.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
 /* Reads "type": "text" (the default), "int" or "real". */
 static ak_status read_choice_kind(ak_choice_spec *choice, const json_t *json, ak_problem_reader *r)
 {
-    static const char *const kinds[] = {"text", "int", "real"}; /* as in ak_choice_kind */
+    static const char *const kinds[] = {"text", "int", "real"}; /* in the order of ak_choice_kind */
     const char *type;
     AK_DO(ak_json_string_or(&type, json, "type", kinds[0], r->where, r->err));
     choice->kind = (ak_choice_kind)AK_FIND_TEXT(kinds, AK_COUNT(kinds), type);
@@ -96,7 +96,7 @@ static ak_status read_choice_range(ak_choice_spec *choice, const json_t *json, a
     return AK_OK;
 }
 
-/* Puts the option's default into the scope with which expressions are tried. */
+/* Adds the option's default to the scope in which expressions are tried. */
 static ak_status name_choice(const ak_choice_spec *choice, ak_problem_reader *r)
 {
     char index[AK_KERNEL_NAME_MAX + 16];

@@ -14,8 +14,8 @@
 
 /* ---- built-in kernels ------------------------------------------------------------------------ */
 
-/* Writes the name of the built-in kernel whose problem.json the asset is. Returns false if it is
-   another file. */
+/* Writes the name of the built-in kernel whose problem.json the asset is. Returns false if the
+   asset is another file. */
 static bool builtin_name(char out[AK_KERNEL_NAME_MAX + 1], const ak_asset *asset)
 {
     const char *name = asset->path + strlen(BUILTIN_FOLDER);
@@ -78,7 +78,7 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Returns whether two documents say the same but for their prose. */
+/* Returns whether two documents differ in nothing but their prose. */
 static bool same_identity(const json_t *a, const json_t *b,
                           ak_status (*print)(char **out, const json_t *document, ak_error *err))
 {
@@ -90,9 +90,9 @@ static bool same_identity(const json_t *a, const json_t *b,
     return same;
 }
 
-/* Refuses a folder that has the name of a built-in kernel but computes something else, or has
-   one of its implementations' names for another implementation: the archive knows kernels by
-   their names. */
+/* Refuses a folder that has the name of a built-in kernel but computes something else, or that has
+   another implementation under the name of a built-in one: the archive identifies kernels and
+   implementations by name. */
 static ak_status check_names(const ak_problem *problem, ak_error *err)
 {
     ak_problem *builtin;
@@ -135,8 +135,8 @@ static ak_status refuse_file(const char *name, ak_error *err)
                    name);
 }
 
-/* Returns whether a file can be neither a T1 file nor a recording, so that what is wrong with its
-   JSON would mislead. */
+/* Returns whether a file can be neither a T1 file nor a recording, so that an error about its JSON
+   would mislead. */
 static bool is_foreign(const char *name)
 {
     if (ak_fs_has_suffix(name, ".json")) {
@@ -150,13 +150,14 @@ static bool is_foreign(const char *name)
     if (file != NULL) {
         (void)fclose(file);
     }
-    /* packed files and the marks of UTF-8 and UTF-16 may be either */
+    /* gzip and the byte order marks of UTF-8 and UTF-16 may begin a T1 file or a recording */
     bool foreign =
         first != EOF && (first == 0 || strchr("{[\x1f\xef\xff\xfe", (char)first) == NULL);
     return foreign && !ak_fs_begins(name, "SQLite", 6);
 }
 
-/* Refuses a source, of which a kernel is to be made first, and what is no text of ours. */
+/* Refuses a source, from which 'new kernel --from' must first make a kernel, and any file that is
+   neither a T1 file nor a recording. */
 static ak_status refuse_source(const char *name, ak_error *err)
 {
     static const char *const scanned[] = {".c", ".cpp", ".cc", ".cxx", ".cu", ".cl"};

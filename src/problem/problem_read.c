@@ -17,7 +17,7 @@ static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL
 /* names that expressions may use besides those of the problem */
 static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
 
-/* Refuses what people call the edge-case sizes after the words of our messages. */
+/* Refuses a key such as "edge_cases", which messages suggest, because the key is "awkward". */
 static ak_status refuse_edge_key(const ak_problem_reader *r)
 {
     const char *key;
@@ -49,7 +49,6 @@ static bool name_taken(const ak_problem *problem, const char *name)
 
 bool ak_problem_is_word(const char *text)
 {
-    /* Values of problem options become part of a macro's name. */
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     return n > 0 && text[n] == 0 && n <= AK_KERNEL_NAME_MAX;
 }
@@ -178,7 +177,8 @@ static ak_status check_factor(const char *text, const char *key, ak_problem_read
     return AK_OK;
 }
 
-/* Refuses an output of floats that would be judged as a task's whole numbers are, exactly. */
+/* Refuses a float output whose dtype has no tolerance: the tolerance of the task's whole numbers,
+   0, would apply to it. */
 static ak_status check_float_outputs(const json_t *all, ak_problem_reader *r)
 {
     for (size_t i = 0; i < r->problem->argument_count; i++) {
@@ -249,7 +249,7 @@ static ak_status read_tolerances(ak_problem_reader *r)
     json_t *all;
     ak_problem *problem = r->problem;
     AK_DO(ak_json_object_or_null(&all, r->json, "tolerance", r->path, r->err));
-    bool exact = true; /* all results are whole numbers */
+    bool exact = true; /* all dtypes are whole numbers */
     for (size_t i = 0; i < problem->dtype_count; i++) {
         exact = exact && !ak_dtype_is_float(problem->dtypes[i]);
     }

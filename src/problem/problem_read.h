@@ -1,8 +1,8 @@
 /*
  * problem_read.h: the state and the functions that the files which read problem.json share:
- * problem_read.c (sizes, dtypes, work, tolerances), problem_choices.c (problem options) and
- * problem_arguments.c. Texts are borrowed from the document, which the problem owns. Internal to
- * problem/.
+ * problem_read.c (sizes, dtypes, work, tolerances), problem_choices.c (problem options),
+ * problem_arguments.c, reference_read.c and baselines_read.c. Texts are borrowed from the document,
+ * which the problem owns. Internal to problem/.
  */
 #ifndef AK_PROBLEM_PROBLEM_READ_H
 #define AK_PROBLEM_PROBLEM_READ_H

@@ -1,8 +1,8 @@
 /*
  * python_kernel.c: a Triton kernel in a user's own Python file, "kernel.py" or
  * "kernel.py:function", with its settings in the JSON file of the same stem beside it. The backend
- * that knows the language makes a kernel folder of both. The folder is kept in the cache under the
- * hash of all that it was made of, so that Python is asked once, not by every command and worker.
+ * of the language makes a kernel folder from both. The folder is kept in the cache under the hash
+ * of its inputs, so that Python runs once and not for every command and worker.
  */
 #include "problem/python_kernel.h"
 
@@ -45,8 +45,8 @@ bool ak_python_kernel_is(const char *name)
     return split(path, function, name);
 }
 
-/* Returns whether a Python file may have its settings in itself: it uses the decorator
-   autokernel.reference. */
+/* Returns whether a Python file may contain its settings: it mentions autokernel, whose decorator
+   autokernel.reference states them. */
 static bool has_decorator(const char *path)
 {
     char *text = NULL;
@@ -56,8 +56,8 @@ static bool has_decorator(const char *path)
     return found;
 }
 
-/* Returns AK_INVALID unless a file that belongs to a Python file is in its folder, or in one beside
-   that, also after links are followed. */
+/* Returns AK_INVALID unless the file `name`, which the Python file `path` needs, is in the same
+   folder or in one beside it, also after links are followed. */
 static ak_status stays_beside(const char *path, const char *name, ak_error *err)
 {
     char place[AK_PATH_MAX];
@@ -184,13 +184,13 @@ void ak_python_kernel_blame(ak_error *err, const char *folder, const char *name)
     const char *at = whole.text + length;
     if (*at == '/') {
         size_t file = strcspn(++at, ":");
-        if (file < 5 || strncmp(at + file - 5, ".json", 5) != 0) { /* a copy of their file */
+        if (file < 5 || strncmp(at + file - 5, ".json", 5) != 0) { /* a copy of the user's file */
             (void)snprintf(err->text, sizeof err->text, "%s", at);
             return;
         }
         at += file;
     }
-    if (strncmp(at, ": ", 2) == 0 && strncmp(at + 2, folder, length) == 0) { /* twice */
+    if (strncmp(at, ": ", 2) == 0 && strncmp(at + 2, folder, length) == 0) { /* named twice */
         at += 2 + length;
     }
     (void)snprintf(err->text, sizeof err->text, "%.200s%s", settings, at);
@@ -222,7 +222,7 @@ ak_status ak_python_kernel_folder(char out[AK_PATH_MAX], const char *name, ak_er
     if (status == AK_OK && rename(temporary, out) != 0 && !ak_fs_is_file(problem)) {
         status = ak_fail(err, AK_IO, "%s: cannot be written", out);
     }
-    ak_fs_remove(temporary); /* another process may have been faster */
+    ak_fs_remove(temporary); /* another process may have made the folder first */
 out:
     json_decref(it.settings);
     return status;

@@ -41,7 +41,7 @@ static ak_status name_it(ak_problem_reader *r, const char *before, const char *n
     return ak_problem_text(&r->problem->reference.text, r->problem, text, r->err);
 }
 
-/* Reads a file of source: "reference.c", "reference.py" or "reference.py:function". */
+/* Reads a source file: "reference.c", "reference.py" or "reference.py:function". */
 static ak_status read_file(const char *name, const ak_kernel_files *files, ak_problem_reader *r)
 {
     ak_problem *problem = r->problem;
@@ -74,7 +74,7 @@ static ak_status read_file(const char *name, const ak_kernel_files *files, ak_pr
 }
 
 /* Reads the arrays that hold the right results, one for each argument that is written. Inputs must
-   be the same whenever they are made. */
+   not be random, because the results are right for one set of inputs only. */
 static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
 {
     ak_problem *problem = r->problem;

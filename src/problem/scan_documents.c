@@ -1,6 +1,6 @@
 /* scan_documents.c: makes the documents of a scanned source file: the problem, the space, the
-   source with an entry that can be called by its name, the head of a reference, and notes of each
-   guess. */
+   source with an entry that can be called by its name, a reference that only declares the
+   arguments, and notes of each guess. */
 #include "problem/scan_parts.h"
 
 #include "problem/kernel_scan.h"
@@ -118,7 +118,8 @@ static json_t *make_launch(const ak_scan *s, const char *block, const char *shap
     return good ? launch : NULL;
 }
 
-/* Adds the compilers, of which only gcc has our OpenMP, and -O2 and -O3. */
+/* Adds the parameters COMPILER and OPT_LEVEL (-O2, -O3). Threads of OpenMP need gcc, whose libgomp
+   the runner replaces. */
 static bool add_compilers(json_t *parameters, const ak_scan *s)
 {
     json_t *compilers = s->openmp == AK_SOURCE_OMP_THREADS ? json_pack("[s]", "gcc")
@@ -133,7 +134,7 @@ static bool add_compilers(json_t *parameters, const ak_scan *s)
                                            "Use", "option", "Option", "-O{}")) == 0;
 }
 
-/* Adds how a kernel of the host is compiled. */
+/* Adds "CompilerOptions" and, for OpenMP, "Threads" of a host kernel. */
 static bool set_host(json_t *kernel, const ak_scan *s)
 {
     return ak_json_set(kernel, "CompilerOptions",
@@ -187,8 +188,8 @@ static void print_line_number(ak_buf *out, const ak_scan *s, size_t at)
     ak_buf_print(out, "\n#line %zu\n", line);
 }
 
-/* Returns whether a template argument's name stands elsewhere in the file, too, such as in a
-   template that the kernel calls: as a macro it would replace that. */
+/* Returns whether the name of a template argument also occurs outside the entry, such as in a
+   template that the kernel calls. A macro of this name would replace it there. */
 static bool is_elsewhere(const ak_scan *s, const char *name, size_t end)
 {
     for (const char *at = s->plain; (at = ak_source_find(at, name)) != NULL; at += strlen(name)) {
@@ -200,9 +201,9 @@ static bool is_elsewhere(const ak_scan *s, const char *name, size_t end)
     return false;
 }
 
-/* Writes, for template arguments whose names stand elsewhere in the file: `what` 0, a constant for
-   each with the value of its macro, which ends there; 1, macros for the constants, for the entry
-   only; 2, the end of these. `at` is the place in the file that follows. */
+/* Handles template arguments whose names also occur outside the entry. `what` 0 makes a constant of
+   each macro and undefines the macro; 1 defines the macro as this constant, for the entry only; 2
+   undefines it again. `at` is the offset in the file that follows, for #line. */
 static void print_constants(ak_buf *out, const ak_scan *s, size_t end, int what, size_t at)
 {
     bool any = false;
@@ -268,7 +269,7 @@ ak_status ak_scan_reference(ak_kernel_scan *out, const ak_scan *s)
     return ak_buf_take(&out->reference, &text, s->err);
 }
 
-/* Says what was left out of the file. */
+/* Notes the functions and parameters of the file that the scan leaves out. */
 static void note_rest(ak_scan *s)
 {
     char what[256];
@@ -368,7 +369,7 @@ static void note_parameters(ak_scan *s)
     }
 }
 
-/* Names the inputs of whole numbers, whose usual numbers are few. */
+/* Notes the inputs of whole numbers, because the default fill draws only three different ones. */
 static void note_numbers(ak_scan *s)
 {
     char what[256] = "";

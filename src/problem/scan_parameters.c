@@ -1,5 +1,5 @@
 /* scan_parameters.c: finds the parameters of a kernel: names that the source lets the compiler
-   define, and arguments of its template. */
+   define, options in comments, and arguments of its template. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static void add_parameter(ak_scan *s, const char *name, size_t length, int64_t v
     ak_scan_copy_name(copy, name, length);
     for (size_t i = 0; i < s->argument_count; i++) {
         if (strcmp(s->arguments[i].name, copy) == 0) {
-            return; /* as a macro it would replace the ak_scan_argument */
+            return; /* as a macro it would replace the argument */
         }
     }
     for (size_t i = 0; i < s->parameter_count; i++) {
@@ -48,7 +48,8 @@ static int64_t number_at(const char *text)
     return errno == 0 && ends && (!bracket || *end == ')') ? value : 0;
 }
 
-/* Returns what follows a directive such as "# define" at the text, NULL if there is another. */
+/* Returns what follows the directive `word`, such as "# define"; NULL if the text does not begin
+   with it. */
 static const char *after_directive(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -82,8 +83,8 @@ void ak_scan_guarded(ak_scan *s)
     }
 }
 
-/* Finds parameters in options such as -DX=16, which comments contain to say how to compile the
-   file. */
+/* Finds parameters in options such as -DX=16, which comments mention to say how the file is
+   compiled. */
 void ak_scan_options(ak_scan *s)
 {
     for (const char *at = s->text; (at = strstr(at, "-D")) != NULL; at += 2) {
@@ -113,13 +114,12 @@ static int64_t instantiated(const ak_scan *s, size_t index)
     return number_at(at + strspn(at, AK_SOURCE_BLANK));
 }
 
-/* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
 bool ak_scan_find_template(ak_scan *s, size_t end)
 {
     size_t head = end;
     do {
         if (head == 0 || strchr(";{}#", s->plain[head - 1]) != NULL) {
-            return false; /* #include <...> */
+            return false; /* the "<...>" of an #include */
         }
         head--;
     } while (strncmp(s->plain + head, "template", 8) != 0 ||

@@ -1,7 +1,7 @@
 /*
  * scan_parts.h: what is known of a kernel while its source file is scanned. kernel_scan.c finds the
- * entry and its arguments, scan_parameters.c the parameters, scan_undefined.c what
- * may be one; scan_documents.c makes the documents.
+ * entry and its arguments, scan_parameters.c the parameters, and scan_undefined.c names that may be
+ * parameters; scan_documents.c makes the documents.
  */
 #ifndef AK_PROBLEM_SCAN_PARTS_H
 #define AK_PROBLEM_SCAN_PARTS_H
@@ -27,7 +27,7 @@ typedef struct ak_scan {
     const char *text, *backend, *file;
     const char *beside; /* the text of the files that it includes */
     bool cpp;
-    ak_source_omp openmp; /* what the text, or one beside it, needs of OpenMP */
+    ak_source_omp openmp; /* the OpenMP support that the text and `beside` need */
     char *own;            /* a copy of the text, in which the entry is not static */
     char *plain;          /* the text with blanks in place of comments and quoted texts */
     size_t begin, end;    /* the template's head in the text; equal if there is none */
@@ -40,7 +40,7 @@ typedef struct ak_scan {
         int64_t value;
         bool truth; /* a template argument of type bool: 0 or 1 */
     } parameters[AK_SCAN_PARAMETERS];
-    size_t parameter_count, parameters_left; /* left: there is no room for them */
+    size_t parameter_count, parameters_left; /* left: those that did not fit */
     size_t others;                           /* kernels besides the one that is taken */
     ak_buf notes;
     ak_error *err;
@@ -52,8 +52,8 @@ static inline bool ak_scan_is_size(const ak_scan_argument *a)
     return !a->pointer && !ak_dtype_is_float(a->dtype) && ak_dtype_bytes(a->dtype) >= 4;
 }
 
-/* Finds the type that the words before a name mean; returns false if it is none of those that are
-   known. */
+/* Finds the dtype that the words before a name mean, such as "const float"; returns false if the
+   type is unknown. */
 bool ak_scan_type_of(ak_dtype *out, const char *words);
 
 /* Find parameters: those that the source lets the compiler define, those in options such as -DX=16
@@ -61,13 +61,14 @@ bool ak_scan_type_of(ak_dtype *out, const char *words);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);
 ak_status ak_scan_template(ak_scan *s);
-/* Notes each name of capitals that is used and that nothing defines: likely a parameter. */
+/* Notes each name in capitals that the source uses and nothing defines, because it is likely a
+   parameter. */
 void ak_scan_undefined(ak_scan *s);
 /* Finds the "template <...>" that ends at `end`. Returns false if there is none. */
 bool ak_scan_find_template(ak_scan *s, size_t end);
 
 void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length);
-/* Notes a guess: what is guessed, and where the user writes what is right. */
+/* Notes a guess: what is guessed, and where the user writes the right value. */
 void ak_scan_note(ak_scan *s, const char *what, const char *where);
 
 /* Guesses the shape of the arrays, as an expression of sizes. */

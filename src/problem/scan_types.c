@@ -2,7 +2,7 @@
 #include "problem/source_text.h"
 #include "problem/scan_parts.h"
 
-/* Types that are one word and not of C's header stdint.h, whose names AKR_DTYPE_MAP has. */
+/* Types of one word, other than those of stdint.h, which are in AKR_DTYPE_MAP. */
 static const struct {
     const char *name;
     ak_dtype dtype;
@@ -28,7 +28,7 @@ static bool type_named(ak_dtype *out, const char *name)
     return false;
 }
 
-/* Returns the whole dtype of so many bytes. */
+/* Returns the dtype of whole numbers with this width and sign. */
 static ak_dtype whole_of(size_t bytes, bool has_sign)
 {
     size_t d = 0;
@@ -40,9 +40,9 @@ static ak_dtype whole_of(size_t bytes, bool has_sign)
     return (ak_dtype)d;
 }
 
-/* Finds what the words of a type mean; returns false for a type that no argument can have. A word
-   that is not known makes the type unknown: "unsigned thing" is no "unsigned". A char has a sign,
-   as in OpenCL and on x86. */
+/* Finds what the words of a type mean; returns false for a type that no argument can have. An
+   unknown word makes the type unknown: "unsigned thing" is not "unsigned". char is signed, as in
+   OpenCL and on x86. */
 bool ak_scan_type_of(ak_dtype *out, const char *words)
 {
     static const char *const qualifiers[] = {

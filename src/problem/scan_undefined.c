@@ -1,6 +1,7 @@
-/* scan_undefined.c: finds names that a source uses as macros and that nothing defines: whoever
-   compiled it gave them by -D, so they are likely parameters. A name counts if it consists of
-   capitals, as macros do; what looks declared, or comes from an installed header, does not. */
+/* scan_undefined.c: finds names that a source uses as macros and that nothing defines. They must
+   come from -D when the source is compiled, so they are likely parameters. A name counts if it is
+   in capitals, as macros are; a name that looks declared, or that an installed header defines, does
+   not. */
 #include <stdio.h>
 
 #include "base/ascii.h"
@@ -21,7 +22,7 @@ static bool has_part(const char *name, const char *const *parts, size_t count, b
     return false;
 }
 
-/* Returns whether an installed header defines a name. */
+/* Returns whether a name looks like one that an installed header defines. */
 static bool is_usual(const char *name)
 {
     static const char *const names[] = {"NULL", "EOF", "FILE", "INFINITY", "NAN", "BUFSIZ"};
@@ -127,7 +128,7 @@ static bool is_known(const ak_scan *s, const char *name)
            is_declared(s->plain, name) || is_declared(s->beside, name);
 }
 
-/* Returns the length of the name of capitals that the text begins with; 0 if there is none. */
+/* Returns the length of the name in capitals that begins the text; 0 if there is none. */
 static size_t capitals(const char *text)
 {
     const size_t length = strspn(text, AK_SOURCE_WORD);
@@ -138,9 +139,8 @@ static size_t capitals(const char *text)
     return good ? length : 0;
 }
 
-/* Returns how much of a preprocessor line has no names that a macro replaces: all of it, or of a
-   pragma whose values they may be ("#pragma omp parallel num_threads(N)", "#pragma GCC unroll N")
-   what comes before these. */
+/* Returns how many bytes of a preprocessor line are skipped: all of it, except the values of a
+   pragma, which may be macros ("#pragma omp parallel num_threads(N)", "#pragma GCC unroll N"). */
 static size_t before_values(const char *line)
 {
     static const char *const pragmas[] = {"omp", "unroll", "GCC unroll", "clang loop", "acc"};

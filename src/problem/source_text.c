@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 
-/* Returns the length of a letter in quotes, such as '{' or '\\x22'; 0 if the text does not begin
-   with one. */
+/* Returns the length of the character constant that begins the text, such as '{' or '\x22'; 0 if
+   there is none. */
 static size_t letter_length(const char *text)
 {
     size_t length = text[1] == '\\' && text[2] != 0 ? 3 : 2;
@@ -19,7 +19,6 @@ static size_t letter_length(const char *text)
     return 0;
 }
 
-/* Copies the text with blanks in place of comments, quoted texts and quoted letters. */
 char *ak_source_plain(const char *text)
 {
     char *out = ak_strdup(text);
@@ -66,7 +65,7 @@ const char *ak_source_after_pragma(const char *text, const char *word)
                : NULL;
 }
 
-/* Returns whether what follows "omp" only concerns vectors: "simd", "declare simd". */
+/* Returns whether the text after "omp" is a directive for vectors only: "simd", "declare simd". */
 static bool is_simd(const char *text)
 {
     static const char declare[] = "declare", simd[] = "simd";
@@ -97,7 +96,6 @@ bool ak_source_openmp(ak_source_omp *out, const char *text)
     return known;
 }
 
-/* Finds a whole word. Returns NULL if there is none. */
 const char *ak_source_find(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -115,7 +113,6 @@ bool ak_source_has(const char *text, const char *word)
     return ak_source_find(text, word) != NULL;
 }
 
-/* Returns the bracket that closes the one at `open`, or NULL. */
 const char *ak_source_closing(const char *open)
 {
     int depth = 0;
@@ -128,7 +125,6 @@ const char *ak_source_closing(const char *open)
     return NULL;
 }
 
-/* Returns the length of the text up to the comma or the stop that is in no brackets. */
 size_t ak_source_item(const char *text, char stop)
 {
     size_t length = 0;

@@ -10,8 +10,9 @@
 #define AK_SOURCE_WORD    AK_SOURCE_LETTERS "0123456789"
 #define AK_SOURCE_BLANK   " \t\r\n"
 
-/* Copies the text with blanks in place of comments, quoted texts and quoted letters, so that each
-   place of the copy is the same place of the text. NULL: no memory. The caller owns the copy. */
+/* Copies the text with blanks in place of comments, string literals and character constants, so
+   that offsets stay the same. Returns NULL if there is no memory. The caller frees the copy with
+   ak_free. */
 char *ak_source_plain(const char *text);
 /* What a source needs of OpenMP: nothing, only -fopenmp-simd, or threads. */
 typedef enum ak_source_omp {
@@ -19,8 +20,8 @@ typedef enum ak_source_omp {
     AK_SOURCE_OMP_SIMD,
     AK_SOURCE_OMP_THREADS
 } ak_source_omp;
-/* Finds out by the directives ("#pragma omp", _Pragma("omp")) of a text. Returns false if there is
-   no memory. */
+/* Finds out what a text needs from its directives ("#pragma omp", _Pragma("omp")). Returns false if
+   there is no memory. */
 bool ak_source_openmp(ak_source_omp *out, const char *text);
 /* Returns what follows `word` if the text begins with "#pragma WORD" or _Pragma("WORD"), else
    NULL. */
@@ -30,7 +31,7 @@ const char *ak_source_find(const char *text, const char *word);
 bool ak_source_has(const char *text, const char *word);
 /* Returns the bracket that closes the one at `open`, or NULL. */
 const char *ak_source_closing(const char *open);
-/* Returns the length of the text up to a comma or `stop` that stands in no bracket. */
+/* Returns the length of the text up to the first comma or `stop` outside brackets. */
 size_t ak_source_item(const char *text, char stop);
 
 #endif

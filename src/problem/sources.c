@@ -8,7 +8,7 @@
 #include "problem/identity.h"
 #include "problem/kernel_files.h"
 
-/* Largest data file that is copied. */
+/* the largest data file that is copied, in bytes */
 #define DATA_BYTES_MAX (1u << 30)
 
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
@@ -46,7 +46,8 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
     return AK_OK;
 }
 
-/* Adds the data files, whose names begin the lines of problem->data and lie beside problem.json. */
+/* Adds the data files. Each line of problem->data begins with the name of one, relative to the
+   folder of problem.json. */
 static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err)
 {
     char folder[AK_PATH_MAX], name[AK_PATH_MAX], path[AK_PATH_MAX];
@@ -87,9 +88,9 @@ static ak_status find_other(const ak_implementation_spec **out, const ak_problem
                : AK_OK;
 }
 
-/* Hashes the sources, then what the texts say of problem.json and of the space files: that of the
-   implementation and, if `others` is not NULL, of the one that is the reference, which runs with
-   the options, workspace and threads of its default. */
+/* Hashes the sources, then the texts of problem.json (`words`), of the space file (`definition`)
+   and, if `others` is not NULL, of the space file of the reference implementation, whose default
+   options, workspace and threads decide how the reference runs. */
 static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, const char *words,
                           const char *definition, const char *others, ak_error *err)

@@ -10,19 +10,19 @@
 #include "base/pack.h"
 #include "problem/problem.h"
 
-/* Gives the files, sorted by name. They are read again; returns AK_INVALID if the problem has been
-   changed since it was opened. `out` is empty at the start; the caller clears it, also on
-   failure. */
+/* Gives the files as they were when the problem was opened, sorted by name. `out` is empty at the
+   start; the caller clears it, also on failure. */
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
                         const ak_implementation_spec *implementation, ak_error *err);
 
-/* Gives all files of a kernel, those of its other implementations and its data files too, in the
-   same places. `out` is empty at the start; the caller clears it, also on failure. */
+/* Gives all files of a kernel in the same places, including those of its other implementations and
+   its data files, which are read again. `out` is empty at the start; the caller clears it, also on
+   failure. */
 ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
 
 /* Writes the hash of the implementation's source, the reference, and what problem.json and the
-   space file say without their prose (identity.h), as they were when the problem was opened.
-   Environments have it as "source". */
+   space file say without their prose (identity.h), as they were when the problem was opened. An
+   environment stores it as "source". */
 #define AK_SOURCES_HASH_BYTES 33
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                           const ak_implementation_spec *implementation, ak_error *err);

@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "problem/t1_kernel.h"
 
-/* Returns what our export (format_t1.c) notes of a kernel of the host, which T1 has no word for and
-   whose options the members of T1 cannot hold; NULL: the file is another. */
+/* Returns the member "autokernel" that our export (format_t1.c) writes for a host kernel, because
+   T1 can express neither the host nor its options; NULL if the file has none. */
 static const json_t *exported_host(const json_t *document)
 {
     const json_t *own = json_object_get(document, "autokernel");
@@ -66,7 +66,8 @@ out:
     return status;
 }
 
-/* Finds the folder that the kernel's file is relative to: that of the T1 file, or the one above. */
+/* Sets files->folder to the folder of the T1 file. If the kernel's file is in the folder above,
+   KernelFile gets "../". */
 static ak_status find_file(ak_kernel_files *files, json_t *kernel, const char *path, ak_error *err)
 {
     char above[AK_PATH_MAX + 4];

@@ -211,7 +211,7 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
         good = ak_json_set_text(made, "fill", fill);
     }
     good = json_array_append_new(c->arguments, made) == 0 && good;
-    /* In CUDA it is no parameter of the kernel but a variable of the module. */
+    /* In CUDA, constant memory is a variable of the module and not a parameter of the kernel. */
     constant = constant && strcmp(c->backend, "cuda") == 0;
     good = good &&
            (constant ? json_array_append_new(c->constants, json_string(name))
@@ -284,7 +284,7 @@ static ak_status read_arguments(converter *c)
     return AK_OK;
 }
 
-/* Refuses a member that is not read where it stands, instead of dropping it in silence. */
+/* Refuses members of the launch with a wrong type or value, which would otherwise be ignored. */
 static ak_status check_launch(converter *c)
 {
     static const char *const axes[] = {"X", "Y", "Z", NULL};
@@ -323,7 +323,7 @@ static ak_status check_launch(converter *c)
 /* ---- launch -------------------------------------------------------------------------------- */
 
 /* Gives an expression for the extent of the work-group along an axis: that of "LocalSize", else the
-   parameter block_size_x (y, z), else a number. */
+   parameter block_size_x (y, z), else 256 along x if "LocalSize" is missing, else 1. */
 static ak_status block_extent(char out[TEXT_BYTES], size_t axis, converter *c)
 {
     const json_t *local = json_object_get(c->kernel, "LocalSize");
@@ -494,8 +494,8 @@ static ak_status make_problem(json_t **out, const char *name, converter *c)
 ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
                         const char *backend, const char *where, ak_error *err)
 {
-    /* The members that T1 files may have. Those that are not read here are members that Kernel
-       Tuner or BAT read or write. */
+    /* The members that T1 files may have. Some are not read here, but Kernel Tuner or BAT read or
+       write them. */
     static const char *const known[] = {
         "Language",      "KernelName",      "KernelFile", "CompilerOptions",
         "BenchmarkName", "LocalSize",       "GlobalSize", "GlobalSizeType",

@@ -1,4 +1,4 @@
-/* task.c: the public accessors of a task, and its end. */
+/* task.c: the public accessors of a task, and how it is closed. */
 #include "problem/task.h"
 
 #include "base/alloc.h"
@@ -33,7 +33,7 @@ void ak_task_close(ak_task *task)
     }
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- accessors ------------------------------------------------------------------------------- */
 
 const ak_space *ak_task_space(const ak_task *task)
 {

@@ -13,8 +13,9 @@
 #include "problem/sources.h"
 #include "space/space.h"
 
-/* A problem's shape at one set of sizes: the task's own or an edge case. A row is a run of the
-   innermost extent. Rows are `pitch` elements apart; what lies between them belongs to no row. */
+/* A problem's shape at one set of sizes: the task's own or an edge case. A row is the elements
+   along the innermost extent. Rows begin `pitch` elements apart; elements between two rows belong
+   to neither. */
 typedef struct ak_shape {
     int64_t size[AK_SIZES_MAX];
     /* elements and extents (the outermost first) of each argument, without those between its rows
@@ -29,8 +30,8 @@ typedef struct ak_shape {
     double fill[AK_ARGUMENTS_MAX][2]; /* numbers of the fill of each argument (ak_fill_kind) */
     double flops, traffic;            /* work in flop; compulsory traffic in bytes */
     double relative, rms;             /* tolerance of the task's dtype; see check/compare.h */
-    /* tolerance of each argument: its own, else that of its own dtype if the problem has one, else
-       the task's */
+    /* tolerance of each argument: its own, else that of its dtype, else 0 if its dtype is whole and
+       not the task's, else the task's */
     double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
     double own_absolute[AK_ARGUMENTS_MAX];
 } ak_shape;
@@ -42,11 +43,11 @@ struct ak_task {
     char *rank;          /* "Rank" of the space file or the recording (docs/formats.md), or NULL */
     bool recorded;       /* the device is a recording (sim); nothing can be run */
     bool sheet;          /* the device is known only from its data sheet; nothing can be run */
-    /* "host", "cuda:0": the device whose times are reported; "sim:" and the name of the recorded
-       device for a recording, whose place on this machine is nobody's business */
+    /* "host", "cuda:0": the device whose times are reported; for a recording "sim:" and the name of
+       the recorded device, so that results do not disclose the path of the file */
     char *device;
     char *opens;   /* what the backend opens: equal to `device`, or "sim:FILE" */
-    char *devices; /* "cuda:0,cuda:1": share the trials of a search; `device` is first */
+    char *devices; /* they share the trials of a search: "cuda:0,cuda:1"; `device` first */
     ak_shape shape;
     ak_dtype dtype;
     ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */
@@ -58,7 +59,7 @@ struct ak_task {
     char *protocol;           /* as in ak_task_spec; NULL: "interleaved" */
     char *libraries;          /* as in ak_task_spec; NULL: "default" */
     char *launcher, *workers; /* as in ak_task_spec; not sent to workers */
-    int threads;              /* as in ak_task_spec: 0 means all */
+    int threads;              /* CPU threads; 0: the device has none of its own */
     uint64_t seed;
     char *kernel; /* as the user named it, so that a worker can open it again */
     char *size_text;
@@ -69,7 +70,7 @@ struct ak_task {
     ak_space *space;
     json_t *definition; /* definition of a recorded space, which borrows from it; else NULL */
     char *reason;       /* why this implementation was chosen; NULL: there was no choice */
-    const volatile int *cancel; /* not 0 once the user cancels; NULL: never */
+    const volatile int *cancel; /* *cancel is not 0 once the user cancels; NULL: never */
 };
 
 /* The facts that a task needs to know of its device. The caller gets them from the backend, because
@@ -84,9 +85,10 @@ typedef struct ak_device_facts {
     bool outline; /* the space is an outline (space.h): the task is for a worker */
     bool (*available)(void *context, const char *compiler);
     void *available_context;
-    /* If not NULL, a recording takes the place of a device: any implementation fits, the machine is
-       not asked, and this function makes the space. A rank that reads unknown names is then
-       ignored. The space borrows from *definition, which the task owns. */
+    /* If not NULL, a recording takes the place of a device: implementations for every backend fit,
+       "Needs" and the memory of this machine are not checked, and this function makes the space. A
+       rank that reads unknown names is ignored. The space borrows from *definition, which the task
+       owns. */
     ak_status (*space)(ak_space **out, json_t **definition, void *context,
                        const ak_implementation_spec *implementation, const ak_scope *constants,
                        ak_error *err);
@@ -107,7 +109,7 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
 ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
                                 ak_error *err);
 
-/* Computes the shape at some sizes; `size` has one for each size of the problem. Returns an
+/* Computes the shape at some sizes; `size` holds a number for each size of the problem. Returns an
    error if a size is below 1, if elements or bytes overflow, or if the arguments exceed the
    machine's memory. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
@@ -129,27 +131,28 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
-/* Returns whether two configurations surely are allowed at the same shapes, whatever these are, and
-   need the same workspace and threads there: all that these expressions read has equal values. */
+/* Returns true if all parameters that the conditions with `EverySize`, Workspace and Threads read
+   have equal values in both configurations, so that both are allowed at the same shapes and need
+   the same workspace and threads there. */
 bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_config *b);
 
-/* Returns a whole number that is known of the device ("l2_bytes"); 0 if it is not. */
+/* Returns a fact of the device that is a whole number ("l2_bytes"); 0 if it is unknown. */
 int64_t ak_task_fact(const ak_task *task, const char *name);
 /* Returns the dtype of argument `i`. */
 ak_dtype ak_task_argument_dtype(const ak_task *task, size_t i);
-/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it is
-   an 8-bit float, else the task's. Attention to keys of 8 bits computes in the type of its queries.
- */
+/* Returns the dtype whose rate of arithmetic limits the task: that of its first argument if it has
+   8 bits, else the task's. Attention with 8-bit keys computes in the dtype of its queries, which
+   come first. */
 ak_dtype ak_task_operands(const ak_task *task);
 
-/* Appends to the message in `err` which configuration it is about and, if that is not the task's
-   own, at which shape. Returns err's status. */
+/* Appends to the message in `err` the configuration that it is about and, if it is not the task's
+   own, the shape. Returns err's status. */
 ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
                         ak_error *err);
 
-/* Computes the workspace and the threads of a configuration at a shape. If they have no value, or
-   one that this machine does not allow, it returns an error with the expression, its value and the
-   configuration. Such an error rules out this configuration only. */
+/* Computes the workspace and the threads of a configuration at a shape. If an expression has no
+   value, or one that this machine does not allow, the error names the expression, its value and the
+   configuration; it rules out this configuration only. */
 ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, const ak_shape *shape,
                             const ak_config *config, ak_error *err);
 

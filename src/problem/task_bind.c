@@ -50,7 +50,7 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
 }
 
 /* Returns AK_OK if the implementation can do the task, as far as that does not depend on
-   parameters. If the user named no dtype, the task gets the first of the problem's that the
+   parameters. If the user named no dtype, the task gets the first dtype of the problem that the
    implementation computes in. */
 static ak_status fits(const ak_implementation_spec *implementation, ak_task *task, bool dtype_given,
                       const ak_scope *facts, ak_error *err)
@@ -148,8 +148,8 @@ static bool knows_name(const void *context, const char *name)
     return ak_task_knows(context, name);
 }
 
-/* Takes the rank that the device states, else the implementation's. On a recording one that reads
-   an unknown name is left out. */
+/* Takes the rank that the device states, else the implementation's. For a recording, a rank that
+   reads an unknown name is ignored. */
 static ak_status take_rank(ak_task *task, const ak_device_facts *device, ak_error *err)
 {
     const char *rank =
@@ -207,7 +207,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     AK_DO(take_rank(task, device, err));
     AK_DO(ak_objective_check(task->objective, knows_name, task, err));
     assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
-    bool asked = !device->outline; /* a worker is told of single configurations */
+    bool asked = !device->outline; /* the tuner has tried this before a worker binds the task */
     if (asked && ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {
         AK_DO(ak_task_try_workspace(task, err));
     }

@@ -2,8 +2,8 @@
  * task_bind.h: the steps that turn an ak_task_spec into an ak_task, in this order: read the texts
  * (task_read.c), gather the constants (task_scope.c), choose the implementation (task_needs.c says
  * whether it can do the task), compute the shape (task_shape.c), build the space, try the
- * workspace. task_bind.c calls them. Each writes its own members of the task, which its owner ends
- * with ak_task_close even after a failure. Internal to problem/.
+ * workspace. task_bind.c calls them. Each step writes its own members of the task, which its owner
+ * closes with ak_task_close even after a failure. Internal to problem/.
  */
 #ifndef AK_PROBLEM_TASK_BIND_H
 #define AK_PROBLEM_TASK_BIND_H
@@ -28,7 +28,7 @@ ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err)
 ak_status ak_task_set_sizes(ak_scope *scope, const ak_problem *problem, const int64_t *size,
                             ak_error *err);
 
-/* Returns the bytes of this machine's memory, or INFINITY if they are unknown. */
+/* Returns this machine's memory in bytes, or INFINITY if it is unknown. */
 double ak_task_memory(void);
 
 /* Returns the first condition of "Needs" that does not hold, or NULL. A condition that cannot be

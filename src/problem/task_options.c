@@ -17,7 +17,7 @@ ak_status ak_task_check_options(const ak_task *task, ak_error *err)
     return AK_OK;
 }
 
-/* Adds the macros of "Defines". Their values are whole numbers; a truth is 1 or 0. */
+/* Adds the macros of "Defines". Their values are whole numbers; true is 1 and false 0. */
 static ak_status add_defines(ak_options *out, const ak_task *task, const ak_config *config,
                              ak_error *err)
 {

@@ -7,8 +7,8 @@
  * macros and options. Later options override earlier ones.
  *
  * Others add what does not depend on the task: the pool -DOWN_SIZE_ONLY=1 for an artifact of the
- * task's own sizes (worker/pool_worker.c), the backend what its compiler always gets (-fPIC in
- * host_compile.c, --ptxas-options=-v in cuda_compile.c), and a bundle -s (ship/variants.c).
+ * task's own sizes (worker/pool_worker.c), and the backend what its compiler always gets (-fPIC in
+ * host_compile.c, --ptxas-options=-v in cuda_compile.c).
  */
 #ifndef AK_PROBLEM_TASK_OPTIONS_H
 #define AK_PROBLEM_TASK_OPTIONS_H

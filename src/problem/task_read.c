@@ -1,6 +1,6 @@
 /* task_read.c: reads the texts of a spec: "M=512,N=512" (sizes), "activation=relu" (problem
-   options) and a dtype. It writes them back as a task shows them, with every size and option
-   that was left out. */
+   options) and a dtype. It also writes the texts that a task shows, which name every size, and
+   every option except implicit ones at their defaults. */
 #include "problem/task_bind.h"
 
 #include <math.h>

@@ -23,7 +23,7 @@ static ak_status refuse_fact(const ak_scope *scope, const char *name, const ak_p
                : AK_OK;
 }
 
-/* Returns the value of a numeric option: an integer if it is a whole number, else a real. */
+/* Returns the value of a numeric option: an integer for "type": "int", else a real. */
 static ak_value number_of(const ak_choice_spec *choice, double number)
 {
     return choice->kind == AK_CHOICE_WHOLE

@@ -12,7 +12,7 @@ double ak_task_memory(void)
     return pages <= 0 || bytes <= 0 ? INFINITY : (double)pages * (double)bytes;
 }
 
-/* Refuses numbers that a whole dtype cannot hold: they would all become its largest or smallest. */
+/* Refuses numbers that a whole dtype cannot hold: they would be clamped to its range. */
 static ak_status check_held(const double given[2], const ak_argument_spec *argument, ak_dtype dtype,
                             const char *where, ak_error *err)
 {
@@ -48,7 +48,7 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
     }
     ak_dtype_range holds;
     if (argument->fill_usual && ak_dtype_holds(&holds, dtype) && holds.low == 0.0) {
-        out[0] = 0.0; /* as many numbers as with a sign */
+        out[0] = 0.0; /* as many different numbers as from -1 to 1 */
         out[1] = 2.0;
     }
     /* Keys or indices may have one value, such as uniform(0,B-1) where B is 1. */

@@ -7,7 +7,9 @@
  *   variants.c     groups cases that share code into variants, and compiles each variant
  *   launch_code.c  how a variant for a GPU is launched
  *   manifest.c     bundle.json
- *   ship.c         the public functions; puts the files of a bundle in order
+ *   ship.c         the public functions; puts the files of a bundle in order and writes it
+ *   format_c.c     writes a bundle as C source
+ *   verify.c       describes and verifies a finished bundle
  */
 #ifndef AK_SHIP_BUNDLE_H
 #define AK_SHIP_BUNDLE_H
@@ -23,7 +25,7 @@
 #define AK_BUNDLE_KIND      "autokernel bundle"
 #define AK_BUNDLE_BYTES_MAX (1u << 30)
 #define AK_BUNDLE_NAME_MAX  128
-#define AK_BUNDLE_ENTRY_MAX 32 /* the longest symbol that a runner can load (host_runner.h) */
+#define AK_BUNDLE_ENTRY_MAX 32 /* bytes of an entry's symbol, its 0 included */
 
 /* One size that the bundle serves: its trial, its task, and the variant that serves it. */
 typedef struct ak_bundle_case {
@@ -38,7 +40,7 @@ typedef struct ak_bundle_case {
 /* One artifact, and the conditions under which its results are right. */
 typedef struct ak_bundle_variant {
     const ak_bundle_case *first;
-    char *config; /* text */
+    char *config; /* its canonical text */
     char **options;
     size_t option_count;
     const char *compiler; /* borrowed from the space of the first case, or static */
@@ -47,7 +49,7 @@ typedef struct ak_bundle_variant {
     json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
-    bool for_one;                       /* the launch is that of the first case's size */
+    bool for_one;                       /* the launch holds for the first case's size only */
     char *note; /* says where it was not checked, or why it serves measured sizes only; NULL:
                    nothing */
 } ak_bundle_variant;
@@ -68,23 +70,24 @@ typedef struct ak_bundle_build {
     ak_pack code, sources;
 } ak_bundle_build;
 
-/* Returns whether code of this backend is launched on a device beside the CPU, and so takes a
-   stream and has a launch in bundle.json (ak_backend_ops.is_cpu). */
+/* Returns whether code of this backend runs on a device other than the CPU (ak_backend_ops.is_cpu).
+   Such code takes a stream and has a launch in bundle.json. */
 bool ak_bundle_is_for_gpu(const char *backend);
 /* Fills in `cases`, `environment` and `created`. */
 ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err);
 /* Fills in `variants`, `needs`, `code` and `sources`, and the variant of each case. */
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
-/* Translates the "Launch" for the case's configuration. Without `one_size`, returns AK_INVALID if
-   it needs more than whole numbers that depend on the sizes. */
+/* Translates the "Launch" for the case's configuration. Without `one_size`, returns AK_INVALID if a
+   value depends on the sizes by other means than arithmetic on whole numbers. */
 ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
-/* Returns what the device did while the trial was measured; a JSON null if that is not known. */
+/* Returns clocks, power, temperature and throttling while the trial was measured; a JSON null if
+   they are unknown. */
 json_t *ak_bundle_conditions(const ak_trial *trial);
-/* Gives what bundle.json says of the problem of a task, which programs that call a bundle go by:
-   description, options, sizes, arguments and what names them. */
+/* Gives the members of bundle.json that describe the problem of a task to programs that call the
+   bundle: its names, description, options, sizes and arguments. */
 ak_status ak_bundle_interface(json_t **out, const ak_task *task, ak_error *err);
-/* Returns the tolerances of a check at the task's own size, one for each argument: null for what is
-   only read. NULL: no memory. */
+/* Returns the tolerances of a check at the task's own size, one for each argument: null for an
+   input. NULL: no memory. */
 json_t *ak_bundle_tolerances(const ak_task *task);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);

@@ -15,7 +15,8 @@ static ak_status new_case(ak_bundle_case **out, ak_bundle_build *b, ak_error *er
     return AK_OK;
 }
 
-/* Notes that the trial's time is that of a search, unless it is that of a finish. */
+/* Sets the time of the search unless the trial has it: without a finish, the trial's time is that
+   of the search. */
 static void know_search(ak_trial *trial)
 {
     if (trial->search_ms <= 0) {
@@ -24,8 +25,8 @@ static void know_search(ak_trial *trial)
     }
 }
 
-/* Checks that the options of the request, the kernel's name among them, select the trial, which it
-   names by its number. */
+/* Checks that the filter of the request (the kernel and the options) selects the trial that the
+   request names by its number. */
 static ak_status check_selected(const ak_bundle_build *b, const ak_bundle_request *request,
                                 const ak_trial *trial, ak_error *err)
 {
@@ -91,18 +92,18 @@ static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, co
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* Takes the time of the table, which is that of a comparison, in place of the trial's, which is the
-   fastest of a search; what the device did meanwhile is not known. A loss by another objective than
-   the time says nothing of it: then the trial's stays. */
+/* Replaces the trial's time, which is the fastest of a search, by the table's, which comes from a
+   comparison under unknown conditions of the device. With another objective than time, the loss
+   says nothing about the time, so the trial's time stays. */
 static void take_time(ak_trial *trial, const char *choices, const json_t *entry)
 {
     char objective[AK_OBJECTIVE_NAME_BYTES];
     double best = ak_json_number_at(entry, "best_ms"), loss = ak_json_number_at(entry, "loss");
     double ms = best * (loss > 0 ? loss : 1);
     if (strcmp(ak_choices_objective(objective, choices), "time") == 0 && ms > 0) {
-        double faster = trial->median_ms / ms; /* 0 without a trial: its figures are, too */
+        double faster = trial->median_ms / ms; /* 0 without a trial, whose figures are 0, too */
         bool sampled =
-            trial->sample_count > 0; /* and not a time that the table was archived with */
+            trial->sample_count > 0; /* if not, the time was archived together with the table */
         trial->search_ms = sampled ? trial->median_ms : 0;
         trial->search_clock_mhz = sampled ? trial->sm_clock_mhz : 0;
         trial->tflops *= faster;

@@ -16,7 +16,7 @@
 
 #define SOURCE_MAX (1u << 30)
 #define LINE_BYTES 24
-/* The longest name of a problem, "_array" and as many "_" as there are other names. */
+/* Room for the longest name of a problem, "_array" and as many "_" as there are other names. */
 #define NAMES_MORE (AKR_SIZES_MAX + AKR_ARGUMENTS_MAX)
 #define NAME_MAX_C (64 + 6 + NAMES_MORE + 1)
 
@@ -44,7 +44,7 @@ static bool is_word(const char *name)
     return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
-/* Returns whether a name is a keyword, or a parameter before this one has it: of `sizes` sizes and
+/* Returns whether a name is a keyword, or the name of one of the first `sizes` sizes or the first
    `arguments` arguments. */
 static bool is_taken(const writer *w, const char *name, int sizes, int arguments)
 {
@@ -256,7 +256,7 @@ static void print_body(ak_buf *out, const writer *w)
                  ak_bundle_is_for_gpu(w->info->backend) ? "stream" : "NULL", info->name);
 }
 
-/* Prints the entries of TVM FFI. */
+/* Prints the functions that TVM FFI calls. */
 static ak_status print_tvm(ak_buf *out, const writer *w, ak_error *err)
 {
     static const char *const tails[][2] = {{"", "run"}, {"_workspace", "workspace"}};
@@ -329,7 +329,8 @@ static void print_array(ak_buf *out, const writer *w, const akr_plan *plan, int 
     ak_buf_print(out, "}, /* %s */\n", a->name);
 }
 
-/* Prints the elements of an array as arguments of a call, which they begin or not. */
+/* Prints the elements of an array as arguments of a call; `begins`: they are its first
+   arguments. */
 static void print_elements(ak_buf *out, const char *array, int count, bool begins)
 {
     for (int i = 0; i < count; i++) {
@@ -361,7 +362,7 @@ static void print_calls(ak_buf *out, const writer *w)
 }
 
 /* Prints the test of the first measured size: arrays, the reference, and a call and a comparison
-   for each thing that outputs may hold before a call. */
+   for each old content of the outputs. */
 static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
 {
     const akr_info *info = w->info;

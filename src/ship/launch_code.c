@@ -1,5 +1,5 @@
-/* launch_code.c: translates the "Launch" of a space file, with a configuration in it, to what a
-   runtime can evaluate: programs over the sizes, `resident_clusters` and the values of "Let"
+/* launch_code.c: translates the "Launch" of a space file, for one configuration, to what a runtime
+   can evaluate: programs over the sizes, `resident_clusters` and the values of "Let"
    (docs/formats.md, Bundles). */
 #include "ship/bundle.h"
 
@@ -17,9 +17,9 @@
 typedef struct writer {
     const ak_task *task;
     ak_scope *scope;
-    const char *open[OPEN_MAX]; /* names that a launch gives values: they stay names in programs */
+    const char *open[OPEN_MAX]; /* names that get their values at a launch; programs keep them */
     size_t open_count;
-    bool folds; /* for one size: values of "Let" are written into what uses them */
+    bool folds; /* for one size: values of "Let" are computed here */
     char where[300];
     ak_error *err;
 } writer;
@@ -52,7 +52,7 @@ static ak_status program_of(json_t **out, const json_t *value, int fallback, con
     return ak_program_of(out, text_of(buffer, value), &names, w->err);
 }
 
-/* Sets a member to such a program. */
+/* Sets a member to the program that program_of gives. */
 static ak_status set(json_t *object, const char *key, const json_t *value, int fallback, writer *w)
 {
     json_t *program = NULL;
@@ -60,7 +60,7 @@ static ak_status set(json_t *object, const char *key, const json_t *value, int f
     return json_object_set_new(object, key, program) == 0 ? AK_OK : ak_fail_memory(w->err);
 }
 
-/* Sets a member to the list of programs of `array`, filled up with ones to `least`. */
+/* Sets a member to the list of programs of `array`, padded with 1 to `least` programs. */
 static ak_status set_list(json_t *object, const char *key, const json_t *array, size_t least,
                           writer *w)
 {
@@ -138,7 +138,7 @@ out:
     return status;
 }
 
-/* Returns AK_INVALID if the expression needs a name that only a launch gives a value. */
+/* Returns AK_INVALID if the expression needs a name that gets its value only at a launch. */
 static ak_status is_constant(const char *text, writer *w)
 {
     ak_expr *expr = NULL;

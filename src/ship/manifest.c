@@ -9,7 +9,7 @@
 #include "formats/format.h"
 #include "space/portable.h"
 
-/* The alignment in bytes that ak_host.h promises for arrays, and docs/formats.md for those of a
+/* The alignments of arrays in bytes that ak_host.h promises for the host and docs/formats.md for a
    GPU. */
 #define HOST_ALIGNMENT 64
 #define GPU_ALIGNMENT  256
@@ -214,8 +214,8 @@ json_t *ak_bundle_conditions(const ak_trial *t)
                : json_null();
 }
 
-/* Gives how the time was measured, if that was in a run's finish, so that it can be measured again
-   in the same way. */
+/* Gives how a run's finish measured the time, so that it can be measured again in the same way;
+   null if there was no finish. */
 static json_t *finish_of(const ak_trial *t)
 {
     return t->finish_seconds > 0
@@ -224,7 +224,7 @@ static json_t *finish_of(const ak_trial *t)
                : json_null();
 }
 
-/* Gives what the search had measured before, or in place of, a finish. */
+/* Gives the time that the search measured, before a finish or without one. */
 static json_t *search_of(const ak_trial *t)
 {
     return t->search_ms > 0 ? json_pack("{s:f,s:o}", "ms", t->search_ms, "sm_clock_mhz",

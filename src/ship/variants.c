@@ -133,7 +133,7 @@ out:
 /* ---- where it was checked ---------------------------------------------------------------------
  */
 
-/* A trial at another size than a variant's own that refutes its configuration. */
+/* A trial that refutes the configuration of a variant at a size other than the variant's own. */
 typedef struct refutation {
     const char *size;  /* the variant's own */
     int64_t trial;     /* 0: there is none */
@@ -152,8 +152,8 @@ static bool refute(void *context, const ak_trial *trial)
     return found->trial == 0;
 }
 
-/* Looks for a trial of the same configuration of the same sources on such a device that gave a
-   wrong result at another size, or crashed there. */
+/* Looks for a trial with the same configuration and environment that gave a wrong result at another
+   size, or crashed there. */
 static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
                                  ak_error *err)
 {
@@ -167,8 +167,9 @@ static ak_status find_refutation(refutation *out, const ak_bundle_build *b, cons
     return ak_archive_each(b->archive, &filter, refute, out, err);
 }
 
-/* Lets a variant that is known to be wrong at some size, or that could be checked at no other than
-   its own, serve the measured sizes only, and notes where a variant was not checked. */
+/* Restricts a variant to the measured sizes if a trial refutes it at another size, or if the kernel
+   has edge-case sizes and it could be checked at none. Notes the reason, or where it was not
+   checked. */
 static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error *err)
 {
     const ak_task *task = v->first->task;

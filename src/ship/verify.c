@@ -20,12 +20,12 @@
 #define SLOWDOWN_DEFAULT 0.05
 #define ATTEMPTS         3
 #define WAIT_NS          (3600 * AK_SECOND_NS)
-/* The code takes part in the comparison that times it this often at least, as the best does in a
-   finish. */
+/* The fewest copies of the code in the comparison that times it; in a finish the best candidate
+   takes part twice, too. */
 #define COPIES_MIN   2
 #define SECONDS_MAX  600 /* of a comparison */
 #define CLOCKS_BYTES 80
-/* The clocks are told where times differ by more than this. */
+/* Clocks are reported if times differ by more than this share. */
 #define DIFFERENT 0.01
 
 static ak_status open_bundle(akr_bundle **out, const char *path, int flags, ak_error *err)
@@ -69,7 +69,7 @@ typedef struct verifying {
     const char *folder; /* where the files of the bundle are */
     json_t *file;       /* bundle.json */
     json_t *rows;
-    ak_pressure_mark begun; /* when the first size was begun */
+    ak_pressure_mark begun; /* taken before the first size */
     bool good;
 } verifying;
 
@@ -187,9 +187,10 @@ static void name_difference(ak_buf *out, const char *key, const json_t *have, co
     }
 }
 
-/* Returns an error unless programs that go by bundle.json call what is judged here: its sizes,
-   arguments, options and tolerances are those of the problem that the bundle has. bundle.json is
-   written for the first size, on which what fills arrays may depend. */
+/* Returns an error unless bundle.json has the sizes, arguments, options and tolerances of the
+   problem among the bundle's sources, so that programs call what is judged here. All but the
+   tolerances are compared at the first size, for which bundle.json is written: fills may depend on
+   the size. */
 static ak_status own_interface(const verifying *v, const ak_task *task, const json_t *measured,
                                ak_error *err)
 {
@@ -242,7 +243,7 @@ static ak_status run_job(ak_result *out, ak_session *session, const ak_job *job,
     return ak_pool_wait(out, session->pool, WAIT_NS, err);
 }
 
-/* Runs a job that ends with a trial, in place of what `out` had. */
+/* Runs a job that gives a trial, which replaces the one in `out`. */
 static ak_status run_trial(ak_trial *out, ak_session *session, const ak_job *job, ak_error *err)
 {
     ak_result result = {0};
@@ -256,7 +257,7 @@ static ak_status run_trial(ak_trial *out, ak_session *session, const ak_job *job
     return status;
 }
 
-/* Takes the times of the comparison for the trial, or why there are none. */
+/* Sets the trial's times from the comparison, or its status and reason if there are none. */
 static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *err)
 {
     const ak_comparison_entry *entry = result->entries;
@@ -317,7 +318,8 @@ static ak_status time_as_finish(ak_trial *out, ak_session *session, const ak_con
     return status;
 }
 
-/* Returns whether something held the clock down, as the words of a throttle say. */
+/* Returns whether the words of a throttle say that power, heat or a slowdown held the clock
+   down. */
 static bool held_down(const char *throttle)
 {
     return throttle != NULL &&
@@ -325,11 +327,11 @@ static bool held_down(const char *throttle)
             strstr(throttle, "slowdown") != NULL);
 }
 
-/* Times the code in the way in which one of the bundle's times was measured, and gives that time: a
-   finish or, if the bundle does not say that there was one, the search. Under a power limit the
-   clock depends on what else runs, which in a finish were other candidates: then the time of the
-   search is the one that can be repeated, too. The time of a table is that of a comparison with all
-   that the table was chosen from, which cannot be repeated either. */
+/* Times the code as one of the bundle's times was measured, and gives that time in *as: as the
+   finish did, if the bundle states one, else as the search did. Under a power limit the clock in a
+   finish depends on the other candidates, which are missing here, so the search is repeated then,
+   too. A table states no finish, because its comparison with all of its candidates cannot be
+   repeated. */
 static ak_status time_it(ak_trial *out, then_and_now *as, ak_session *session,
                          const ak_config *config, const json_t *measured, ak_error *err)
 {
