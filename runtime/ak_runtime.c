@@ -955,7 +955,7 @@ typedef struct pass_code {
     int64_t index; /* index of the argument or map */
     int dtype;     /* of a VALUE */
     program value; /* of a VALUE that is a whole number */
-    double real;   /* of one that is a float */
+    double real;   /* of a VALUE that is a float */
 } pass_code;
 
 /* One of the kernels that a run on a GPU launches. Programs may use the values of `let`; those of
@@ -974,7 +974,7 @@ typedef struct kernel_code {
 
 typedef struct variant {
     const char *file, *entry;
-    program workspace, threads, when; /* a variant for measured sizes only lacks the first two */
+    program workspace, threads, when; /* measured sizes only: the first two are absent */
     void *library;
     /* The file of the code; -1: none. It stays open, because dlopen knows a library by its path,
        /proc/self/fd/NUMBER: for another file with this number it would return the library already
@@ -2757,8 +2757,8 @@ akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *
    number to `done` when it has ended. A worker that wants to sleep sets `asleep`, reads `go` once
    more, and sleeps (futex) while `go` is unchanged. The caller changes `go`, then wakes the worker
    if `asleep` is set. These accesses are sequentially consistent: either the worker sees the new
-   number, or the caller sees `asleep`, so no start is lost. Words that different threads write are
-   a cache line apart. */
+   number, or the caller sees `asleep`, so no start is lost. Words that different threads write in
+   every region are a cache line apart. */
 #define LINE        64
 #define SPIN_NS     100000
 #define SPIN_STEP   16

@@ -14,7 +14,7 @@
  *     void *arg[] = {A, B, C, NULL};                          as often as you like
  *     akr_run(bundle, &plan, arg, workspace, plan.workspace_bytes, pool, &err);
  *
- * A bundle for a GPU is called with addresses of its memory, on a stream, and needs no pool:
+ * A bundle for a GPU takes addresses of GPU memory and a stream, and needs no pool:
  *
  *     akr_run_stream(bundle, &plan, arg, workspace, plan.workspace_bytes, stream, &err);
  *
@@ -92,7 +92,7 @@ typedef struct akr_error {
 #define AKR_ARGUMENTS_MAX 16
 #define AKR_RANK_MAX      4
 #define AKR_ALIGNMENT     64  /* bytes; alignment of the workspace of a bundle for the CPU */
-#define AKR_ALIGNMENT_GPU 256 /* bytes; the same for a GPU */
+#define AKR_ALIGNMENT_GPU 256 /* bytes; the same of a bundle for a GPU */
 #define AKR_LAUNCH_WORDS  800 /* length of akr_plan.launch */
 
 /* The dtypes. One line here defines a dtype for the whole project.

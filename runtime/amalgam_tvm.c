@@ -52,7 +52,7 @@ typedef struct one_call {
     void *arg[AKR_ARGUMENTS_MAX];
     void *workspace;
     size_t workspace_bytes;
-    int32_t device_id; /* that of the tensors; -1 before the first */
+    int32_t device_id; /* device of the tensors read so far; -1 before the first */
 } one_call;
 
 /* Initialises the members that may be read before they are set. */

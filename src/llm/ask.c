@@ -156,7 +156,8 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
     call->answer.attempts++;
     ak_status status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {
-        /* Memory ran out at an unknown point, so the request may have been sent and billed. */
+        /* The attempt failed on this side at an unknown point, so it may have been sent and
+           billed. */
         *out = (ak_attempt){.uncertain = true};
         call->answer.fault = AK_LLM_FAULT_LOCAL;
     }

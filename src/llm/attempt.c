@@ -31,7 +31,7 @@ typedef struct exchange {
     ak_stream stream;
     ak_buf whole; /* a whole reply or an error page */
     ak_reply reply;
-    bool last;               /* true after "[DONE]" */
+    bool last;               /* later events are ignored: after "[DONE]", or if `enough` */
     bool enough;             /* the reply has all that was asked for; the rest is not read */
     size_t looked, complete; /* length of the text at the last look, and its complete elements */
     bool damaged;            /* true if an event was not JSON */

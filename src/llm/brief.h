@@ -92,7 +92,7 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
 
 /* How a configuration fills a GPU. */
 typedef struct ak_filling {
-    double blocks, threads, shared_bytes; /* blocks in all; threads, dynamic bytes of a block */
+    double blocks, threads, shared_bytes; /* blocks in all; threads and shared bytes of a block */
     double resident;                      /* blocks that a multiprocessor can hold */
     double at_once;                       /* blocks that the device can hold */
     double waves;                         /* blocks / at_once */

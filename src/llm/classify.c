@@ -33,7 +33,7 @@ static const struct {
     {"rate_limit", AK_LLM_FAULT_RATE_LIMIT},
     {"context_length_exceeded", AK_LLM_FAULT_CONTEXT},
     {"exceed_context_size", AK_LLM_FAULT_CONTEXT},    /* llama.cpp */
-    {"available context size", AK_LLM_FAULT_CONTEXT}, /* llama.cpp before it had a type */
+    {"available context size", AK_LLM_FAULT_CONTEXT}, /* older llama.cpp, without a type */
     {"maximum context length", AK_LLM_FAULT_CONTEXT}, /* vLLM */
     {"prompt is too long", AK_LLM_FAULT_CONTEXT},
     {"invalid_request", AK_LLM_FAULT_REQUEST},

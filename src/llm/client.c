@@ -156,7 +156,7 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
     return take_name(llm, model, err);
 }
 
-/* Checks that a tape under recording holds answers of this model and effort only, because a replay
+/* Checks that the tape to record on holds answers of this model and effort only, because a replay
    asks only for such answers. */
 static ak_status check_recording(const ak_llm *llm, ak_error *err)
 {

@@ -126,7 +126,8 @@ void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reserva
    Tokens that were not reported then are counted at their worst case. */
 void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
-/* Sends one request. Returns AK_OK, whatever the server replies, or AK_NO_MEMORY. */
+/* Sends one request. Returns AK_OK, whatever the server replies. Fails only on this side: without
+   memory, or if `ask` cannot write or read its files. */
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 

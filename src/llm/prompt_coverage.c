@@ -14,8 +14,8 @@
 #define SWITCHES_MAX  4
 #define SWITCH_VALUES 4
 /* A kind with fewer trials than OPEN_TRIALS is open. The spread of a kind is the time of its
-   slowest trial over that of its fastest. It counts from SPREAD_LEAST successful trials on and is
-   written if it is at least SPREAD_SHOWN. */
+   slowest trial over that of its fastest. The median over the kinds with SPREAD_LEAST successful
+   trials or more is written if it is at least SPREAD_SHOWN. */
 #define OPEN_TRIALS 2
 /* Once THIN_TRIALS trials were made, a kind is thin if it has less than THIN_PART of the trials
    that its share of the space would give it. */
