@@ -50,7 +50,7 @@
 #define MAP_RANK_MAX   5
 #define NAMES_MAX      (AKR_SIZES_MAX + 1 + LETS_MAX)
 #define PATH_BYTES     4096
-#define HEADERS_MAX    4096 /* of a library, which lie in its first page */
+#define HEADERS_MAX    4096 /* bytes of the ELF headers of a library, which lie in its first page */
 
 #define BUNDLE_JSON "bundle.json"
 #define BUNDLE_SUM  "bundle.sha256"
@@ -616,7 +616,7 @@ static int read_word(json *j, const char *word)
 
 static int read_value(json *j, int depth);
 
-/* Reads the members of node `at`, an object or array, from behind its { or [ to its end. Returns 0
+/* Reads the members of node `at`, an object or array, from after its { or [ to its end. Returns 0
    if they are not valid. */
 static int read_members(json *j, int at, int depth)
 {
@@ -772,8 +772,8 @@ static int index_in(const char *text, const char *const *names, int count)
 
 /* A program is a list of tokens, such as ["M", 15, "+", 16, "//"], for a stack machine: a number or
    the name of a size is pushed; an operation pops its operands and pushes its result. Operations
-   mean what they mean in Python; // and % round down. An operand that overflowed or was divided by
-   zero makes the result invalid, unless if(), and() or or() does not choose that operand. */
+   mean what they mean in Python; // and % round down. An overflow or a division by zero makes every
+   result that uses it invalid; if(), and() and or() ignore an operand that they do not choose. */
 enum { /* a number, a size, then the operations in the order of token_names */
        OP_NUMBER,
        OP_SIZE,
@@ -923,7 +923,7 @@ static int evaluate(int64_t *out, const token *tokens, program p, const int64_t 
 /* ---- the bundle -------------------------------------------------------------------------------
  */
 
-/* The arguments of a kernel for the CPU: ak_host.h, ABI 1. */
+/* The arguments of a kernel for the CPU, as ak_host.h declares them in ABI 1. */
 typedef struct host_call {
     const int64_t *size;
     const int *choice;
@@ -955,11 +955,12 @@ typedef struct pass_code {
     int64_t index; /* index of the argument or map */
     int dtype;     /* of a VALUE */
     program value; /* of a VALUE that is a whole number */
-    double real;   /* of one that is a float */
+    double real;   /* of a VALUE that is a float */
 } pass_code;
 
-/* One of the kernels that a run on a GPU launches. Programs may use the values of `let`, and those
-   of the grid and the arguments also how many clusters the device holds at once. */
+/* One of the kernels that a run on a GPU launches. Programs may use the values of `let`; those of
+   the grid and the arguments may also use resident_clusters, the clusters that the device holds at
+   once. */
 typedef struct kernel_code {
     const char *entry,
         *specialised; /* the second has the variant's own sizes compiled in, or is NULL */
@@ -973,10 +974,11 @@ typedef struct kernel_code {
 
 typedef struct variant {
     const char *file, *entry;
-    program workspace, threads, when; /* a variant for measured sizes only lacks the first two */
+    program workspace, threads, when; /* measured sizes only: the first two are absent */
     void *library;
-    /* The file of the code; -1: none. It stays open, because another library that got this number
-       would also get this path, and dlopen would then return the library that is loaded already. */
+    /* The file of the code; -1: none. It stays open, because dlopen knows a library by its path,
+       /proc/self/fd/NUMBER: for another file with this number it would return the library already
+       loaded. */
     int fd;
     void (*kernel)(const host_call *call);
     kernel_code *kernels; /* NULL: for the CPU */
@@ -1211,7 +1213,7 @@ static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
     return read_options(b, root, err);
 }
 
-/* Reads 1 to `max` programs; if `needed` is 0, there may also be none. Returns their number, -1 if
+/* Reads 1 to `max` programs; if `needed` is 0, `array` may be NULL. Returns their number, -1 if
    they are not valid. */
 static int read_programs(program *out, akr_bundle *b, const node *array, int max, int needed)
 {
@@ -1442,7 +1444,7 @@ static akr_status read_variants(akr_bundle *b, const node *root, akr_error *err)
     return AKR_OK;
 }
 
-/* Returns whether an entry of the list of files has the name of an earlier one. */
+/* Returns 1 if an entry of the list of files has the name of an earlier one. */
 static int is_repeated(const json *j, const node *first, const node *n, const char *name)
 {
     const node *earlier;
@@ -1488,8 +1490,9 @@ static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_err
     return AKR_OK;
 }
 
-/* Returns whether two lists have the same texts under these keys, or are the same texts themselves
-   if the keys are NULL. What is no text says nothing. */
+/* Returns 0 if two lists differ in their length or in a text: the member `key` of each item or, if
+   the key is NULL, the item itself. Items that are not texts are not compared, nor is anything that
+   is not a list. */
 static int same_texts(const json *j, const node *list, const char *key, const json *other,
                       const node *others, const char *other_key)
 {
@@ -1509,9 +1512,9 @@ static int same_texts(const json *j, const node *list, const char *key, const js
     return 1;
 }
 
-/* Checks that a call takes what the problem in the bundle takes, where the bundle has problem.json:
-   the names of sizes, and names, access and shapes of arguments, in order. Programs are not
-   compared; `autokernel bundle verify` does that. */
+/* If the bundle has problem.json, checks that bundle.json agrees with it in the names of sizes and
+   in names, access and shapes of arguments, in order. Programs are not compared; `autokernel bundle
+   verify` does that. */
 static akr_status check_problem(const akr_bundle *b, const files *f, const node *root,
                                 akr_error *err)
 {
@@ -1522,7 +1525,7 @@ static akr_status check_problem(const akr_bundle *b, const files *f, const node 
     json own;
     int i, count, same;
     const entry *file;
-    akr_error why; /* a problem that this reader cannot read says nothing */
+    akr_error why; /* a problem.json that this reader cannot read is not compared */
     (void)snprintf(name, sizeof name, "source/%.200s/problem.json", b->info.kernel);
     file = known_file(f, name);
     if (file == NULL || read_json(&own, file->data, file->length, &why) != AKR_OK) {
@@ -1680,7 +1683,8 @@ typedef struct gpu {
 #define DRIVER_MEMBER(member, symbol, arguments) int(*member) arguments;
     DRIVER_MAP(DRIVER_MEMBER)
 #undef DRIVER_MEMBER
-    int (*function_load)(void *function); /* NULL before CUDA 12.4, which loads all code at once */
+    int (*function_load)(void *function); /* loads code that the driver would load at the first
+                                             launch; NULL before CUDA 12.4 */
     void *library, *context;
     int device, retained;
     int version, major, minor, sms, shared_max;
@@ -1808,8 +1812,8 @@ static void close_gpu(akr_bundle *b)
 /* ---- this machine -----------------------------------------------------------------------------
  */
 
-/* Gives the words of the line "flags" (x86) or "Features" (ARM) of /proc/cpuinfo, each between
-   blanks. */
+/* Returns the words of the line "flags" (x86) or "Features" (ARM) of /proc/cpuinfo, each between
+   blanks. The caller frees them. */
 static akr_status cpu_features(char **out, akr_error *err)
 {
     size_t length = 0, capacity = 1 << 16;
@@ -1873,9 +1877,9 @@ static akr_status check_features(const akr_bundle *b, const node *needs, akr_err
     return status;
 }
 
-/* Asks the system to let this process use AMX's tile registers, if the bundle's code does. It is
-   refused if a thread has a stack for signals (sigaltstack) on which they have no room. The numbers
-   are ARCH_REQ_XCOMP_PERM and XFEATURE_XTILE_DATA of Linux (arch/x86/include). */
+/* Asks the system to let this process use AMX's tile registers, if the bundle's code does. The
+   system refuses if a thread has a stack for signals (sigaltstack) that is too small for them. The
+   numbers are ARCH_REQ_XCOMP_PERM and XFEATURE_XTILE_DATA of Linux (arch/x86/include). */
 static akr_status allow_tiles(const akr_bundle *b, const node *needs, akr_error *err)
 {
     const node *tiles = member(&b->document, needs, "tiles");
@@ -1970,9 +1974,10 @@ static int write_all(int fd, const unsigned char *data, size_t length)
     return 1;
 }
 
-/* Returns whether the library that dlopen returned is this file: it returns one that is loaded
-   already if that has the same path. All that is never written after loading is compared. Where the
-   headers are equal, the segments lie at the same places, so their memory may be read. */
+/* Returns 1 if the library that dlopen returned is this file: if one with the same path is loaded
+   already, dlopen returns that one. The headers and all segments that are not writable are
+   compared. If the headers are equal, the segments lie at the same places, so their memory may be
+   read. */
 static int is_this_code(void *library, const entry *code)
 {
     struct link_map *map = NULL;
@@ -2005,8 +2010,8 @@ static int is_this_code(void *library, const entry *code)
     return compared;
 }
 
-/* Finds the entry of the library that was loaded. Another library that dlopen returned in its place
-   is noticed; it is closed, and the result is 0. */
+/* Finds the entry of the library that was loaded. Returns 0 and closes the library if it lacks the
+   entry or is another one than the file. */
 static int find_entry(variant *v, const entry *code)
 {
     void *symbol =
@@ -2232,7 +2237,7 @@ akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *er
 /* ---- launches on a GPU ------------------------------------------------------------------------
  */
 
-/* The launch of a kernel as akr_plan.launch stores it: complete but for the addresses. */
+/* The launch of a kernel as akr_plan.launch stores it: complete except for the addresses. */
 typedef struct planned_map {
     uint64_t map[16],
         offset; /* a tensor map with PLACEHOLDER as address; offset in the workspace */
@@ -2241,13 +2246,13 @@ typedef struct planned_map {
 
 typedef struct planned_kernel {
     void *function;
-    uint32_t grid[3], block[3], cluster[3], shared_bytes; /* cluster[0] 0: it is not set */
+    uint32_t grid[3], block[3], cluster[3], shared_bytes; /* cluster[0] is 0 if none is set */
     int early, maps, passes, addresses;
     planned_map map[MAPS_MAX];
     uint64_t value[PASSES_MAX];
     unsigned char at[PASSES_MAX]; /* where in a launch_frame each pass lies, in units of 8 bytes */
-    /* The values that are addresses, and whose: the index of an argument, or AKR_ARGUMENTS_MAX for
-       the workspace. */
+    /* `address` lists the passes that are addresses; `of` says of what: the index of an argument,
+       or AKR_ARGUMENTS_MAX for the workspace. */
     unsigned char address[PASSES_MAX], of[PASSES_MAX];
 } planned_kernel;
 
@@ -2382,7 +2387,8 @@ static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, co
     return code == 0;
 }
 
-/* Works out a value that is passed, in its own dtype: every host of such a GPU is little endian. */
+/* Computes a value that is passed, in its own dtype. Its first bytes are its low ones, because
+   every host of such a GPU is little-endian. */
 static int plan_value(uint64_t *out, const akr_bundle *b, const pass_code *p, const int64_t *names)
 {
     const int bytes = dtypes[p->dtype].bytes;
@@ -2424,8 +2430,8 @@ static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_co
     return 1;
 }
 
-/* Works out the launch of one kernel at a size. Returns NULL or, in words, what the device cannot
-   do. *used is 0 if the kernel is not launched at this size. */
+/* Works out the launch of one kernel at a size. Returns NULL, or a text that says what is not
+   possible. *used is 0 if the kernel is not launched at this size. */
 static const char *plan_kernel(planned_kernel *out, int *used, const akr_bundle *b,
                                const variant *v, const kernel_code *k, const int64_t *size)
 {
@@ -2535,7 +2541,7 @@ static akr_status plan_launch(akr_plan *plan, const akr_bundle *b, akr_error *er
 /* ---- queries ----------------------------------------------------------------------------------
  */
 
-/* Returns the distance of two sets of sizes: the sum of the squares of ln(a / b). */
+/* Returns the distance between two sets of sizes: the sum of the squares of ln(a / b). */
 static double distance(const int64_t *a, const int64_t *b, int count)
 {
     double sum = 0;
@@ -2647,8 +2653,8 @@ akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *siz
     return status;
 }
 
-/* Infers the sizes from the extents of the arguments: an extent that is nothing but a size has its
-   value. */
+/* Infers the sizes from the extents of the arguments: an extent whose program is only the name of a
+   size gives that size. Fails if a size remains unknown. */
 static akr_status infer_sizes(int64_t *size, const akr_bundle *b, const akr_tensor *tensors,
                               akr_error *err)
 {
@@ -2751,12 +2757,12 @@ akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *
    number to `done` when it has ended. A worker that wants to sleep sets `asleep`, reads `go` once
    more, and sleeps (futex) while `go` is unchanged. The caller changes `go`, then wakes the worker
    if `asleep` is set. These accesses are sequentially consistent: either the worker sees the new
-   number, or the caller sees `asleep`, so no start is lost. Words that different threads write are
-   a cache line apart. */
+   number, or the caller sees `asleep`, so no start is lost. Words that different threads write in
+   every region are a cache line apart. */
 #define LINE        64
 #define SPIN_NS     100000
 #define SPIN_STEP   16
-#define YIELD_AFTER 50 /* steps, 10 to 30 us: two threads may share a core */
+#define YIELD_AFTER 50 /* steps, 10 to 30 us; then yield: threads may share a core */
 
 typedef struct slot {
     uint32_t go, asleep;
@@ -2770,7 +2776,7 @@ typedef struct slot {
 
 struct akr_pool {
     int threads, started, ending, crowded;
-    unsigned forks; /* of fork_count, when it was opened */
+    unsigned forks; /* fork_count when the pool was opened */
     uint32_t busy, region;
     int n; /* threads of the running region; written only while no worker runs */
     void (*task)(void *context, int thread, int n);
@@ -2866,8 +2872,8 @@ static void *work(void *argument)
     }
 }
 
-/* How often this process descends by fork from the one that opened the first pool: a pool's threads
-   are not in the child. */
+/* Number of forks between the process that opened the first pool and this one. The child of a fork
+   lacks the threads of its parent, so a pool serves only the process that opened it. */
 static unsigned fork_count;
 static pthread_once_t fork_watch = PTHREAD_ONCE_INIT;
 
@@ -3047,8 +3053,8 @@ static akr_status check_call(const akr_bundle *b, const akr_plan *plan, void *co
     return check_pointers(b, plan, arg, workspace, err);
 }
 
-/* Stands for an unused argument that the caller gave as NULL: a kernel that read it after all would
-   compute NaN. */
+/* Stands for an unused argument that the caller gave as NULL, so that the kernel gets an address
+   that is aligned and may be read. */
 static const union {
     unsigned char bytes[2 * LINE];
     double aligned;

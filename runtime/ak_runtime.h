@@ -14,7 +14,7 @@
  *     void *arg[] = {A, B, C, NULL};                          as often as you like
  *     akr_run(bundle, &plan, arg, workspace, plan.workspace_bytes, pool, &err);
  *
- * A bundle for a GPU is called with addresses of its memory, on a stream, and needs no pool:
+ * A bundle for a GPU takes addresses of GPU memory and a stream, and needs no pool:
  *
  *     akr_run_stream(bundle, &plan, arg, workspace, plan.workspace_bytes, stream, &err);
  *
@@ -92,19 +92,19 @@ typedef struct akr_error {
 #define AKR_ARGUMENTS_MAX 16
 #define AKR_RANK_MAX      4
 #define AKR_ALIGNMENT     64  /* bytes; alignment of the workspace of a bundle for the CPU */
-#define AKR_ALIGNMENT_GPU 256 /* bytes; the same for a GPU */
-#define AKR_LAUNCH_WORDS  800
+#define AKR_ALIGNMENT_GPU 256 /* bytes; the same of a bundle for a GPU */
+#define AKR_LAUNCH_WORDS  800 /* length of akr_plan.launch */
 
-/* The dtypes, with what is known of each; a line is all that a dtype needs, in the whole project.
+/* The dtypes. One line here defines a dtype for the whole project.
    X(NAME, text, kind, bytes, epsilon, type, numpy, scalar, dlpack, cuda):
      kind     FLOAT, or SIGNED or UNSIGNED whole numbers
      bytes    of an element
      epsilon  machine epsilon; 0 for whole numbers
-     type     the type of C that holds an element or, where C has none, its bits
-     numpy    what NumPy (with ml_dtypes) and PyTorch call it
-     scalar   what a "Launch" calls a value that is passed; "" if none can be passed
+     type     the C type of an element or, if C has none, of its bits
+     numpy    its name in NumPy (with ml_dtypes) and PyTorch
+     scalar   its name in a "Launch" if a value of it can be passed; "" if not
      dlpack   its DLDataTypeCode
-     cuda     its CUtensorMapDataType; that of its bits if there is none
+     cuda     its CUtensorMapDataType or, if there is none, that of its bits
    New lines are added at the end, because the numbers are part of the binary interface. */
 #define AKR_DTYPE_MAP(X)                                                                           \
     X(F16, "f16", FLOAT, 2, 9.765625e-4, uint16_t, "float16", "", 2, 6)                            \
@@ -128,7 +128,7 @@ typedef enum akr_dtype {
 #undef AKR_DTYPE_ENUM
 } akr_dtype;
 typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
-/* These return 0 or NULL for a number that is none of the dtypes. */
+/* Each returns 0 or NULL if the number is not that of a dtype. */
 AKR_API size_t akr_dtype_bytes(akr_dtype dtype);
 AKR_API const char *akr_dtype_text(akr_dtype dtype);  /* "f32" */
 AKR_API const char *akr_dtype_numpy(akr_dtype dtype); /* "float32" */
@@ -137,15 +137,15 @@ AKR_API const char *akr_dtype_numpy(akr_dtype dtype); /* "float32" */
 
 typedef struct akr_bundle akr_bundle;
 
-/* Reads the bundle (a file, or the folder that such a file was unpacked to), checks that it is
-   whole and that this machine can run it, and loads its code. With the flag AKR_LOOK, no code is
-   loaded and the machine is not checked: the bundle can then be described and queried, but akr_run
-   refuses it. */
+/* Flag of akr_open: loads no code and does not check the machine. The bundle can be described and
+   queried, but akr_run refuses it. */
 #define AKR_LOOK 1
-/* With the flag AKR_FIT, no code is loaded, but akr_open fails unless this machine can run it. */
+/* Flag of akr_open: loads no code either, but fails unless this machine can run the bundle. */
 #define AKR_FIT 2
+/* Opens a bundle: a file, or the folder that such a file was unpacked to. Checks that it is whole
+   and that this machine can run it, and loads its code. `flags` is 0 or one of the two above. */
 AKR_API akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *err);
-/* Does the same with the bytes of a file, which are borrowed until akr_close. */
+/* Does the same with the bytes of a file, which must stay as they are until akr_close. */
 AKR_API akr_status akr_open_memory(akr_bundle **out, const void *bytes, size_t length, int flags,
                                    akr_error *err);
 /* Closes the bundle, which no other call may be using. `bundle` may be NULL. */
@@ -183,8 +183,8 @@ AKR_API const int64_t *akr_measured_size(const akr_bundle *bundle, int index);
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-/* How the bundle serves one set of sizes. A plan is plain data, which the caller does not change.
-   It is valid for this bundle as long as the bundle is open. */
+/* Says how the bundle serves one set of sizes. A plan is plain data: the caller may copy it but
+   must not change it. It is valid for this bundle until akr_close. */
 typedef struct akr_plan {
     const akr_bundle *bundle;
     int variant;
@@ -195,14 +195,13 @@ typedef struct akr_plan {
     int64_t size[AKR_SIZES_MAX];
     int64_t extent[AKR_ARGUMENTS_MAX][AKR_RANK_MAX];
     int64_t pitch[AKR_ARGUMENTS_MAX]; /* distance from one row to the next */
-    size_t bytes[AKR_ARGUMENTS_MAX];  /* from the first element to the last, with all between
-                                         them */
-    int kernels;                      /* launches of one run; 0: the bundle is for the CPU */
-    int64_t launch[AKR_LAUNCH_WORDS]; /* the runtime's own: how they are launched */
+    size_t bytes[AKR_ARGUMENTS_MAX];  /* from the first element to the last, gaps included */
+    int kernels;                      /* launches of one run; 0 if the bundle is for the CPU */
+    int64_t launch[AKR_LAUNCH_WORDS]; /* private to the runtime: what these launches need */
 } akr_plan;
 
 /* Finds how the bundle serves these sizes. `size` has one number for each of the bundle's sizes.
-   AKR_UNSUPPORTED if no variant gives right results for them. */
+   Fails with AKR_UNSUPPORTED if no variant gives right results for them. */
 AKR_API akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *size,
                              akr_error *err);
 
@@ -214,8 +213,9 @@ typedef struct akr_tensor {
     int64_t stride[AKR_RANK_MAX]; /* distance from one element to the next along each extent */
 } akr_tensor;
 
-/* Does the same from the shapes of all `count` arguments, in order; dtypes and strides must fit
-   too. The data of the arguments is not read. An unused argument may have a rank of -1. */
+/* Does the same from the shapes of all `count` arguments, in order; dtypes and strides must fit,
+   too. Fails with AKR_SHAPE if the shapes do not determine every size. The data of the arguments is
+   not read. An unused argument may have a rank of -1. */
 AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *tensors,
                              int count, akr_error *err);
 
@@ -229,9 +229,9 @@ typedef struct akr_pool akr_pool;
 AKR_API akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err);
 AKR_API void akr_pool_close(akr_pool *pool);
 
-/* The program's own threads in place of a pool. `parallel` runs task(context, 0..n-1, n) on n <=
-   threads threads at the same time and returns when all have ended; `barrier` waits until all n are
-   there. */
+/* Lets akr_run_team use the program's own threads in place of a pool. `parallel` runs task(context,
+   0..n-1, n) on n <= threads threads at the same time and returns when all have ended; `barrier`
+   returns when all n threads have called it. */
 typedef struct akr_team {
     int threads;
     void (*parallel)(void *pool, int n, void (*task)(void *context, int thread, int n),
@@ -240,27 +240,28 @@ typedef struct akr_team {
     void *pool;
 } akr_team;
 
-/* Runs the kernel. `arg` has the address of each argument's first element; an argument that is
-   written must not overlap any other. The workspace has `workspace_bytes` >= plan->workspace_bytes
-   and is aligned to AKR_ALIGNMENT; its contents are overwritten. `pool` may be NULL if
-   plan->threads is 1. */
+/* Runs the kernel and returns when it has ended. `arg` has the address of each argument's first
+   element; an argument that is written must not overlap any other, and no argument the workspace.
+   The workspace has `workspace_bytes` >= plan->workspace_bytes and is aligned to AKR_ALIGNMENT; its
+   contents are overwritten. `pool` may be NULL if plan->threads is 1. */
 AKR_API akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
                            void *workspace, size_t workspace_bytes, akr_pool *pool, akr_error *err);
+/* Does the same on the threads of `team`, which may be NULL if plan->threads is 1. */
 AKR_API akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
                                 void *workspace, size_t workspace_bytes, const akr_team *team,
                                 akr_error *err);
 
-/* Puts one run on a GPU into `stream` (a CUstream or cudaStream_t; NULL is the default stream) and
-   returns at once: neither waits nor allocates, so a graph may capture it. `arg` and `workspace`
-   are addresses of the device's memory. The workspace is aligned to AKR_ALIGNMENT_GPU and belongs
-   to this plan: it must be zero before the first run with the plan, it holds what the next run
-   expects after each, and runs that could overlap in time each need their own. */
+/* Enqueues one run on a GPU in `stream` (a CUstream or cudaStream_t; NULL is the default stream)
+   and returns at once. It neither waits nor allocates, so a graph may capture it. `arg` and
+   `workspace` are addresses of the device's memory. The workspace is aligned to AKR_ALIGNMENT_GPU
+   and belongs to this plan: it must be zero before the first run with the plan, each run leaves in
+   it what the next one expects, and runs that could overlap in time each need their own. */
 AKR_API akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
                                   void *workspace, size_t workspace_bytes, void *stream,
                                   akr_error *err);
 
-/* The arguments of akr_run_stream, for languages in which each argument of a call takes time. Of a
-   bundle for the CPU, `stream` is the pool of akr_run. */
+/* The arguments of akr_run_stream as one structure, for languages in which each argument of a call
+   takes time. For a bundle for the CPU, `stream` is the pool of akr_run. */
 typedef struct akr_call {
     const akr_bundle *bundle;
     const akr_plan *plan;

@@ -1,13 +1,13 @@
 /* amalgam_call.c: the part of the C file of `export --format c` that follows the runtime and the
-   bundle: the plain functions, and what each thread has of its own. It is included in that file and
-   is not compiled by itself. */
+   bundle: what the plain functions call, and the state of each thread. It is included in that file
+   and is not compiled by itself. */
 
 /* Each thread has a pool and the plan of the sizes that it asked for last. */
 typedef struct one_thread {
     akr_pool *pool;
     akr_plan plan;
     int threads, planned;
-    int inferred; /* the plan's sizes are those that the shapes of tensors told */
+    int inferred; /* the plan's sizes were inferred from the shapes of tensors */
 } one_thread;
 
 static pthread_once_t one_once = PTHREAD_ONCE_INIT;
@@ -29,7 +29,7 @@ static void one_begin(void)
                      : akr_open_memory(&one_open, one_bundle, sizeof one_bundle, 0, &one_error);
 }
 
-/* Gives what this thread has of its own; the first call of all opens the bundle. */
+/* Finds the state of this thread, or creates it. The first call in the process opens the bundle. */
 static akr_status one_mine(one_thread **out, akr_error *err)
 {
     one_thread *t;
@@ -52,7 +52,7 @@ static akr_status one_mine(one_thread **out, akr_error *err)
     return AKR_OK;
 }
 
-/* Makes the thread's plan that of these sizes. */
+/* Makes the plan of the thread, unless it is for these sizes already. */
 static akr_status one_plan(one_thread *t, const int64_t *size, akr_error *err)
 {
     akr_status status = AKR_OK;
@@ -71,7 +71,8 @@ static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err
     return status == AKR_OK ? one_plan(*out, size, err) : status;
 }
 
-/* Runs what the thread's plan is for. */
+/* Runs the plan of the thread. Opens its pool first if there is none, if it is too small, or if it
+   belongs to the process that this one was forked from. */
 static akr_status one_run(one_thread *t, void *const *arg, void *workspace, size_t workspace_bytes,
                           void *stream, akr_error *err)
 {

@@ -29,8 +29,8 @@ typedef struct test_array {
     double relative, rms, absolute; /* the tolerance, as docs/formats.md describes it */
 } test_array;
 
-/* For each of the small floats the bits of an element, those of the fraction, and the bias
-   of the exponent. */
+/* The small floats in the order of test_dtype: bits of an element, bits of its fraction, bias of
+   its exponent. */
 static const struct {
     int bits, fraction, bias;
 } test_small[] = {{16, 10, 15}, {16, 7, 127}, {8, 3, 7}, {8, 2, 15}};
@@ -44,7 +44,7 @@ static __attribute__((unused)) double test_widen(unsigned bits, test_dtype dtype
         dtype == TEST_E4M3 ? (bits & 0x7f) == 0x7f : exponent == (1 << (top - fraction)) - 1;
     x = exponent == 0 ? x : x + (double)(1u << fraction);
     x = ldexp(x, (exponent == 0 ? 1 : exponent) - test_small[dtype].bias - fraction);
-    x = special ? (double)NAN : x; /* infinity is as wrong */
+    x = special ? (double)NAN : x; /* infinity counts as wrong, too */
     return (bits >> top & 1) != 0 ? -x : x;
 }
 
@@ -98,7 +98,7 @@ static __attribute__((unused)) double test_uniform(void) /* 0..1; SplitMix64 */
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* Element i of an array, as docs/formats.md describes the fills of problem.json. */
+/* Returns the value of element i, as docs/formats.md describes the fills of problem.json. */
 static __attribute__((unused)) double test_fill(const test_array *array, long i)
 {
     double a = array->a, wide = array->b - a, n = (double)array->count, at = (double)i, sum = 0;
@@ -111,7 +111,7 @@ static __attribute__((unused)) double test_fill(const test_array *array, long i)
         return a + wide * (at + 1) * (at + 1) / (n * n);
     case 'o': /* offsets: from a to b, at distances that grow evenly from 0 */
         return at + 1 < n ? a + wide * at * (at - 1) / ((n - 1) * (n > 2 ? n - 2 : 1)) : array->b;
-    case 'u': /* uniform; whole numbers have both ends */
+    case 'u': /* uniform; whole numbers include both ends */
         return array->dtype >= TEST_SIGNED ? floor(a + (wide + 1) * test_uniform())
                                            : a + wide * test_uniform();
     default: /* normal, nearly */
@@ -122,7 +122,8 @@ static __attribute__((unused)) double test_fill(const test_array *array, long i)
 }
 
 /* Makes the arrays of the function, a copy of them, and those of the reference, which are double
-   and whose rows adjoin. What is only written holds NaN, as do the gaps between rows. */
+   and whose rows adjoin. Elements that are only written, and gaps between rows, hold bytes 0xff,
+   which is NaN in floats. */
 static __attribute__((unused)) void test_make(void **arg, void **first, double **right,
                                               int64_t *rows, const test_array *arrays, int count)
 {
@@ -142,8 +143,9 @@ static __attribute__((unused)) void test_make(void **arg, void **first, double *
     }
 }
 
-/* What outputs hold before a call: a function that begins a maximum with what it finds is right
-   after some of them only. */
+/* What outputs hold before a call. Several contents are tried, because a function that reads an
+   output before it is written, such as one that starts a maximum from it, is right with some of
+   them. */
 typedef enum test_old { TEST_NAN, TEST_HIGH, TEST_LOW, TEST_ZERO, TEST_OLDS } test_old;
 
 static __attribute__((unused)) double test_high(const test_array *of)
@@ -152,7 +154,7 @@ static __attribute__((unused)) double test_high(const test_array *of)
     return of->dtype >= TEST_SIGNED ? ldexp(1, 8 * (int)of->width - 2) : high[of->dtype];
 }
 
-/* Restores what is read, and fills what is only written. */
+/* Restores the arrays that are read, and fills those that are only written. */
 static __attribute__((unused)) void test_begin(void *const *arg, void *const *first,
                                                const test_array *arrays, int count, test_old old)
 {

@@ -1,9 +1,9 @@
 /* amalgam_tvm.c: the part of the C file of `export --format c` that serves TVM FFI
-   (https://github.com/apache/tvm-ffi): two functions that its loaders find by name, for tensors of
-   torch, CuPy, NumPy and whatever else speaks DLPack. They need none of its headers: what they use
-   of its binary interface and of DLPack's is declared here, as it is in tvm-ffi 0.1 and DLPack 1.
-   Where its library is not in the process, nobody calls them. This file is included in that file
-   and is not compiled by itself. */
+   (https://github.com/apache/tvm-ffi). Loaders of TVM FFI find its two functions by name and pass
+   tensors of torch, CuPy, NumPy and others in the form of DLPack. It needs no header of theirs:
+   what it uses of the binary interfaces of tvm-ffi 0.1 and DLPack 1 is declared here. In a process
+   without TVM FFI's library nobody calls the functions. This file is included in that C file and is
+   not compiled by itself. */
 
 #ifdef __cplusplus
 #define AK_TVM_ENTRY extern "C" __attribute__((visibility("default"))) int
@@ -18,7 +18,7 @@ typedef struct one_tensor {
     int32_t rank;
     uint8_t code, bits;
     uint16_t lanes;
-    const int64_t *shape, *strides; /* no strides: row-major without gaps */
+    const int64_t *shape, *strides; /* NULL strides: row-major without gaps */
     uint64_t byte_offset;
 } one_tensor;
 
@@ -36,7 +36,7 @@ enum {
     ONE_NONE = 0,
     ONE_INT = 1,
     ONE_TENSOR = 7,         /* a pointer to a DLTensor */
-    ONE_OBJECT = 70,        /* an object whose header the DLTensor follows */
+    ONE_OBJECT = 70,        /* an object: a header, then a DLTensor */
     ONE_OBJECT_HEADER = 24, /* bytes of that header */
     ONE_CPU = 1,            /* kinds of memory */
     ONE_CUDA = 2,
@@ -52,10 +52,10 @@ typedef struct one_call {
     void *arg[AKR_ARGUMENTS_MAX];
     void *workspace;
     size_t workspace_bytes;
-    int32_t device_id; /* that of the tensors; -1 before the first */
+    int32_t device_id; /* device of the tensors read so far; -1 before the first */
 } one_call;
 
-/* Prepares what is read before it is written. */
+/* Initialises the members that may be read before they are set. */
 static void one_prepare(one_call *call, akr_error *err)
 {
     call->workspace = NULL;
@@ -64,8 +64,9 @@ static void one_prepare(one_call *call, akr_error *err)
     err->text[0] = 0;
 }
 
-/* What is called of TVM FFI's library; NULL where it is not in the process. It is looked up once,
-   because that takes a lock and, in a process with many libraries, microseconds. */
+/* The functions of TVM FFI's library that are called; NULL if the library is not in the process.
+   They are looked up once, because that takes a lock and, in a process with many libraries,
+   microseconds. */
 static pthread_once_t one_tvm_once = PTHREAD_ONCE_INIT;
 static void (*one_tvm_raise)(const char *kind, const char *text);
 static void *(*one_tvm_stream)(int32_t device_type, int32_t device_id);
@@ -95,7 +96,7 @@ static int one_refuse(akr_status status, const akr_error *err)
     return one_raise(kind, err->text[0] != 0 ? err->text : akr_status_text(status));
 }
 
-/* Returns the tensor behind a value; NULL if it is none. */
+/* Returns the tensor of a value; NULL if it is not a tensor. */
 static const one_tensor *one_tensor_of(const one_any *value)
 {
     return value->type == ONE_TENSOR ? (const one_tensor *)value->as.pointer
@@ -115,7 +116,7 @@ static akr_dtype one_dtype(const one_tensor *t)
     return i < DTYPES ? (akr_dtype)i : (akr_dtype)-1;
 }
 
-/* Returns whether the bundle's processor reaches the tensor's memory. */
+/* Returns 1 if the bundle's processor reaches the tensor's memory. */
 static int one_reaches(const one_tensor *t)
 {
     return one_open->gpu != NULL ? t->device_type == ONE_CUDA || t->device_type == ONE_CUDA_MANAGED
@@ -186,9 +187,9 @@ static akr_status one_take_workspace(one_call *call, const one_any *value, akr_e
     return AKR_OK;
 }
 
-/* Returns whether the arguments are what the thread's plan is for, as they are in every call but
-   the first of a shape: then nothing need be inferred. Where shapes do not tell the sizes, the plan
-   is of a call that named them, and says nothing of this one. */
+/* Returns 1 if the arguments fit the thread's plan, as in every call but the first with a shape;
+   then no sizes need to be inferred. A plan for sizes that a call named does not count, because the
+   shapes may not determine them. */
 static int one_fits(const one_call *call, const one_thread *t)
 {
     int i, fits = t->planned && t->inferred;
@@ -200,7 +201,8 @@ static int one_fits(const one_call *call, const one_thread *t)
     return fits;
 }
 
-/* Reads the arguments and checks them against what the bundle serves. `*thread` has the plan. */
+/* Reads the arguments and checks them against what the bundle serves. On success the plan is
+   (*thread)->plan. */
 static akr_status one_read(one_call *call, one_thread **thread, const one_any *args, int32_t count,
                            akr_error *err)
 {
@@ -275,7 +277,7 @@ static int one_tvm_run(const one_any *args, int32_t count, one_any *result)
     return 0;
 }
 
-/* Takes the same arguments, or the sizes alone. */
+/* Returns the bytes of the workspace for the same arguments, or for the sizes alone. */
 static int one_tvm_workspace(const one_any *args, int32_t count, one_any *result)
 {
     one_call call;

@@ -25,8 +25,8 @@
 #define REPEATS_MAX     100000
 #define BATCH_MAX       4096
 #define JOBS_MAX        256
-/* A repeat runs this much longer than the last point of the score, as in the paper's own
-   experiments. */
+/* A repeat lasts this many times as long as the last point of the score, as in the experiments of
+   the paper that defines the score (see ak_simulate). */
 #define BEYOND_CUTOFF 1.1
 
 typedef struct job {

@@ -166,7 +166,7 @@ static double quality(const ak_study_run *run, axis along, double at, double ref
     return best > 0 ? reference / best : 0;
 }
 
-/* Returns whether a run counts per protocol: the model proposed to the end. */
+/* Returns true if a run counts in the curves: it has a trial, and its model proposed to the end. */
 static bool counts(const ak_study_run *run)
 {
     return run->fell_back == NULL && run->count > 0;
@@ -270,8 +270,8 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
     return ak_json_set(object, axis_names[along], ak_json_whole(list, good));
 }
 
-/* Returns the quality at the end of all runs, with those that carried on without their model:
-   {"quality", "low", "high"}. */
+/* Returns the quality at the end of all runs of an arm, including those that carried on without
+   their model: {"quality", "low", "high"}. */
 static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
     double *values = ak_alloc(study->options.seeds, sizeof *values);

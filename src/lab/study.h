@@ -26,8 +26,8 @@ typedef struct ak_study_run {
     size_t count, capacity;
     size_t failed, calls;
     int64_t tokens; /* of the model, input and output */
-    /* Why the strategy carried on without its model; NULL if it did not. The run then counts only
-       for the quality as deployed. */
+    /* Why the strategy carried on without its model; NULL if it did not. Such a run counts only for
+       "deployed", the quality of all runs of its arm. */
     char *fell_back;
 } ak_study_run;
 
@@ -43,7 +43,7 @@ typedef struct ak_study {
     size_t arm_count;
     double optimum; /* minimised; 0 if unknown */
     char *model;    /* name of the language model that took part; NULL if there is none */
-    ak_share share; /* what the language model is told at most */
+    ak_share share; /* how much the language model is told */
     const char *kernel, *device, *size;
 } ak_study;
 

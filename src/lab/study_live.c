@@ -60,7 +60,8 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* What the runs of a study have used of a model so far. Its limits cover the whole study. */
+/* Dollars and tokens that the runs of a study have spent on a model so far. The user's limits cover
+   the whole study. */
 typedef struct spent {
     double usd;
     int64_t tokens;

@@ -1,6 +1,7 @@
 /* study_replay.c: runs a study on a recording. The clock advances by the recorded cost of each
-   configuration and by the time of each reply: that of the tape or, if the model is asked now, that
-   of now. The replay waits for each reply, so which trials follow does not depend on that time. */
+   configuration and by the duration of each reply: the one on the tape or, if a model is asked, the
+   real one. The replay waits for each reply, so which trials follow does not depend on that
+   time. */
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -54,7 +55,7 @@ static ak_status try_one(replayed *r, const ak_config *config, ak_error *err)
     }
     ak_status status = ak_set_add(&fresh, r->tried, index, err);
     if (status != AK_OK || !fresh) {
-        return status; /* the strategy repeats the default, which every run tries first */
+        return status; /* a repeat, such as the default, which every run tries first */
     }
     const ak_record *record = &r->recording->records[index];
     bool ok = record->status == AK_TRIAL_OK;

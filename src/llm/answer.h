@@ -7,9 +7,9 @@
 /* Finds the finish that the text names. Returns false if there is none. */
 bool ak_llm_finish_parse(ak_llm_finish *out, const char *text);
 
-/* Reads text, reasoning, elements, usage and names of a reply into `out`, which the caller has
-   cleared. A reply that is empty or a refusal sets out->fault and fails with the line to show.
-   Messages begin with `who`. */
+/* Reads text, reasoning, elements, usage and names of a reply into `out`, which holds no texts or
+   values yet. An empty reply, or a refusal without elements, sets out->fault and fails. Messages
+   begin with `who`. */
 ak_status ak_answer_read(ak_llm_answer *out, ak_reply *reply, const ak_llm_chat *chat,
                          const char *who, ak_error *err);
 

@@ -81,7 +81,7 @@ static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *er
     }
     ak_llm_fault fault =
         attempt->fault == AK_LLM_FAULT_NONE ? AK_LLM_FAULT_DAMAGED : attempt->fault;
-    /* the advice is about servers */
+    /* the advice is about servers, which `ask` does not reach */
     const char *advice = llm->provider->ask != NULL ? "" : ak_llm_fault_advice(fault);
     return ak_answer_fail(&call->answer, fault, err, "%s: %s%s%s%s%s%s", llm->name, status,
                           attempt->text[0] == 0 ? ak_llm_fault_text(fault) : attempt->text, id,
@@ -156,7 +156,8 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
     call->answer.attempts++;
     ak_status status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {
-        /* Memory ran out at an unknown point, so the request may have been sent and billed. */
+        /* The attempt failed on this side at an unknown point, so it may have been sent and
+           billed. */
         *out = (ak_attempt){.uncertain = true};
         call->answer.fault = AK_LLM_FAULT_LOCAL;
     }
@@ -246,7 +247,8 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     if (status == AK_OK) {
         *found = true;
         status = ak_call_reserve(&reserved, call, err); /* a budget holds for a tape, too */
-        if (status != AK_OK) { /* it costs nothing, as if it had not been sent */
+        if (status != AK_OK) {
+            /* A refused call counts as not sent. */
             call->answer.attempts = 0;
             call->answer.cost_usd = 0;
         }
@@ -275,7 +277,7 @@ static void finish(ak_llm_call *call)
             ak_tape_write(llm->tape, call->name, call->question, llm->name,
                           llm->effort[0] == 0 ? NULL : llm->effort, answer, &call->error);
     }
-    /* a question that a limit refused was not asked, and leaves room for another */
+    /* a question that a limit refused was not asked and does not count against --llm-calls */
     bool asked = answer->fault != AK_LLM_FAULT_BUDGET || answer->attempts > 0;
     llm->begun -= call->counted && !asked;
     llm->totals.calls += asked;
@@ -311,7 +313,8 @@ static ak_status count_call(ak_llm_call *call, ak_error *err)
                 : AK_OK;
 }
 
-/* Does the part of a call that needs no waiting. *found is true if the call has ended. */
+/* Does the part of a call that needs no waiting. *found is true if the call has ended: it failed,
+   or the tape had its answer. */
 static void begin(bool *found, ak_llm_call *call, ak_llm *llm, const ak_llm_chat *chat)
 {
     *call = (ak_llm_call){.llm = llm, .chat = chat, .error = AK_ERROR_INIT};

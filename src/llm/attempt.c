@@ -18,9 +18,9 @@
 #include "llm/stream.h"
 
 #define ERROR_BYTES_MAX (64u << 10) /* bytes kept of an error page */
-#define WORDS_BYTES     160         /* shown of one that no provider writes */
+#define WORDS_BYTES     160         /* bytes shown of an error page that no provider wrote */
 #define HEADERS_MAX     16
-#define LOOK_BYTES      512 /* a stream is looked at again after this and an eighth of its text */
+#define LOOK_BYTES      512 /* the text is examined again after this and 1/8 of its length */
 
 typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;
 
@@ -31,7 +31,7 @@ typedef struct exchange {
     ak_stream stream;
     ak_buf whole; /* a whole reply or an error page */
     ak_reply reply;
-    bool last;               /* true after "[DONE]" */
+    bool last;               /* later events are ignored: after "[DONE]", or if `enough` */
     bool enough;             /* the reply has all that was asked for; the rest is not read */
     size_t looked, complete; /* length of the text at the last look, and its complete elements */
     bool damaged;            /* true if an event was not JSON */
@@ -74,10 +74,10 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
     return read_json(out, body->data, body->length, err);
 }
 
-/* Ends a stream that goes on although it has all elements that were asked for: they were complete
-   at the last look already, or there are more than were asked for. The function does not end a
-   stream at once, because a model that keeps to its schema stops by itself, and then its usage is
-   known. A stream that begins with words may be a draft, so it runs to its end. */
+/* Ends a stream that continues although it has all elements that were asked for: it has more, or it
+   had as many at the last look already. It is not ended at the first such look, because a model
+   that keeps to its schema stops by itself and then reports its usage. A stream that begins with
+   words may be a draft, so it runs to its end. */
 static ak_status end_if_enough(exchange *x, ak_error *err)
 {
     const ak_llm_chat *chat = x->call->chat;
@@ -439,7 +439,7 @@ static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *re
     const ak_errand errand = {llm->url, llm->timeout_ns, now_ns, wait_ns, x};
     ak_status status = x->provider->ask(&x->reply, request, &errand, err);
     out->usage = x->reply.usage;
-    out->uncertain = !out->usage.known; /* whoever is asked works from when the question is there */
+    out->uncertain = !out->usage.known; /* the model may already have worked on the question */
     if (status == AK_OK && x->reply.fault == AK_LLM_FAULT_NONE) {
         status = take_answer(out, x, false, err);
     } else if (status == AK_OK) {

@@ -182,7 +182,7 @@ static double constant(const ak_task *task, const char *name)
     return (double)ak_task_fact(task, name);
 }
 
-/* Says how large all arguments are beside each cache. */
+/* Adds the size of all arguments as a multiple of each cache. */
 static ak_status add_caches(ak_brief *brief, const ak_task *task, double total, ak_error *err)
 {
     char text[LINE_MAX_BYTES], times[AK_REAL_BYTES];
@@ -223,8 +223,8 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
     return add_caches(brief, task, total, err);
 }
 
-/* Adds what binds a task: the balance of the device, and the least time that the ceilings allow, in
-   the place that the end of the run and the report give it. */
+/* Adds what limits a task: the balance of the device, and the least time that the ceilings allow.
+   The figures are those of the placement that the end of the run and the report show. */
 static ak_status add_bound(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
                            const ak_placement *p, ak_error *err)
 {
@@ -250,7 +250,7 @@ static ak_status add_bound(ak_brief *brief, const ak_task *task, const ak_ceilin
     return add_fact(brief, false, "least possible time", text, err);
 }
 
-/* Adds the arithmetic intensity and what binds the task. */
+/* Adds the arithmetic intensity and what limits the task. */
 static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
                               ak_error *err)
 {
@@ -355,7 +355,7 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-/* Members of an environment whose version matters to a proposal, and what they are called. */
+/* Members of an environment whose version matters to a proposal, and their names in the prompt. */
 static const struct {
     const char *key, *name;
 } versions[] = {{"nvrtc", "NVRTC"},
@@ -364,7 +364,7 @@ static const struct {
                 {"driver", "driver"},
                 {"libc", "glibc"}};
 
-/* Adds a version, with the name before it unless the version names it: "gcc (Debian) 12.2". */
+/* Appends a version, preceded by the name unless the version contains it: "gcc (Debian) 12.2". */
 static void put_version(ak_buf *out, const char *name, const char *version)
 {
     name = strstr(version, name) != NULL ? "" : name;
@@ -395,16 +395,16 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
     return brief->software == NULL || brief->device == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* A recording's device is "sim:" and the name of the device that was recorded or, without one, of
-   the file, which says nothing to a model. */
+/* Returns the name of a device as the prompt shows it. That of a recording is "sim:" and the name
+   of the recorded device or, if that is unknown, of the file, which says nothing to a model. */
 static const char *shown_device(const char *device)
 {
     const char *name = ak_device_is_recorded(device) ? device + strlen(AK_DEVICE_RECORDED) : device;
     return name != device && strstr(name, ".json") != NULL ? "not named in the recording" : name;
 }
 
-/* Lists all options of the task, also those that its text leaves out because they have their
-   default: conditions may read them. */
+/* Lists all options of the task. choices_text leaves out those that have their default, but
+   conditions may read them. */
 static ak_status list_choices(ak_brief *brief, const ak_task *task, ak_error *err)
 {
     ak_buf text = AK_BUF(LINE_MAX_BYTES * 8);

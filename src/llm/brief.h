@@ -12,7 +12,7 @@
 #include "measure/roofline.h"
 #include "problem/task.h"
 
-/* How much a model is told, which is also what leaves the machine, the most first.
+/* How much a model is told, and so how much leaves the machine; the most first.
    X(NAME, text, told) */
 #define AK_SHARE_MAP(X)                                                                            \
     X(SOURCE, "source",                                                                            \
@@ -51,25 +51,24 @@ typedef struct ak_derived {
 typedef struct ak_brief {
     const char *kernel, *description, *implementation, *device, *size, *dtype, *choices;
     const char *software;     /* "NVRTC 13.0, driver 580.159.04"; "" if unknown */
-    const char *source;       /* source of the implementation; NULL for a T1 file, which has none */
-    ak_share share;           /* what of all this the prompt shows */
+    const char *source;       /* source of the implementation; NULL if there is none */
+    ak_share share;           /* how much of this the prompt shows */
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
     const ak_scope *constants;
-    bool rejects_spills; /* a configuration whose code spills registers is no candidate */
+    bool rejects_spills; /* code that spills more than 32 bytes of registers is rejected */
     ak_fact *hardware, *shape;
     size_t hardware_count, hardware_capacity, shape_count, shape_capacity;
     ak_derived derived[AK_FACTS_MAX];
     size_t derived_count;
     const ak_objective *objective; /* NULL: the time */
     double least_ms;               /* least time that the ceilings allow; 0 if unknown */
-    bool least_cached; /* that time is the memory's, and the data fit caches that cores share */
+    bool least_cached; /* least_ms assumes memory, but the data fit caches that the cores share */
     struct ak_arena *arena;
 } ak_brief;
 
-/* Opens the brief of a task. A ceiling of 0 is unknown. All ceilings are unknown if `ceilings` is
-   NULL. Fails if an entry of "Facts" cannot be parsed or reads a name that is neither a parameter
-   nor a constant. */
+/* Opens the brief of a task. A ceiling of 0 is unknown; all are if `ceilings` is NULL. Fails if an
+   entry of "Facts" cannot be parsed or reads a name that is neither a parameter nor a constant. */
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
 /* Opens the brief of a space alone, as a recording has it, without source and ceilings: the
@@ -82,8 +81,8 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
 ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err);
 void ak_brief_close(ak_brief *brief);
 
-/* Returns whether the space is a recording that lacks configurations which keep all its constraints
-   (brief_recorded.c). */
+/* Returns true if the space is a recording that lacks configurations that keep all its constraints,
+   as far as a sample shows (brief_recorded.c). */
 bool ak_brief_is_part(const ak_brief *brief);
 
 /* Writes the value of a derived fact in a configuration with its unit: "131072 bytes (128 KiB)", or
@@ -93,17 +92,17 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
 
 /* How a configuration fills a GPU. */
 typedef struct ak_filling {
-    double blocks, threads, shared_bytes; /* of the work; of a block */
+    double blocks, threads, shared_bytes; /* blocks in all; threads and shared bytes of a block */
     double resident;                      /* blocks that a multiprocessor can hold */
     double at_once;                       /* blocks that the device can hold */
     double waves;                         /* blocks / at_once */
     double occupancy;                     /* resident threads, as a share of those that fit */
     const char *limit;                    /* what limits `resident` */
-    const char *over; /* what a single block is over the limit of; NULL: it fits */
+    const char *over; /* limit that even a single block exceeds; NULL if it fits */
 } ak_filling;
-/* Computes it from the space file's "Launch" and the device's facts. `registers` of a thread is 0
-   if unknown; then `resident` is an upper bound. Returns false if the launch or a fact is not
-   known, or if no block fits. */
+/* Computes how a configuration fills a GPU from the space file's "Launch" and the device's facts.
+   `registers` of a thread is 0 if unknown; then `resident` is an upper bound. Returns false if the
+   launch or a fact is not known, or if no block fits. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

@@ -6,13 +6,13 @@
 #include "llm/brief.h"
 
 #define RESIDENT     "resident_clusters"
-#define UNLIMITED    ((int64_t)1 << 30) /* resident clusters of a device that holds all blocks */
+#define UNLIMITED    ((int64_t)1 << 30) /* resident clusters, as if the device held all blocks */
 #define BLOCKS_SM    32                 /* resident blocks of a multiprocessor, at most */
 #define SHARED_OWN   1024               /* bytes of shared memory that CUDA adds to each block */
-#define REGISTER_SET 256 /* registers are given to a warp in sets of this size (8 a thread) */
+#define REGISTER_SET 256 /* a warp gets registers in multiples of this (8 a thread) */
 
-/* Returns the value of an expression, or of a list of them their product; 1 if it is absent. *good
-   is false afterwards if it has no value. */
+/* Returns the value of an expression or the product of a list of expressions; 1 if `json` is NULL.
+   Clears *good if an expression has no value. */
 static double value_of(bool *good, const json_t *json, const ak_scope *scope)
 {
     double product = 1;

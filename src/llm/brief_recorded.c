@@ -1,16 +1,16 @@
-/* brief_recorded.c: tells whether a recording holds all configurations that keep the constraints,
-   or a part of them: then a proposal may keep them all and be refused. */
+/* brief_recorded.c: tells whether a recording holds all configurations that keep the constraints or
+   only a part. If only a part, a proposal may keep all constraints and still be refused. */
 #include "llm/brief.h"
 
 #include "base/rng.h"
 
-/* So many neighbours of recorded configurations are tried, drawn with a seed of their own, so that
-   the same recording gives the same text. */
+/* Number of neighbours of recorded configurations that are tried. They are drawn with a fixed seed,
+   so that the same recording gives the same text. */
 #define TRIES 400
 #define SEED  1
 
-/* Returns whether a configuration keeps all conditions. What cannot be evaluated counts as broken:
-   then nothing is claimed. */
+/* Returns true if a configuration keeps all conditions. A condition that cannot be evaluated counts
+   as broken, so that it is no evidence that the recording is incomplete. */
 static bool keeps_all(const ak_brief *brief, const ak_config *config)
 {
     const ak_space *space = brief->space;

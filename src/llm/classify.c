@@ -1,8 +1,8 @@
 /*
- * classify.c: decides what an error reply means. The policy follows OpenAI's and Anthropic's
- * own clients: 408, 409, 429 and 5xx may be retried, x-should-retry overrules that, and
- * retry-after-ms comes before Retry-After, which holds seconds or a date. A status says little (an
- * exhausted account and a rate limit are both 429), so the words of the body are read first.
+ * classify.c: decides what an error reply means. The policy follows OpenAI's and Anthropic's own
+ * clients: 408, 409, 429 and 5xx may be retried, x-should-retry overrules that, and retry-after-ms
+ * comes before Retry-After, which holds seconds or a date. A status says little (an exhausted
+ * account and a rate limit are both 429), so the words of the body can overrule it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static const struct {
     {"rate_limit", AK_LLM_FAULT_RATE_LIMIT},
     {"context_length_exceeded", AK_LLM_FAULT_CONTEXT},
     {"exceed_context_size", AK_LLM_FAULT_CONTEXT},    /* llama.cpp */
-    {"available context size", AK_LLM_FAULT_CONTEXT}, /* llama.cpp before it had a type */
+    {"available context size", AK_LLM_FAULT_CONTEXT}, /* older llama.cpp, without a type */
     {"maximum context length", AK_LLM_FAULT_CONTEXT}, /* vLLM */
     {"prompt is too long", AK_LLM_FAULT_CONTEXT},
     {"invalid_request", AK_LLM_FAULT_REQUEST},
@@ -110,8 +110,8 @@ static bool http_date(int64_t *out, const char *text)
             if (date.tm_mday < 0) {
                 date.tm_mday = (int)number;
             } else {
-                /* A two-digit year below 70 lies in this century, another one in the last (see RFC
-                   9110, 5.6.7). */
+                /* A two-digit year (RFC 850) below 70 lies in this century, any other in the
+                   last. */
                 date.tm_year =
                     (int)(length <= 2 ? number + (number < 70 ? 100 : 0) : number - 1900);
             }
@@ -274,7 +274,8 @@ void ak_classify(ak_complaint *out, int status, const ak_reply_headers *headers,
     (void)snprintf(out->text, sizeof out->text, "%.239s", message[0] == 0 ? code : message);
     out->fault = fault_of_status(status);
     ak_llm_fault words = ak_classify_words(code, message);
-    /* Words make a status more precise, but a failed server (5xx) stays one. */
+    /* Words about quota, overload and loading overrule every status. Those about key, model and
+       context do not overrule 429 and 5xx, whose messages may mention them in passing. */
     bool precise = words == AK_LLM_FAULT_QUOTA || words == AK_LLM_FAULT_OVERLOADED ||
                    words == AK_LLM_FAULT_LOADING ||
                    (status < 500 && status != 429 &&

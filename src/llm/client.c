@@ -1,4 +1,4 @@
-/* client.c: opens a client from the user's options and keeps its accounts. */
+/* client.c: opens a client from the user's options, and lists the providers. */
 #include "llm/client.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@
 
 /* ---- address --------------------------------------------------------------------------------- */
 
-/* Returns true if the path has a version segment such as v1 or v1beta. Then the version is the
-   user's choice. */
+/* Returns true if the path has a version segment such as v1 or v1beta, which then replaces the
+   provider's. */
 static bool has_version(const char *path)
 {
     for (const char *p = strchr(path, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -156,7 +156,7 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
     return take_name(llm, model, err);
 }
 
-/* Checks that a tape under recording holds answers of this model and effort only, because a replay
+/* Checks that the tape to record on holds answers of this model and effort only, because a replay
    asks only for such answers. */
 static ak_status check_recording(const ak_llm *llm, ak_error *err)
 {
@@ -211,7 +211,7 @@ bool ak_llm_replays(const ak_llm *llm)
     return llm->tape != NULL && !ak_tape_recording(llm->tape);
 }
 
-/* Prepares what only a sending client needs: key, address, libcurl. */
+/* Prepares what only a client that sends needs: key, address and libcurl, or a folder. */
 static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     const ak_provider *provider = llm->provider;
@@ -276,7 +276,7 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
 static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     ak_status status = AK_OK;
-    /* a tape that names no model has no provider and costs nothing */
+    /* a tape that names no model has no provider, so its price is unknown */
     bool sends = llm->provider != NULL;
     if (sends) {
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);

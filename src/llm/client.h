@@ -1,5 +1,5 @@
-/* client.h: declares what the parts of the client share. client.c opens a client and keeps its
-   accounts, attempt.c makes one request, ask.c carries out a call. */
+/* client.h: declares what the parts of the client share. client.c opens a client, reserve.c keeps
+   its accounts, attempt.c makes one request, and ask.c carries out a call. */
 #ifndef AK_LLM_CLIENT_H
 #define AK_LLM_CLIENT_H
 
@@ -35,34 +35,34 @@ struct ak_llm {
     /* Guards the tape and every field below, because calls of several threads change them. */
     pthread_mutex_t lock;
     ak_abilities abilities;
-    unsigned corrected; /* bits of AK_ABILITY_... that a server has corrected */
+    unsigned corrected; /* bits of AK_ABILITY_... that were changed because a server refused them */
     ak_rng rng;
     ak_llm_totals totals;
-    size_t begun; /* calls that were begun, for calls_max */
-    /* most that any call has used so far; 0 until a call has reported its usage */
-    double tokens_per_byte; /* input tokens for each of prompt_tokens_max */
+    size_t begun; /* number of calls begun, for calls_max */
+    /* highest figures of any call so far; 0 until one has reported its usage */
+    double tokens_per_byte; /* input tokens / prompt_tokens_max */
     int64_t output_most;
     double reserved_usd; /* sum of the worst-case costs of the attempts under way */
-    /* tokens of the attempts that have ended, at their worst case if it is not known, and the
-       worst-case tokens of those under way */
+    /* tokens of the attempts that have ended, at their worst case if they are unknown; worst-case
+       tokens of the attempts under way */
     int64_t tokens_used, tokens_reserved;
 };
 
 struct ak_llm_call {
     ak_llm *llm;
     const ak_llm_chat *chat;
-    json_t *question;              /* key of the tape entry; NULL without a tape */
+    json_t *question;              /* canonical question for the tape; NULL without a tape */
     char name[AK_HASH_BYTES + 16]; /* name of the question on the tape */
     size_t prompt_tokens_max;
     int output_tokens_fit; /* limit that makes the call fit into the budget; 0: not needed */
-    bool counted;          /* as one of calls_max */
+    bool counted;          /* the call counts against calls_max */
     int64_t start_ns;
     ak_llm_answer answer;
     ak_status status;
     ak_error error;
     bool threaded;
     pthread_t thread;
-    char lost[AK_LLM_LOST_BYTES]; /* why the latest request was lost that is sent again */
+    char lost[AK_LLM_LOST_BYTES]; /* why the latest request that is sent again was lost */
     atomic_int stop;              /* set to abandon the call */
     atomic_int done;
 };
@@ -104,7 +104,7 @@ typedef struct ak_attempt {
     ak_llm_answer answer; /* owned by the caller after ANSWERED, else empty */
 } ak_attempt;
 
-/* What is set aside for an attempt: its worst case. */
+/* Dollars and tokens set aside for an attempt: its worst case. */
 typedef struct ak_reservation {
     double usd;
     int64_t tokens;
@@ -115,16 +115,19 @@ typedef struct ak_reservation {
 ak_status ak_call_measure(size_t *out, const ak_llm_chat *chat, ak_error *err);
 /* Fills in a request with the abilities that the client knows now. */
 void ak_call_request(ak_request *out, ak_llm_call *call);
-/* Sets the worst case of an attempt aside. Fails if the budget or the tokens do not allow it. */
+/* Sets the worst case of an attempt aside. Fails if the budget or the token limit does not allow
+   it. */
 ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err);
 void ak_call_release(ak_llm *llm, const ak_reservation *reserved);
-/* Replaces the reservation of an attempt by what it has used, if that is known. */
+/* Replaces the reservation of an attempt by what it has used, or charges it in full if the attempt
+   may have been billed without a report. */
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved);
 /* Replaces the reservation by an answer from a tape, which costs what it cost when it was recorded.
    Tokens that were not reported then are counted at their worst case. */
 void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
-/* Sends one request. Returns AK_OK, whatever the server replies, or AK_NO_MEMORY. */
+/* Sends one request. Returns AK_OK, whatever the server replies. Fails only on this side: without
+   memory, or if `ask` cannot write or read its files. */
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 

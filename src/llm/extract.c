@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 #include "llm/relaxed.h"
 
-/* Braces that start no JSON ("f(x) = {x | x > 0}") are common in reasoning. A text with more starts
-   than this holds no answer. */
+/* Braces that start no JSON ("f(x) = {x | x > 0}") are common in reasoning. The search ends after
+   this many starts with what it has found. */
 #define STARTS_MAX 4096
 
 typedef enum rank_of { NOTHING, SCALARS, OBJECTS, ARRAY, WANTED_CUT, WANTED } rank_of;
@@ -75,7 +75,7 @@ static void take(search *s, rank_of rank, const ak_relaxed *read, json_t *elemen
     s->best_end = start + read->end;
 }
 
-/* Adds an object that stands beside other objects. Each of these objects is an element. */
+/* Adds an object that is not in an array. Each object of such a sequence is an element. */
 static ak_status add_object(search *s, const ak_relaxed *read, size_t start, ak_error *err)
 {
     if (s->rank < OBJECTS) {

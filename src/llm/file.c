@@ -1,6 +1,6 @@
 /*
- * file.c: a model that is reached by hand, or by a program of the user's. Each question becomes a
- * file in a folder, NNNN.prompt.md, and the answer is read from NNNN.reply.json beside it.
+ * file.c: reaches a model by hand, or through a program of the user's. Each question becomes a file
+ * in a folder, NNNN.prompt.md, and the answer is read from NNNN.reply.json beside it.
  *
  * A prompt is written under another name and then renamed, so nobody reads an unfinished prompt. A
  * reply may be written in place: it is taken once it is complete JSON (an object or an array), or
@@ -19,9 +19,9 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 
-#define LOOK_NS    (100 * AK_MS_NS) /* between two looks for the reply */
+#define LOOK_NS    (100 * AK_MS_NS) /* interval at which the folder is checked for the reply */
 #define SETTLED_NS (2 * AK_SECOND_NS)
-/* Most numbers that are tried if other processes take numbers at the same time. */
+/* Most numbers that are tried while other processes take numbers in the same folder. */
 #define CLAIMS_MAX 10000
 
 typedef struct ticket {
@@ -148,8 +148,8 @@ static void give_up(ak_reply *out, ak_llm_fault fault, const char *path, const c
 }
 
 typedef struct look {
-    uint64_t hash;    /* of the contents; an edit may leave the length as it was */
-    int64_t since_ns; /* when the file got these contents */
+    uint64_t hash;    /* of the contents, because an edit may keep the length */
+    int64_t since_ns; /* when these contents were first seen */
 } look;
 
 /* Looks once for the reply. *done is true if the reply was taken, or if its file is too large. */

@@ -1,7 +1,7 @@
 /*
  * http.c: see http.h. It uses libcurl's multi interface for one transfer, because curl_easy_perform
  * looks at limits only once a second: here the poll returns every POLL_MS, so that a Ctrl-C, a
- * stall and the time limit are noticed at once. Limits are measured by the caller's clock.
+ * stall and the time limit are noticed at once. The last two are measured by the caller's clock.
  */
 #include "llm/http.h"
 
@@ -113,7 +113,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
     transfer *t = context;
     ak_http_reply *reply = t->reply;
     count *= size;
-    /* also the status line of a proxy, before the real one */
+    /* A status line discards earlier headers, because a proxy's reply precedes the real one. */
     if (count > 5 && memcmp(line, "HTTP/", 5) == 0) {
         reply->content_type[0] = reply->retry_after[0] = reply->retry_after_ms[0] = 0;
         reply->should_retry[0] = reply->request_id[0] = reply->location[0] = 0;
@@ -258,7 +258,7 @@ static void run(transfer *t, CURLM *multi)
 
 static struct curl_slist *header_list(const ak_http_job *job)
 {
-    /* Without this header libcurl waits a second for permission to send a large body. */
+    /* Without this empty header libcurl waits a second for permission to send a large body. */
     struct curl_slist *list = curl.curl_slist_append(NULL, "Expect:");
     for (size_t i = 0; list != NULL && job->headers[i] != NULL; i++) {
         struct curl_slist *longer = curl.curl_slist_append(list, job->headers[i]);

@@ -2,10 +2,10 @@
  * http.h: sends one POST request with libcurl, which is loaded when it is first needed (dl.h).
  *
  * A call blocks its thread until the reply is complete, a limit is reached or `cancelled` returns
- * true. Any number of threads may call at once. Redirects are not followed, because a key must not
- * travel to a place to which the user did not send it. libcurl handles proxies (HTTPS_PROXY,
- * http_proxy, ALL_PROXY, NO_PROXY) unless the job is `direct`. The CA bundle is CURL_CA_BUNDLE or
- * SSL_CERT_FILE if one of them is set.
+ * true. Any number of threads may call at once. Redirects are not followed, because the key must
+ * reach only the address that the user gave. libcurl handles proxies (HTTPS_PROXY, http_proxy,
+ * ALL_PROXY, NO_PROXY) unless the job is `direct`. The CA bundle is CURL_CA_BUNDLE or SSL_CERT_FILE
+ * if one of them is set.
  */
 #ifndef AK_LLM_HTTP_H
 #define AK_LLM_HTTP_H
@@ -29,8 +29,8 @@ typedef struct ak_http_job {
     const char *const *headers; /* "name: value", NULL-terminated */
     const char *body;
     size_t body_bytes;
-    bool direct; /* bypasses every proxy */
-    int64_t connect_ns, stall_ns, total_ns;
+    bool direct;                            /* bypasses every proxy */
+    int64_t connect_ns, stall_ns, total_ns; /* limits on connecting, silence, the transfer */
     int64_t (*now_ns)(void *context);
     bool (*cancelled)(void *context);
     /* Receives a piece of the body. Returns false to end the transfer. */
@@ -43,6 +43,7 @@ ak_status ak_http_load(ak_error *err);
 /* Writes the version, such as "7.88.1 OpenSSL/3.0.19", or "" if libcurl cannot be loaded. */
 void ak_http_version(char *out, size_t bytes);
 
+/* Sends the request and returns when the transfer has ended. out->fault says whether it failed. */
 void ak_http_post(ak_http_reply *out, const ak_http_job *job);
 
 #endif

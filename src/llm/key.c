@@ -76,7 +76,7 @@ void ak_key_redact(char *text, const char *key)
     size_t shown = key == NULL ? 0 : strlen(key);
     shown = shown < SHORTEST_KEY ? shown : SHORTEST_KEY;
     for (char *p = text; shown > 0 && *p != 0; p++) {
-        if (strncmp(p, key, shown) == 0) { /* the rest may be cut off: texts have limits */
+        if (strncmp(p, key, shown) == 0) { /* the text may end inside the key */
             for (const char *k = key; *k != 0 && *p == *k; k++) {
                 *p++ = '*';
             }

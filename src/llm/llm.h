@@ -33,8 +33,8 @@
 /* Longest question in bytes, which bounds the cost of a call. The prompts of autokernel are
    shorter. */
 #define AK_LLM_PROMPT_BYTES_MAX (1u << 20)
-/* Longest reply in bytes. A longer one is cut here, and what came before is used. 50,000 proposals
-   take about 8 MB. */
+/* Longest reply in bytes. A longer stream is cut here, and what came before is used; a longer reply
+   that is not streamed is an error. 50,000 proposals take about 8 MB. */
 #define AK_LLM_REPLY_BYTES_MAX (16u << 20)
 /* Output tokens if a chat does not set them: enough for 60 proposals with their hypotheses and some
    reasoning. */
@@ -56,24 +56,24 @@ typedef struct ak_llm_chat {
     const char *system; /* NULL if none. Providers cache it, so it should not change */
     const ak_llm_message *messages;
     size_t message_count;
-    /* A JSON schema of the answer, or NULL for plain text. It keeps to the subset that all
-       providers take: objects with additionalProperties false, arrays, strings, numbers, booleans,
-       enum, nullable unions; every property required. A provider without schemas gets it as text in
-       the system message. */
+    /* A JSON schema of the answer, or NULL for plain text. Every object has additionalProperties
+       false. A provider leaves out keywords that its API refuses and makes optional properties
+       required and nullable if its API demands that. A model that takes no schema gets it as text
+       in the system message. */
     const json_t *schema;
     const char *schema_name; /* letters, digits, _ and -, at most 64; NULL: "answer" */
     const char *array;       /* member that holds the wanted elements; NULL if none */
-    /* How many elements are wanted at most; 0: no limit. If the stream goes on after them, the
-       client ends it, because further output costs money and is not used. */
+    /* Most elements that are wanted; 0: no limit. The client ends a stream that continues after
+       them, because further output costs money and is not used. */
     int elements_max;
     int max_output_tokens; /* including reasoning; 0: AK_LLM_OUTPUT_TOKENS */
     bool has_temperature;  /* if false, the model's default applies */
     double temperature;    /* ignored for models that do not take it */
     /* distinguishes equal questions on a tape; sent if the model takes it */
     uint64_t seed;
-    /* What the question is about, independent of its words, as a hash; NULL if that is not known. A
-       tape finds the answer by it if the words have changed since it was recorded. It is not sent.
-     */
+    /* A hash of what the question is about, independent of its wording; NULL if unknown. If the
+       wording has changed since a tape was recorded, the tape finds the answer by this hash. It is
+       not sent. */
     const char *situation;
 } ak_llm_chat;
 
@@ -96,10 +96,9 @@ typedef enum ak_llm_finish {
 } ak_llm_finish;
 const char *ak_llm_finish_text(ak_llm_finish finish);
 
-/* Reasons why a call failed. X(NAME, text, status, lasting, advice): a `lasting` fault returns
-   however often one asks, so the caller should stop using the model and say so. The other faults
-   were retried and may be gone later. The advice ends the message; it is "" if the message already
-   says what to do. */
+/* Reasons why a call failed. X(NAME, text, status, lasting, advice): asking again does not cure a
+   `lasting` fault, so the caller should stop using the model and say so. Other faults may be gone
+   later. The advice ends the message; it is "" if the message already says what to do. */
 #define AK_LLM_FAULT_MAP(X)                                                                        \
     X(NONE, "none", AK_OK, false, "")                                                              \
     X(RATE_LIMIT, "rate_limit", AK_UNAVAILABLE, false,                                             \
@@ -148,7 +147,7 @@ typedef struct ak_llm_usage {
     X(NOTHING, "nothing")                                                                          \
     X(CONTENT, "content")     /* the text was the JSON value */                                    \
     X(EMBEDDED, "embedded")   /* between fences or words */                                        \
-    X(REASONING, "reasoning") /* the content was empty */
+    X(REASONING, "reasoning") /* the content had none */
 
 typedef enum ak_llm_found {
 #define X(name, text) AK_LLM_FOUND_##name,
@@ -171,8 +170,8 @@ typedef struct ak_llm_answer {
     ak_llm_usage usage; /* usage of the attempt that answered */
     bool priced;        /* false if the price of this model is unknown; then costs are 0 */
     double cost_usd;    /* cost of all attempts of this call; lost ones at their worst case */
-    bool reworded; /* replayed, and the question was asked in other words when it was recorded */
-    bool replayed; /* read from a tape: nothing was sent; costs and times are as recorded */
+    bool reworded;      /* replayed; the recorded question had other words */
+    bool replayed;      /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
     char request_id[AK_LLM_NAME_MAX]; /* id that the provider reports; "" if it reports none */
     int attempts;                     /* number of requests sent */
@@ -193,23 +192,24 @@ typedef struct ak_llm_seam {
     void (*sleep_ns)(void *context, int64_t ns);
 } ak_llm_seam;
 
-/* Reads the specification (see ak_llm_options in autokernel.h), the key and the prices, and loads
-   libcurl. It opens no connection. Refuses an unpriced model if a budget is set, and a key that
-   would cross the network unencrypted. `seam` may be NULL. */
+/* Reads the specification (see ak_llm_options in autokernel.h) and the prices. A client that sends
+   over HTTP also reads its key and loads libcurl, but opens no connection yet. Refuses an unpriced
+   model if a budget is set, and a key that would cross the network unencrypted. `seam` may be
+   NULL. */
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
                       ak_error *err);
 /* Closes the client. All its calls must have ended. */
 void ak_llm_close(ak_llm *llm);
 
-/* Returns the name that trials store as their model, such as "openai:gpt-5". For a replay it is the
-   recorded model. */
+/* Returns the name that trials store as their model, such as "openai:gpt-5". If the options name no
+   model, it is that of the tape, or "replay" if the tape names none. */
 const char *ak_llm_name(const ak_llm *llm);
 
 /* Returns true if all answers come from a tape, so that nothing leaves the machine. */
 bool ak_llm_replays(const ak_llm *llm);
 
-/* Returns true if replies may take many minutes because the model is reached by hand, so that a
-   search should wait for them instead of going on. */
+/* Returns true if replies may take many minutes because the model is reached by hand. A search
+   should then wait for them rather than continue without them. */
 bool ak_llm_is_slow(const ak_llm *llm);
 
 /* Sums over all calls so far, without questions that a limit refused. */
@@ -218,14 +218,15 @@ typedef struct ak_llm_totals {
     ak_llm_usage usage;
     bool priced;
     double cost_usd;      /* priced tokens plus uncertain_usd */
-    double uncertain_usd; /* worst case of attempts that were lost or abandoned on the way */
+    double uncertain_usd; /* worst-case cost of attempts lost or abandoned after they were sent */
     double budget_usd;    /* 0 if there is none */
-    int64_t tokens_used;  /* what counts against ak_llm_options.tokens: at its worst case where no
-                             tokens were reported */
+    int64_t tokens_used;  /* tokens counted against ak_llm_options.tokens; an attempt that may be
+                             billed but reported none counts at its worst case */
 } ak_llm_totals;
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm);
 
-/* Computes the most that this question can cost in dollars; 0 if the model is unpriced or free. */
+/* Computes the most that one attempt at this question can cost in dollars; 0 if the model is
+   unpriced or free. */
 ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *chat, ak_error *err);
 
 /* Asks and waits for the answer. After a failure `out` still holds attempts, costs and the fault,
@@ -233,14 +234,15 @@ ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *cha
    case. */
 ak_status ak_llm_ask(ak_llm_answer *out, ak_llm *llm, const ak_llm_chat *chat, ak_error *err);
 
-/* Asks without waiting. What `chat` points to must live until ak_llm_end. */
+/* Asks without waiting. What `chat` points to must live until ak_llm_end or ak_llm_abandon. */
 typedef struct ak_llm_call ak_llm_call;
 ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, ak_error *err);
 bool ak_llm_done(ak_llm_call *call);
 /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
 ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
-/* Cancels the call at once and frees it. What it may have cost is counted. `lost` says why requests
-   of it were lost, such as "Failed to connect to .."; "" if none was. */
+/* Cancels the call, waits until its thread has ended and frees it; its possible cost is counted.
+   `lost` says why a request of it was lost and sent again, such as "Failed to connect to .."; "" if
+   none was. */
 #define AK_LLM_LOST_BYTES 240
 void ak_llm_abandon(char lost[AK_LLM_LOST_BYTES], ak_llm_call *call);
 

@@ -1,4 +1,5 @@
-/* price.h: prices of tokens: the list prices of prices.def, which the user's own file overrides. */
+/* price.h: finds what tokens cost: the list prices of prices.def, which the user's own file
+   overrides. */
 #ifndef AK_LLM_PRICE_H
 #define AK_LLM_PRICE_H
 

@@ -9,8 +9,9 @@
 #include "base/number.h"
 
 #define VALUE_BYTES 256
-/* A value is rare in a recording if it has less than one part in RARE_PART of an even share of the
-   configurations. */
+/* A value is rare in a recording if it occurs in less than 1/RARE_PART of an even share of the
+   configurations. Parameters with more than RARE_VALUES values and recordings with more than
+   RARE_SPACE configurations are not examined. */
 #define RARE_PART   10
 #define RARE_VALUES 64
 #define RARE_SPACE  20000
@@ -273,8 +274,8 @@ ak_status ak_prompt_system(ak_buf *out, ak_error *err)
 
 /* ---- brief ----------------------------------------------------------------------------------- */
 
-/* Writes the values of a parameter that occur in valid configurations: "4, 8, 16", or for many "1,
-   2, 3, 4, ... , 1024 (1024 values)". */
+/* Writes the values of a parameter that occur in valid configurations: "4, 8, 16". Of more than
+   AK_PROMPT_VALUES, the middle is left out: "1, 2, 3, ..., 1023, 1024 (1024 values)". */
 static void put_values(ak_buf *out, const ak_space *space, size_t p)
 {
     char text[VALUE_BYTES];
@@ -297,8 +298,8 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
-/* Names the values that a recording hardly has: its default may be of a kind that was not recorded
-   otherwise. Nothing is said of large recordings and of parameters with many values. */
+/* Names the values that are rare in a recording, the default's included: most configurations with
+   such a value were not recorded, so a proposal that keeps it is likely to be refused. */
 static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
 {
     uint64_t with[RARE_VALUES] = {0};
@@ -324,7 +325,7 @@ static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
     }
 }
 
-/* Lists the parameters that have one value here, because the constraints and the source read
+/* Lists the parameters that have only one value here, because the constraints and the source read
    them. */
 static void put_fixed(ak_buf *out, const ak_space *space)
 {
@@ -340,8 +341,8 @@ static void put_fixed(ak_buf *out, const ak_space *space)
     ak_buf_puts(out, shown > 0 ? ".\n" : "");
 }
 
-/* Says whether a condition reads a parameter that has several values here. Another one holds for
-   every configuration that can be proposed. One that cannot be parsed is shown. */
+/* Returns true if the condition reads a parameter that has several values here, or cannot be
+   parsed. Any other condition holds for every configuration that can be proposed. */
 static bool binds(const ak_space *space, const char *condition)
 {
     ak_expr *expr = NULL;
@@ -454,8 +455,8 @@ static void put_all_facts(ak_buf *out, const ak_brief *brief)
     put_default_filling(out, brief);
 }
 
-/* Writes what the kernel marks as its heart; without marks, a short source as a whole, and of a
-   long one the lines that depend on parameters. */
+/* Writes the parts of the source that are marked as its heart. Without marks, a short source is
+   written as a whole; a long one is reduced to the lines that depend on parameters. */
 static void put_source(ak_buf *out, const ak_brief *brief)
 {
     size_t all = strlen(brief->source);
@@ -479,7 +480,7 @@ static void put_source(ak_buf *out, const ak_brief *brief)
     ak_buf_puts(out, "~~~\n");
 }
 
-/* Says what takes the place of the time. */
+/* Writes which objective takes the place of the time. */
 static void put_objective(ak_buf *out, const ak_objective *objective)
 {
     const char *text = ak_objective_text(objective), *unit = ak_objective_unit(objective);
@@ -493,7 +494,7 @@ static void put_objective(ak_buf *out, const ak_objective *objective)
                      "objective; an \"expected_gain_pct\" of 10 is a value 1.10 times as good.\n");
 }
 
-/* Writes what every configuration is compiled with. */
+/* Writes the compiler options that every configuration has. */
 static void put_options(ak_buf *out, const ak_brief *brief)
 {
     const json_t *list = json_object_get(json_object_get(brief->definition, "KernelSpecification"),

@@ -12,8 +12,8 @@
  *
  * Form and content follow what was reported to work for tuning kernels: sparse differences instead
  * of whole configurations, guidance by phase from wide to near, compressed history with two anchors
- * and the best (Helion's tuner, pytorch/helion pull requests 2003 and
- * 2090), failures with their reasons, and each hypothesis held against its outcome.
+ * and the best (Helion's tuner, pytorch/helion pull requests 2003 and 2090), failures with their
+ * reasons, and each hypothesis held against its outcome.
  *
  * Text that compilers, sources and models wrote is data. It is bounded, reduced to printable
  * ASCII, and put in quotes on one line or in a fence that it cannot close; the rules in the prompt
@@ -26,13 +26,13 @@
 
 #define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
 #define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as its tunable skeleton */
-/* A parameter with more values than this is shown as a range and has a plain type in the schema. */
+/* A parameter with more values than this is listed with gaps and has a plain type in the schema. */
 #define AK_PROMPT_VALUES   64
 #define AK_PROMPT_TEXT_MAX 200 /* bytes of a reason or hypothesis */
 #define AK_PROMPT_BEST     12  /* number of best trials that are listed */
 #define AK_PROMPT_SAMPLES  4   /* trials shown of each kind of failure */
 #define AK_PROMPT_CLAIMS   12  /* predictions shown with their outcomes */
-#define AK_PROMPT_LISTED   60  /* up to so many successful trials are all listed */
+#define AK_PROMPT_LISTED   60  /* up to this many successful trials are all listed */
 #define AK_PROMPT_PARENTS  (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
 #define AK_PROMPT_LOOKS    (2 + AK_PROMPT_CLAIMS)
 #define AK_PROMPT_WORST    4  /* number of slowest trials that are listed */
@@ -42,14 +42,14 @@
 typedef struct ak_experience {
     ak_config config;
     ak_trial_status status;
-    double ms;              /* latest measurement if ok; with another objective, the cost */
+    double ms; /* latest measurement if ok; with another objective, its minimised value */
     double low_ms, high_ms; /* 95 % interval of `ms`; 0 if unknown */
-    double time_ms;         /* (with another objective) the time; 0 if unknown */
+    double time_ms;         /* the time if the objective is another one; 0 if unknown */
     const char *reason;     /* one line of foreign text; NULL if none */
     /* error of a wrong result in multiples of the tolerance; 0 if unknown */
     double max_error;
     int spill_bytes, registers, shared_bytes;
-    bool doubted;       /* selected for another measurement, which may be done */
+    bool doubted;       /* was selected once to be measured again; the advisor selects it no more */
     bool again;         /* measured again, side by side with the other elites */
     bool same_code;     /* compiles to the same code as an earlier trial */
     const char *author; /* strategy that proposed it; NULL: the model, or not known */
@@ -72,14 +72,14 @@ typedef struct ak_history {
     size_t count;
     const ak_refusal *refusals; /* refusals of the latest reply */
     size_t refusal_count;
-    double library_ms; /* time or cost of the best library; 0 if there is none */
+    double library_ms; /* time or minimised value of the best library; 0 if there is none */
     const char *library;
     int generation, generations; /* number of this generation from 1; their total, 0 if unknown */
     size_t batch;                /* number of proposals to ask for */
     size_t evaluations; /* trials that the budget allows, as `count` counts them; 0 if unknown */
-    bool searched;               /* a search proposes beside the model */
-    bool apart; /* and does not know the model's trials before the last question */
-    bool hidden;                 /* trials exist and are not told, as an arm of a study asks for */
+    bool searched;      /* a search proposes configurations, too */
+    bool apart;         /* that search does not see the model's trials before the last question */
+    bool hidden;        /* `trials` is empty although trials exist, as an arm of a study demands */
 } ak_history;
 
 ak_status ak_prompt_system(ak_buf *out, ak_error *err);
@@ -93,7 +93,7 @@ ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const 
                             const ak_history *history);
 
 /* Writes the numbers of the trials whose compiled code the state shows if it is known: the anchors,
-   and the latest predictions that the result contradicts. */
+   and the latest trials whose results contradict their predictions. */
 ak_status ak_prompt_looks(size_t out[AK_PROMPT_LOOKS], size_t *count, const ak_brief *brief,
                           const ak_history *history);
 

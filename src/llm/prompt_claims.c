@@ -5,8 +5,9 @@
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
-/* A prediction came true if the gain differs from the expected gain by at most this share of the
-   expected gain, or by at most TRUE_LEAST. A gain or loss below TRUE_LEAST is no difference. */
+/* A prediction came true if the gain has the expected direction and differs from the expected gain
+   by at most this share of it, or by at most TRUE_LEAST. A gain or loss below TRUE_LEAST is no
+   difference. */
 #define TRUE_SHARE    0.25
 #define TRUE_LEAST    0.02
 #define TRUE_ROUNDING 1e-9 /* a gain at the edge came true, however it is rounded */
@@ -20,13 +21,13 @@ static const ak_experience *parent_of(const ak_prompt_view *v, const ak_experien
     return parent != NULL && parent->status == AK_TRIAL_OK ? parent : NULL;
 }
 
-/* What was expected or measured: -1 slower, 0 little difference, 1 faster. */
+/* Returns the direction of a gain: -1 slower, 0 little difference, 1 faster. */
 static int direction(double gain)
 {
     return gain >= TRUE_LEAST ? 1 : gain <= -TRUE_LEAST ? -1 : 0;
 }
 
-/* Returns whether a gain is as expected. */
+/* Returns true if a gain is as expected. */
 static bool came_true(double gain, double expected)
 {
     double off = fabs(gain - expected), allowed = fabs(expected) * TRUE_SHARE;
@@ -35,9 +36,9 @@ static bool came_true(double gain, double expected)
            (alike && off <= fmax(allowed, TRUE_LEAST) + TRUE_ROUNDING);
 }
 
-/* Says in words what came of a prediction: first what was measured, then how that compares with
-   what was expected, so that neither a loss that was foreseen nor a gain that was not reads as a
-   success or failure that it was not. */
+/* Returns in words what came of a prediction: first what was measured, then how that compares with
+   what was expected. A foreseen loss thus reads as a prediction that came true, and an unforeseen
+   gain as one that did not. */
 static const char *verdict_of(double gain, double expected)
 {
     static const char *const words[3][3] = {

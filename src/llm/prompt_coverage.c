@@ -1,6 +1,6 @@
-/* prompt_coverage.c: writes what the trials cover: of each parameter the values with their trials
-   and best times, and of the kinds of configuration, which the switches make, how much of the space
-   each is and what is known of it. */
+/* prompt_coverage.c: writes what the trials cover: for each parameter, its values with their trials
+   and best times; for each kind of configuration, its share of the space and its trials. A kind is
+   a combination of values of the switches, which are the parameters with the fewest values. */
 
 #include "base/number.h"
 #include "base/rng.h"
@@ -9,21 +9,22 @@
 #define COVERAGE_LEAST 4  /* fewer trials leave nearly all values untried */
 #define VALUES_LISTED  32 /* values of a parameter that are listed with their trials */
 #define RUN_LISTED     4  /* longer runs of untried values are shown as a range */
-/* Kinds are made of the parameters with the fewest values, each at most SWITCH_VALUES. */
+/* Most kinds, most switches, and most values that a switch may have. */
 #define KINDS_MAX     16
 #define SWITCHES_MAX  4
 #define SWITCH_VALUES 4
-/* A kind with fewer trials than OPEN_TRIALS is open. How far the trials of a kind lie apart is
-   taken from those with SPREAD_LEAST trials, and written if it is a factor of SPREAD_SHOWN. */
+/* A kind with fewer trials than OPEN_TRIALS is open. The spread of a kind is the time of its
+   slowest trial over that of its fastest. The median over the kinds with SPREAD_LEAST successful
+   trials or more is written if it is at least SPREAD_SHOWN. */
 #define OPEN_TRIALS 2
-/* A kind is thin if it has less than this part of the trials that its share of the space would get,
-   once so many were made. */
+/* Once THIN_TRIALS trials were made, a kind is thin if it has less than THIN_PART of the trials
+   that its share of the space would give it. */
 #define THIN_PART    0.5
 #define THIN_TRIALS  12
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
-/* Shares of a larger space are estimated from so many samples, drawn with a seed of their own, so
-   that the same input gives the same text. */
+/* Shares of a larger space are estimated from SHARE_SAMPLES samples. They are drawn with a fixed
+   seed, so that the same input gives the same text. */
 #define SHARE_SAMPLES 4096
 #define SHARE_SEED    1
 
@@ -36,7 +37,7 @@ static void put_value(ak_buf *out, const ak_space *space, size_t p, size_t value
     ak_buf_puts(out, text);
 }
 
-/* What is known of the trials with a value, or of a kind. */
+/* What is known about the trials with a value, or of a kind. */
 typedef struct known {
     size_t trials, ok;
     size_t best, worst; /* numbers of the fastest and the slowest trial; 0 if all failed */
@@ -127,12 +128,13 @@ static void put_parameter(ak_buf *out, const ak_prompt_view *v, size_t p)
 
 typedef struct kinds {
     size_t switches[SWITCHES_MAX], switch_count;
-    size_t count; /* of combinations of their values, which need not all be valid */
+    size_t count; /* combinations of the switches' values; some may not be valid */
     double share[KINDS_MAX];
     known of[KINDS_MAX];
 } kinds;
 
-/* Chooses the parameters with the fewest values, in their order, while the kinds are few. */
+/* Chooses the parameters with the fewest values as switches, as long as there are at most KINDS_MAX
+   kinds. */
 static void choose_switches(kinds *k, const ak_space *space)
 {
     k->count = 1;
@@ -147,7 +149,7 @@ static void choose_switches(kinds *k, const ak_space *space)
     }
 }
 
-/* Returns the place of a value among those of its parameter that occur. */
+/* Returns the position of a value among the values of its parameter that occur. */
 static size_t place_of(const ak_space *space, size_t p, size_t value)
 {
     size_t place = 0;
@@ -167,7 +169,7 @@ static size_t kind_of(const kinds *k, const ak_space *space, const ak_config *co
     return kind;
 }
 
-/* Measures, or for a large space estimates, which part of the space each kind is. */
+/* Computes the share of the space that each kind has; for a large space, estimates it. */
 static void take_shares(kinds *k, const ak_space *space)
 {
     ak_rng rng;
@@ -192,7 +194,7 @@ static void take_trials(kinds *k, const ak_prompt_view *v)
     }
 }
 
-/* Returns the index of the kind's value of a switch. */
+/* Returns the index of the value that switch `s` has in a kind. */
 static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_t s)
 {
     size_t left = k->count, value = 0;
@@ -206,8 +208,9 @@ static size_t value_of(const kinds *k, const ak_space *space, size_t kind, size_
     return value;
 }
 
-/* Returns the next kind to show: the fastest first, then those that failed, then the untried, each
-   of these from the largest. SIZE_MAX if all are shown. */
+/* Returns the next kind to show: first those with a time, the fastest first; then those whose
+   trials all failed; then the untried ones, the largest share first. Returns SIZE_MAX if all are
+   shown. */
 static size_t next_kind(const kinds *k, const ak_prompt_view *v, const bool shown[KINDS_MAX])
 {
     size_t next = SIZE_MAX;
@@ -251,8 +254,8 @@ static void put_known(ak_buf *out, const ak_prompt_view *v, const known *of)
     ak_buf_print(out, " (#%zu)", of->best);
 }
 
-/* Returns how many times as slow as its fastest trial the slowest of a kind is: the median of the
-   kinds that have SPREAD_LEAST trials or more; 0 if none has. */
+/* Returns the median of the spreads of all kinds with at least SPREAD_LEAST successful trials; 0 if
+   there is no such kind. */
 static double spread_of(const kinds *k, const ak_prompt_view *v)
 {
     double sorted[KINDS_MAX];
@@ -284,7 +287,8 @@ static void put_kinds_title(ak_buf *out, const kinds *k, const ak_prompt_view *v
     ak_buf_puts(out, "\n\n");
 }
 
-/* Says in a line that every combination occurs, if that is so; a list would only repeat it. */
+/* If every combination occurs, writes one line that says so in place of a list, and returns
+   true. */
 static bool put_all_kinds(ak_buf *out, const kinds *k)
 {
     double least = 1, most = 0;

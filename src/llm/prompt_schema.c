@@ -27,7 +27,7 @@ static const char *type_of(const ak_parameter *parameter)
 }
 
 /* Returns {"type": "integer", "enum": [4, 8, 16]} with the values that occur. The enum is left out
-   if *room is too small. */
+   if it has more than AK_PROMPT_VALUES values or more than *room, from which it is deducted. */
 static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
 {
     const ak_parameter *parameter = ak_space_parameter(space, p);

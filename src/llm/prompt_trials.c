@@ -1,5 +1,5 @@
-/* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, all trials by speed,
-   what the slow ones have in common, and the failures. No kind of failure is omitted. */
+/* prompt_trials.c: writes the trials of a prompt's state: two anchors in full, the listed trials by
+   speed, what the slow ones have in common, and the failures. No kind of failure is omitted. */
 #include "base/number.h"
 #include "llm/prompt_view.h"
 
@@ -7,8 +7,8 @@
    this factor. */
 #define ANCHOR_DISTANCE 2
 #define ANCHOR_SLOWER   1.5
-/* Pairs of values are sought for so many members of a group, if so many trials are beside it, and
-   so many pairs are written. */
+/* Limits of the search for pairs of values that explain a group: members that are examined, trials
+   outside the group that it needs at least, and pairs that are written. */
 #define PAIR_MEMBERS 32
 #define PAIR_BESIDE  4
 #define PAIRS_SHOWN  3
@@ -170,21 +170,22 @@ void ak_prompt_trials(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Returns whether a trial took AK_PROMPT_COLLAPSED times as long as the best even at the lower end
+/* Returns true if a trial took AK_PROMPT_COLLAPSED times as long as the best even at the lower end
    of its interval, so that a busy machine does not explain it. */
 static bool has_collapsed(const ak_prompt_view *v, const ak_experience *t)
 {
     return ak_prompt_least(t) >= v->order[0].ms * AK_PROMPT_COLLAPSED;
 }
 
-/* Says whether a trial is of a group: those that ended with this status or, for OK, those that
-   collapsed. */
+/* Returns true if a trial is a member of the group `kind`: the trials that ended with this status
+   or, for AK_TRIAL_OK, those that have collapsed. */
 static bool is_of(const ak_prompt_view *v, const ak_experience *t, ak_trial_status kind)
 {
     return t->status == kind && (kind != AK_TRIAL_OK || has_collapsed(v, t));
 }
 
-/* Says whether a group is compared with a trial. A failure says nothing about what is slow. */
+/* Returns true if the group is compared with this trial, which is not a member. Collapsed trials
+   are compared with successful ones only, because a failure says nothing about speed. */
 static bool is_beside(const ak_prompt_view *v, const ak_experience *t, ak_trial_status kind)
 {
     return !is_of(v, t, kind) && (kind != AK_TRIAL_OK || t->status == AK_TRIAL_OK);
@@ -197,8 +198,8 @@ static void put_value_of(ak_buf *out, const ak_space *space, const ak_config *co
     ak_buf_print(out, "%s=%s", ak_space_parameter(space, p)->name, text);
 }
 
-/* Writes the values that all trials of a group have and at most a third of the others. Returns how
-   many there are. */
+/* Writes the values that all members of a group have, but at most a third of the trials that it is
+   compared with. Returns their number. */
 static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     const ak_space *space = v->brief->space;
@@ -226,8 +227,8 @@ static size_t put_shared_values(ak_buf *out, const ak_prompt_view *v, ak_trial_s
     return shown;
 }
 
-/* Two values, or one if p is q, which the trial `member` has, and how many have them: of a group
-   those that no earlier pair explains, and of the trials beside it. */
+/* The values of the parameters p and q (one value if p is q) in trial `member`, and how many trials
+   have both: `with` members that no earlier pair explains, `others` outside the group. */
 typedef struct pair {
     size_t p, q, member;
     size_t with, others;
@@ -263,8 +264,8 @@ static void count_pair(pair *one, const ak_prompt_view *v, ak_trial_status kind,
     }
 }
 
-/* Finds what most members have that no earlier pair explains, and no trial beside the group. Of
-   equals it is a single value. */
+/* Finds the pair of values that occurs in no trial outside the group and in the most members that
+   no earlier pair explains. Between equals, a single value is preferred. */
 static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs *found)
 {
     const ak_history *h = v->history;
@@ -288,8 +289,9 @@ static pair find_pair(const ak_prompt_view *v, ak_trial_status kind, const pairs
     return best;
 }
 
-/* Writes pairs of values that several of a group have and no trial beside it. Returns how many. Few
-   trials beside it would tell nothing. */
+/* Writes pairs of values that several members of a group have and no trial outside it. Returns
+   their number. Writes none if the group is compared with fewer than PAIR_BESIDE trials, which
+   would prove nothing. */
 static size_t put_pairs(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     const ak_space *space = v->brief->space;
@@ -318,7 +320,7 @@ static size_t put_pairs(ak_buf *out, const ak_prompt_view *v, ak_trial_status ki
     return found.count;
 }
 
-/* Writes what a group has in common. Returns how much was found. */
+/* Writes what a group has in common. Returns the number of values or pairs that were found. */
 static size_t put_common(ak_buf *out, const ak_prompt_view *v, ak_trial_status kind)
 {
     size_t shown = put_shared_values(out, v, kind);
@@ -345,7 +347,7 @@ static void put_collapses(ak_buf *out, const ak_prompt_view *v)
                                 : ".\n");
 }
 
-/* Says which limit of a multiprocessor a block is over, as far as its launch tells. */
+/* Writes which limit of a multiprocessor a block exceeds, if its launch tells. */
 static void put_over_limit(ak_buf *out, const ak_prompt_view *v, const ak_experience *t)
 {
     ak_filling f;
@@ -381,7 +383,7 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
         ak_buf_print(out, "; spills %d bytes", t->spill_bytes);
     }
     put_over_limit(out, v, t);
-    /* A compiler quotes the source. */
+    /* A message of a compiler quotes the source, so it is shown only if the source is. */
     bool source = t->status == AK_TRIAL_COMPILE_ERROR;
     if (t->reason != NULL && v->brief->share <= (source ? AK_SHARE_SOURCE : AK_SHARE_FACTS)) {
         ak_buf_puts(out, "; ");
@@ -390,7 +392,7 @@ static void put_failure(ak_buf *out, const ak_prompt_view *v, size_t number)
     ak_buf_putc(out, '\n');
 }
 
-/* What a status says of the cause. It is all that a recording knows. */
+/* What a status says about the cause of a failure; a recording knows nothing more. */
 static const char *const causes[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_INVALID] = "over a limit of the device, or against a constraint that is not listed",
     [AK_TRIAL_COMPILE_ERROR] = "it did not compile",
@@ -404,7 +406,7 @@ static const char *const causes[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_REJECTED] = "it was refused after it was compiled",
 };
 
-/* Writes the number of failures of each kind, with the latest ones. */
+/* Writes the number of failures of each kind, and the latest of each. */
 static void put_kinds_of_failure(ak_buf *out, const ak_prompt_view *v)
 {
     if (v->ok == v->history->count) {

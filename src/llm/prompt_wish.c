@@ -7,7 +7,7 @@
 #define NEAR_BOUND 0.95
 /* Fewer trials than this say nothing about the optimum. */
 #define FIT_LEAST 8
-/* The search stands still if so many trials in a row were faster by less than STILL_GAIN. */
+/* The search has stalled if this many trials in a row gained less than STILL_GAIN. */
 #define STILL_TRIALS 8
 #define STILL_GAIN   0.01
 
@@ -65,11 +65,11 @@ static void put_aim(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* How long nothing was gained. */
+/* How long the search has gained nothing. */
 typedef struct stillness {
-    size_t trials; /* since the first that is as fast as the best but for STILL_GAIN, without those
-                      of its own reply: whoever proposed them did not know of it */
-    bool replied;  /* that first one is of the latest reply */
+    size_t trials; /* trials after the first that is within STILL_GAIN of the best. Those of the
+                      same reply do not count: it was written before that result was known */
+    bool replied;  /* that first trial was proposed in the latest reply */
 } stillness;
 
 static stillness without_gain(const ak_prompt_view *v)
@@ -109,8 +109,9 @@ static void put_open_kinds(ak_buf *out, const ak_prompt_view *v)
     }
 }
 
-/* Writes what the generation is for: wide at first; elsewhere if nothing was gained lately; else
-   near the fastest, and while much of the budget is left also where little is known. */
+/* Writes the aim of the generation: small steps after many failures; wide at first; places with few
+   trials if the search has stalled; else near the fastest and, while much of the budget is left,
+   also where little is known. */
 static void put_phase(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;

@@ -84,7 +84,8 @@ static bool same(const json_t *wish, const ak_value *value)
     return false;
 }
 
-/* Returns the number that is meant by 96 or "96". */
+/* Reads a proposed number, with or without quotes: 96 or "96". Returns false if it is not a
+   number. */
 static bool wished_number(double *out, const json_t *wish)
 {
     if (json_is_number(wish)) {
@@ -140,7 +141,7 @@ static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const
         v++;
     }
     if (ak_space_occurring(space, p) == 1) {
-        return true; /* the parent has the only value there is, whatever was written */
+        return true; /* the parent has the only legal value, whatever was proposed */
     }
     if (v == parameter->value_count) {
         wish_text(asked, wish);
@@ -231,7 +232,7 @@ static void describe(ak_suggestion *out, const json_t *changes)
     ak_buf_free(&text);
 }
 
-/* Reads a number, also one that a model has put into quotes ("15", "+15 %"); 0 of anything else. */
+/* Reads a percentage, even one in quotes ("15", "+15 %"). Returns 0 for anything else. */
 static double percents(const json_t *gain)
 {
     const char *text = json_string_value(gain);

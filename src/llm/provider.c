@@ -1,4 +1,4 @@
-/* provider.c: the table of providers, and the abilities of models. */
+/* provider.c: holds the tables of providers and models, and finds entries in them. */
 #include "llm/provider.h"
 
 #include <string.h>

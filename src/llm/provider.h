@@ -20,17 +20,18 @@
 
 /* ---- abilities ------------------------------------------------------------------------------- */
 
-/* Parameters and features that a model takes. X(NAME, words): models.def gives the first estimate.
-   If a 400 names one of the words (in "param" of the error or in its message), the ability is
-   removed once and the request is sent again. Each word ends in a comma; all matches count. */
+/* Parameters and features that a model takes. X(NAME, words): models.def gives the initial set. If
+   a reply with status 400 or 422 names one of the words, in the error's "param" or in its message,
+   the ability is dropped once and the request is sent again. If several match, the first one that
+   was sent is dropped. Each word ends in a comma. */
 #define AK_ABILITY_MAP(X)                                                                          \
     X(TEMPERATURE, "temperature,")                                                                 \
-    X(STRICT, "strict,") /* a schema is enforced if it demands every property */                   \
+    X(STRICT, "strict,") /* the server enforces a schema without optional properties */            \
     X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
     X(ADAPTIVE, "adaptive,thinking,")      /* the model decides how long it thinks */              \
     X(THINKING, "budget_tokens,thinking,") /* the request sets the thinking budget */              \
     X(EFFORT, "reasoning_effort,effort,reasoning,think,thinking,")                                 \
-    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* max_completion_tokens if set */   \
+    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* sent in place of max_tokens */    \
     X(SEED, "seed,")                                                                               \
     X(STREAM_USAGE, "stream_options,include_usage,")                                               \
     X(STREAM, "stream,")                                                                           \
@@ -63,7 +64,7 @@ typedef struct ak_request {
     const ak_llm_chat *chat;
     ak_abilities abilities;
     int output_tokens; /* the chat's limit, capped by the model's */
-    /* upper bound: the prompt's bytes and an allowance for each message */
+    /* upper bound: bytes of prompt and schema, and allowances for what providers add */
     size_t prompt_tokens_max;
 } ak_request;
 
@@ -135,7 +136,7 @@ typedef enum ak_stream_kind { AK_STREAM_SSE, AK_STREAM_NDJSON } ak_stream_kind;
 typedef struct ak_provider {
     const char *name, *description;
     const char *url;  /* default address; NULL if --llm-url is required */
-    const char *path; /* "/v1/responses" */
+    const char *path; /* appended to the address: "/v1/responses" */
     /* environment variable of the key; NULL if none is read. --llm-key-file works for all */
     const char *key_variable;
     bool key_needed;

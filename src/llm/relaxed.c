@@ -298,8 +298,8 @@ static json_t *read_word(reader *r)
 
 /* ---- containers ------------------------------------------------------------------------------ */
 
-/* Moves past an element. Returns true if another one follows. Sets cut if neither ',' nor `closing`
-   is there. */
+/* Moves past the comma or the end after an element. Returns true if another element follows, even
+   if only the comma before its {, [ or " is missing. Sets cut if the text breaks here. */
 static bool another(reader *r, char closing)
 {
     char c = peek(r);
@@ -403,8 +403,8 @@ static json_t *read_object(reader *r, bool keep)
     return object;
 }
 
-/* Reads one value. Returns NULL if it is cut, unless `keep` is set and something inside is
-   complete. */
+/* Reads one value. Returns NULL if it is cut; if `keep` is set, a container that is cut is returned
+   with its complete parts. */
 static json_t *read_value(reader *r, bool keep)
 {
     char c = peek(r);

@@ -23,8 +23,8 @@ typedef struct ak_relaxed {
 
 /* Reads the value at the start of `text`, after a byte order mark and blanks, and ignores what
    follows it. The text must be UTF-8. Fails only without memory. If no value starts there, `value`
-   is NULL and `cut` is set. Nesting beyond AK_JSON_DEPTH_MAX is an error. The last of equal keys
-   counts. */
+   is NULL and `cut` is set. Nesting beyond AK_JSON_DEPTH_MAX ends the reading like an error in the
+   text. The last of equal keys counts. */
 ak_status ak_relaxed_read(ak_relaxed *out, const char *text, size_t length, ak_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * reserve.c: keeps a run within its budget of dollars and tokens. Before each attempt its worst
- * case is set aside, and afterwards replaced by what it has used.
+ * reserve.c: keeps a run within its budget of dollars and tokens. Each attempt reserves its worst
+ * case before it is made; afterwards the run is charged what the attempt has used.
  */
 #include <limits.h>
 #include <string.h>
@@ -98,8 +98,8 @@ ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *cha
     return AK_OK;
 }
 
-/* Returns the output tokens that what is left of the budget and of the tokens allow, or INT_MAX if
-   there is no such limit. `input` is the bound on the input tokens. */
+/* Returns how many output tokens the rest of the budget and of the token limit allow after `input`
+   input tokens: at most INT_MAX, and below 0 if even the input does not fit. */
 static double output_left(const ak_llm *llm, size_t input)
 {
     double most = INT_MAX;
@@ -116,8 +116,8 @@ static double output_left(const ak_llm *llm, size_t input)
     return most;
 }
 
-/* Lowers the output limit of a call to what is left, if this is at least OUTPUT_MARGIN times what
-   any earlier call has used. */
+/* Lowers the output limit of a call, before its first attempt, to what is left, if this is at least
+   OUTPUT_MARGIN times the most that an earlier call has used. */
 static void fit_output(ak_request *request, ak_llm_call *call, size_t input)
 {
     const ak_llm *llm = call->llm;
@@ -183,7 +183,7 @@ ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err)
     return status;
 }
 
-/* The client is locked. */
+/* The caller holds the lock of the client. */
 static void give_back(ak_llm *llm, const ak_reservation *reserved)
 {
     llm->reserved_usd -= reserved->usd;

@@ -21,7 +21,7 @@ typedef struct ak_stream {
     ak_buf line, data;
     char event[AK_STREAM_NAME_MAX];
     bool after_cr; /* the last byte was a carriage return; a line feed now belongs to it */
-    bool begun;    /* the place where a byte order mark may stand has been passed */
+    bool begun;    /* the first line, which may begin with a byte order mark, was read */
     ak_stream_sink sink;
     void *context;
 } ak_stream;

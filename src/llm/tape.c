@@ -179,7 +179,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     char hash[AK_HASH_BYTES];
     char *text = NULL;
     AK_DO(ak_made(question, err));
-    /* The situation follows from the words, and older tapes do not have it. */
+    /* The situation is not part of the name: the words imply it, and older tapes lack it. */
     json_t *words = json_copy((json_t *)(uintptr_t)question);
     (void)json_object_del(words, "situation");
     ak_status status = words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err);
@@ -195,14 +195,14 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Returns whether a file may hold a question. Others may lie in the folder, such as notes, or the
-   prompts and replies of file:. */
+/* Returns true if a file may hold a question. The folder may also hold other files, such as notes,
+   or the prompts and replies of the provider "file". */
 static bool is_question(const char *name)
 {
     return ak_fs_has_suffix(name, ".json") && !ak_fs_has_suffix(name, ".reply.json");
 }
 
-/* Lists the files of the tape by what their questions are about. */
+/* Lists the files of the tape by the situations of their questions. */
 static ak_status read_situations(ak_tape *tape, ak_error *err)
 {
     char **names = NULL, path[AK_PATH_MAX];
@@ -233,8 +233,8 @@ out:
     return status;
 }
 
-/* Gives the file of a question about the same in other words; *out is "" if there is none. If the
-   same was asked several times, the answers follow each other. */
+/* Finds the file of a recorded question about the same situation in other words; *out is "" if
+   there is none. Each further question about that situation gets the next such file by name. */
 static ak_status reworded(char out[AK_PATH_MAX], ak_tape *tape, const json_t *question,
                           ak_error *err)
 {
@@ -258,7 +258,7 @@ static ak_status reworded(char out[AK_PATH_MAX], ak_tape *tape, const json_t *qu
 typedef struct found {
     json_t *answer;
     char origin[AK_PATH_MAX];
-    bool reworded; /* it was given to a question about the same in other words */
+    bool reworded; /* the recorded question is about the same situation in other words */
 } found;
 
 static ak_status find(found *out, ak_tape *tape, const char *name, const json_t *question,

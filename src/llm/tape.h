@@ -4,9 +4,9 @@
  * recording.
  *
  * A tape is a folder with one file per question, NAME-N.json. NAME is the hash of the canonical
- * question (model, effort, system, messages, schema, limits, seed), and N counts equal questions
- * of one client from 0. A file holds the question, for people to read, and the answer: text,
- * reasoning, usage, cost, time. tape.json names the model. No file holds a key.
+ * question (model, effort, system, messages, schema, output limit, temperature, seed), and N counts
+ * equal questions of one client from 0. A file holds the question, for people to read, and the
+ * answer: text, reasoning, usage, cost, time. tape.json names the model. No file holds a key.
  *
  * A file instead of a folder is a script for tests and demonstrations: JSON lines, each an object
  * with at least "text" (a string, or any JSON, which becomes the text). Its answers are given in
@@ -37,9 +37,8 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
                        ak_error *err);
 
 /* Reads the answer of that name into `reply` and those members of `out` that a tape keeps (cost,
-   attempts, time). If there is none, the answer to a question about the same situation in other
-   words is taken, in a replay only, and out->reworded is set. Returns AK_NOT_FOUND if there is none
-   either. */
+   attempts, time). If there is none, a replay takes the answer to a question about the same
+   situation in other words and sets out->reworded. Returns AK_NOT_FOUND if there is none either. */
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
                        const json_t *question, ak_error *err);
 /* Writes a question and its answer. `model` is the specification, such as "openai:gpt-5". */
