@@ -30,17 +30,57 @@ typedef struct writer {
 
 /* ---- names and types ------------------------------------------------------------------------- */
 
+/* Returns whether a parameter cannot have this name: keywords of C and C++, macros of compilers and
+   of the C library, the other parameters, and prefixes of what the generated source defines. */
 static bool is_word(const char *name)
 {
-    static const char *const words[] = {
-        "auto",      "break",     "case",   "catch",    "char",    "class",    "const",
-        "continue",  "default",   "delete", "do",       "double",  "else",     "enum",
-        "extern",    "float",     "for",    "goto",     "if",      "inline",   "int",
-        "long",      "namespace", "new",    "operator", "private", "public",   "register",
-        "restrict",  "return",    "short",  "signed",   "sizeof",  "static",   "struct",
-        "switch",    "template",  "this",   "throw",    "try",     "typedef",  "typename",
-        "union",     "unsigned",  "using",  "virtual",  "void",    "volatile", "while",
-        "workspace", "bytes",     "bool",   "true",     "false"};
+    static const char *const words[] = {"alignas",      "alignof",
+                                        "and",          "asm",
+                                        "auto",         "bitand",
+                                        "bitor",        "bool",
+                                        "break",        "bytes",
+                                        "case",         "catch",
+                                        "char",         "class",
+                                        "compl",        "concept",
+                                        "const",        "consteval",
+                                        "constexpr",    "constinit",
+                                        "continue",     "decltype",
+                                        "default",      "delete",
+                                        "do",           "double",
+                                        "else",         "enum",
+                                        "errno",        "explicit",
+                                        "export",       "extern",
+                                        "false",        "float",
+                                        "for",          "friend",
+                                        "goto",         "if",
+                                        "inline",       "int",
+                                        "int64_t",      "linux",
+                                        "long",         "mutable",
+                                        "namespace",    "new",
+                                        "noexcept",     "not",
+                                        "nullptr",      "operator",
+                                        "or",           "private",
+                                        "protected",    "public",
+                                        "register",     "requires",
+                                        "restrict",     "return",
+                                        "short",        "signed",
+                                        "size_t",       "sizeof",
+                                        "static",       "static_assert",
+                                        "stderr",       "stdin",
+                                        "stdout",       "stream",
+                                        "struct",       "switch",
+                                        "template",     "this",
+                                        "throw",        "true",
+                                        "try",          "typedef",
+                                        "thread_local", "typeid",
+                                        "typename",     "typeof",
+                                        "uintptr_t",    "union",
+                                        "unix",         "unsigned",
+                                        "using",        "virtual",
+                                        "void",         "volatile",
+                                        "wchar_t",      "while",
+                                        "workspace",    "xor",
+                                        "NULL",         "workspace_bytes"};
     return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }
 
@@ -226,28 +266,29 @@ static void print_body(ak_buf *out, const writer *w)
 {
     const akr_info *info = w->info;
     print_prototypes(out, w, "");
-    ak_buf_puts(out, "{\n    one_thread *t;\n    int64_t size[AKR_SIZES_MAX] = {0};\n"
-                     "    akr_status status;\n");
+    ak_buf_puts(out, "{\n    one_thread *ak_thread;\n    int64_t ak_size[AKR_SIZES_MAX] = {0};\n"
+                     "    akr_status ak_found;\n");
     for (int i = 0; i < info->size_count; i++) {
-        ak_buf_print(out, "    size[%d] = %s;\n", i, w->size[i]);
+        ak_buf_print(out, "    ak_size[%d] = %s;\n", i, w->size[i]);
     }
-    ak_buf_puts(out, "    status = one_find(&t, size, NULL);\n"
-                     "    if (status == AKR_OK && bytes != NULL) {\n"
-                     "        *bytes = t->plan.workspace_bytes;\n    }\n"
-                     "    return (int)status;\n}\n\n");
+    ak_buf_puts(out, "    ak_found = one_find(&ak_thread, ak_size, NULL);\n"
+                     "    if (ak_found == AKR_OK && bytes != NULL) {\n"
+                     "        *bytes = ak_thread->plan.workspace_bytes;\n    }\n"
+                     "    return (int)ak_found;\n}\n\n");
     print_function(out, w);
-    ak_buf_puts(out, "\n{\n    one_thread *t;\n    int64_t size[AKR_SIZES_MAX] = {0};\n"
-                     "    void *arg[AKR_ARGUMENTS_MAX] = {NULL};\n    akr_status status;\n");
+    ak_buf_puts(out, "\n{\n    one_thread *ak_thread;\n    int64_t ak_size[AKR_SIZES_MAX] = {0};\n"
+                     "    void *ak_arg[AKR_ARGUMENTS_MAX] = {NULL};\n    akr_status ak_found;\n");
     for (int i = 0; i < info->size_count; i++) {
-        ak_buf_print(out, "    size[%d] = %s;\n", i, w->size[i]);
+        ak_buf_print(out, "    ak_size[%d] = %s;\n", i, w->size[i]);
     }
     for (int i = 0; i < info->argument_count; i++) {
-        ak_buf_print(out, "    arg[%d] = (void *)(uintptr_t)%s;\n", i, w->argument[i]);
+        ak_buf_print(out, "    ak_arg[%d] = (void *)(uintptr_t)%s;\n", i, w->argument[i]);
     }
     ak_buf_print(out,
-                 "    status = one_find(&t, size, NULL);\n"
-                 "    return (int)(status != AKR_OK ? status\n"
-                 "                                  : one_run(t, arg, workspace, workspace_bytes, "
+                 "    ak_found = one_find(&ak_thread, ak_size, NULL);\n"
+                 "    return (int)(ak_found != AKR_OK ? ak_found\n"
+                 "                                  : one_run(ak_thread, ak_arg, workspace, "
+                 "workspace_bytes, "
                  "%s, NULL));\n}\n\n"
                  "const char *ak_%s_text(int status)\n{\n"
                  "    return status != 0 && status == (int)one_status && one_error.text[0] != 0\n"

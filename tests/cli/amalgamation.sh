@@ -103,6 +103,14 @@ sed -i 's/"name": "X"/"name": "while_array"/; s/"name": "Y"/"name": "while"/; s/
 autokernel tune ./clash --sizes '100;200' --evals 2 --dispatch 1 --quiet >/dev/null 2>&1
 autokernel export ./clash --table --format c >/dev/null
 grep -o '\*while[a-z_]*' clash_f32/clash_f32.h | sort -u && gcc -Wall -Werror -c clash_f32/clash_f32.c -o clash.o && echo "it compiles"
+# Nor are they those of what the source declares, of macros, or of keywords of C++.
+for names in 'ak_thread status' 'linux xor'; do
+    sed -i "s/\"name\": \"while_array\"/\"name\": \"${names% *}\"/; s/\"name\": \"while\"/\"name\": \"${names#* }\"/" clash/problem.json
+    autokernel tune ./clash --size 100 --evals 1 --libraries none --quiet >/dev/null 2>&1
+    autokernel export ./clash --size 100 --format c --output clash_f32/ --force >/dev/null
+    gcc -Wall -Werror -c clash_f32/clash_f32.c -o clash.o && g++ -fsyntax-only -x c++ clash_f32/clash_f32.h && grep -o '\*[a-z_]*,$' clash_f32/clash_f32.h | sort -u
+    sed -i "s/\"name\": \"${names% *}\"/\"name\": \"while_array\"/; s/\"name\": \"${names#* }\"/\"name\": \"while\"/" clash/problem.json
+done
 # The test fills arrays as the problem says, those of offsets and of small types too, and finds what is wrong.
 try() {
     autokernel tune "$@" --device host --fix PASSES=O2 --evals 1 --libraries none --quiet >/dev/null 2>&1
