@@ -32,9 +32,8 @@ void ak_evaluator_close(ak_evaluator *evaluator);
    opening took. */
 bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *evaluator);
 
-/* Returns how long one batch of a trial may take, at most `most`. Once the best time is known, a
-   candidate that is 200 times slower counts as hung, though not before 2 s, because new pages and
-   threads take time. */
+/* Returns how long one batch of a trial may take, at most `most`. If the plan has a give_up_ms, a
+   batch that takes 200 times that, plus 2 s for new pages and threads, counts as hung. */
 int64_t ak_evaluate_limit(const ak_timer_plan *plan, int64_t most);
 
 /* Fills status, reason, times, samples and statistics of `out`, which the caller clears. */

@@ -172,8 +172,8 @@ static ak_status blame(const block *b, ak_error *err, const char *what, size_t a
                    what, b->task->problem->arguments[argument].name, (long long)at, where);
 }
 
-/* Looks at the zone behind an array, or the first one (`argument` is SIZE_MAX). A write there is
-   named by the array that is nearer. */
+/* Checks the zone behind an array, or the first zone if `argument` is SIZE_MAX. The error names the
+   array that is nearer to the write. */
 static ak_status look_at_zone(const block *b, size_t argument, ak_error *err)
 {
     const bool first = argument == SIZE_MAX;
