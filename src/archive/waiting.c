@@ -374,7 +374,7 @@ static void forget(waiting *w)
     w->first = w->count = 0;
 }
 
-/* Names what waits, with the verb of a sentence. */
+/* Writes what waits as the subject and verb of a sentence: "2 trials of the run are". */
 static void name_items(char out[WHAT_BYTES], const waiting *w)
 {
     size_t trials = 0;
