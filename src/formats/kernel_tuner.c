@@ -127,7 +127,8 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, c
     return closed ? AK_OK : status;
 }
 
-/* Gives the number that a value of a parameter is, for Python also true and false. */
+/* Gives the value of a parameter as a number, as Python counts true and false. Returns false for
+   others. */
 static bool number_of(double *out, const json_t *value)
 {
     *out = json_is_boolean(value) ? (double)json_is_true(value) : json_number_value(value);
@@ -174,7 +175,7 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
         next_part(part, sizeof part, &key);
         if (value == NULL || part_fits(part, value)) {
-            continue; /* the reader says what is missing */
+            continue; /* the reader reports a missing value */
         }
         AK_DO(ak_json_text(&text, value, err));
         (void)ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.60s", where,
