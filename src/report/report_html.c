@@ -62,7 +62,8 @@ static void put_escaped(ak_buf *out, const char *text)
     }
 }
 
-/* Writes JSON without "<". It can stand only within a text, where its escape means the same. */
+/* Writes JSON without "<". This character occurs only in JSON strings, where its escape is
+   equivalent. */
 static void put_data(ak_buf *out, const json_t *data)
 {
     ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);

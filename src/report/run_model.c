@@ -313,8 +313,8 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->efficiency = trial->efficiency;
 }
 
-/* Returns true if a check found the configuration of a trial wrong, at other sizes than the search
-   had tried. */
+/* Returns whether another trial refutes the configuration of this one (ak_trial_refutes): a later
+   check tries more sizes than the search. */
 static bool failed_later(const ak_report_model *model, const ak_trial *trial)
 {
     size_t i = 0;
