@@ -19,8 +19,8 @@
 /* Returns true if the machine was too busy to judge the candidate of this trial. */
 bool ak_trial_not_judged(const ak_trial *trial);
 
-/* Returns true if this trial is a failed check after which its configuration is never the best,
-   even if another trial of it passed. */
+/* Returns true if the failure of this trial excludes its configuration from being the best, even if
+   another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
@@ -54,13 +54,13 @@ ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char
    measured. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
                                      const char *other, ak_error *err);
-/* Reads the latest run that was made here, has ended, and has the same kernel, implementation,
+/* Reads the latest run that was not imported, has ended, and has the same kernel, implementation,
    size, dtype, options and environment as `like`. Clears *found if there is none. */
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
                                ak_error *err);
 
-/* Visits the runs that were made here of the same kernel, implementation, device, size, dtype and
-   options as `like`, in any environment, oldest first. Stops at the visitor's first failure. */
+/* Visits the runs, except imported ones, with the same kernel, implementation, device, size, dtype
+   and options as `like`, in any environment, oldest first. Stops at the visitor's first failure. */
 typedef ak_status (*ak_run_taker)(void *context, const ak_run *run, ak_error *err);
 ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_taker take,
                                void *context, ak_error *err);

@@ -39,8 +39,8 @@ void ak_waiting_free(ak_archive *archive);
 /* Reports the error that SQLite has just returned as one line, and returns the matching status.
    `what` completes "PATH: ...". */
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err);
-/* Runs a statement that returns no row, and finalizes it. If `bound` is false, only reports that
-   there was no memory for its values. */
+/* Runs a statement that returns no row, and finalizes it. If `bound` is false, fails instead: there
+   was no memory for its values. */
 ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err);
 
 /* Runs statements without results or parameters; `sql` is a constant text. */
@@ -70,7 +70,7 @@ bool ak_store_next_texts(ak_status *status, char **texts, int count, const ak_ar
 /* Ends such a visit: frees the texts and the statement, and returns `status`. */
 ak_status ak_store_end(ak_status status, char **texts, int count, sqlite3_stmt *rows);
 /* Runs a statement and resets it for its next use: *out is the first column of its row, 0 if there
-   is none. If `bound` is false, only reports that there was no memory for its values. */
+   is none. If `bound` is false, fails instead: there was no memory for its values. */
 ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,
                              bool bound, ak_error *err);
 /* Copies a text column; *out is NULL for NULL. If another program stored a text that is not UTF-8,

@@ -203,7 +203,7 @@ ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries
     return AK_OK;
 }
 
-/* What every SQLite file, and so every archive, begins with, a 0 included. */
+/* Every SQLite file, and so every archive, begins with these bytes, the final 0 included. */
 static const char sqlite_begin[16] = "SQLite format 3";
 
 /* ---- which format ---------------------------------------------------------------------------- */

@@ -135,8 +135,8 @@ static bool number_of(double *out, const json_t *value)
     return json_is_boolean(value) || json_is_number(value);
 }
 
-/* Returns whether a part of a key, as Python prints it, can be the value. A part that is not of the
-   value's kind, such as "np.int64(3)", says nothing. */
+/* Returns whether a part of a key, as Python prints it, can be the value. A part of another kind
+   than the value, such as "np.int64(3)", cannot be compared and fits. */
 static bool part_fits(const char *part, const json_t *value)
 {
     double number, its = 0;
@@ -201,7 +201,7 @@ static const struct {
     {"RuntimeFailedConfig", AK_TRIAL_CRASHED},
     {"RuntimeFailedConfig", AK_TRIAL_TIMED_OUT},
     {"RuntimeFailedConfig", AK_TRIAL_OUT_OF_MEMORY},
-    /* The base class of errors, which says nothing more. */
+    /* The base class of errors, which does not tell what failed. */
     {"ErrorConfig", AK_TRIAL_LAUNCH_ERROR},
 };
 #define FAULT_COUNT (AK_COUNT(faults))

@@ -124,7 +124,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
             ak_evaluator_plan_apart(&e->edge_cases[i], &end, e, problem->edge_cases[i], base, err));
     }
     AK_DO(ak_hidden_plan(&end, e, base, err));
-    /* A shape that is drawn for a candidate may be as large as the task's own or
+    /* A shape that is drawn for a candidate may be as large as the task's own, up to
        AK_HIDDEN_BYTES. */
     const double own = (double)e->own[0].arrays.total;
     const size_t room = (size_t)(own < AK_HIDDEN_BYTES ? own : AK_HIDDEN_BYTES);

@@ -18,14 +18,14 @@
 /* Attempts to draw one shape: in the first PURE_ATTEMPTS all sizes are near the task's own or, for
    a far shape, anywhere between the listed ones; the rest mix both kinds. */
 #define PURE_ATTEMPTS   200
-#define BETTER_ATTEMPTS 1000 /* then DRAWS equally good shapes are enough */
+#define BETTER_ATTEMPTS 1000 /* after these, DRAWS equally good shapes are enough */
 #define ATTEMPTS        8000
 #define DRAWS           8
 /* Limits of ak_task_checked_sizes, which only finds out whether a hidden shape exists. With an
    eighth of a worker's attempts, it hardly ever finds a shape where a worker finds none. */
 #define SHOWN_ATTEMPTS (ATTEMPTS / 8)
 #define SHOWN_NS       (AK_SECOND_NS / 4)
-#define FACTOR_MAX     1000 /* a remaining factor with no smaller divisor counts as prime */
+#define FACTOR_MAX     1000 /* what remains after all factors up to this counts as prime */
 /* A size near the task's own is at most this many common divisors away from it. */
 #define NEAR 8
 

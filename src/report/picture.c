@@ -57,8 +57,8 @@ typedef struct plane {
     char cell[ROWS][COLUMNS];
 } plane;
 
-/* Returns the cell of a value, which is the first or the last one for all that lie outside, and for
-   what is no number. */
+/* Returns the cell of a value. Values outside the range get the first or the last cell, and NaN
+   gets the first. */
 static size_t place(double value, double low, double high, size_t cells)
 {
     double at = (log(value) - log(low)) / (log(high) - log(low)) * (double)(cells - 1);

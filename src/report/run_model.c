@@ -381,7 +381,7 @@ static void choose_best(ak_report_model *model)
     }
 }
 
-/* Finds the default: it takes part in every finish, and a run without a finish tried it first. */
+/* Finds the default: every finish names it; in other runs its trial has the strategy "default". */
 static void find_default(ak_report_model *model)
 {
     size_t i;
