@@ -90,8 +90,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one */
         char place[AK_PATH_MAX + 8];
         (void)snprintf(place, sizeof place, "sim:%s", ak_or_empty(recording));
-        /* If a recording was opened without its kernel, the implementation has the kernel's
-           name. */
+        /* A recording opened without its kernel has the kernel's name as its implementation. */
         bool alone = recording != NULL && run->kernel != NULL && run->implementation != NULL &&
                      strcmp(run->kernel, run->implementation) == 0;
         option(&out, "", alone ? recording : kernel != NULL ? kernel : run->kernel);
