@@ -253,7 +253,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
     json_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse_text(&result, result_text, "result", err);
-    if (status != AK_OK) { /* such a result names no winner */
+    if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
     const bool many_sizes = json_object_get(result, "sizes") != NULL;
@@ -273,7 +273,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }
-        if (status == AK_OK && !many_sizes) { /* the run that has the baseline of these figures */
+        if (status == AK_OK && !many_sizes) { /* this run also has the baseline of these figures */
             status = ak_trial_set(&s->best->run, run, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;

@@ -197,7 +197,7 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
     AK_TRY(drop_all(&gone, archive, err));
 out:
     status = status == AK_OK && really ? ak_store_commit(archive, err) : status;
-    ak_store_rollback(archive); /* what is not committed; also forgets the environment found last */
+    ak_store_rollback(archive); /* undoes what is not committed, and forgets archive->environment */
     *out = gone;
     return status;
 }

@@ -327,7 +327,7 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_t
     return status;
 }
 
-#define PREFIX_MIN 4 /* digits of an id that may name a run */
+#define PREFIX_MIN 4 /* with at least this many digits, the beginning of an id names a run */
 
 ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *text, ak_error *err)
 {

@@ -13,7 +13,7 @@ typedef struct reader {
     ak_trial first; /* all trials must belong to its task */
     char *environment;
     size_t seen;
-    ak_map *refuted; /* the configurations that a trial refutes: its times do not count */
+    ak_map *refuted; /* the configurations that a trial refutes: their times do not count */
 } reader;
 
 /* Returns whether the trial is of r->environment. The filter compares that if it is not "". */

@@ -334,7 +334,7 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
         }
         suspicions += finding == AK_ALONE_UNKNOWN ? 0 : 1;
         if (suspicions == SUSPICIONS && finding == AK_ALONE_SLOWER) {
-            return AK_OK; /* r->unseen_ms counts */
+            return AK_OK; /* the times in r->unseen_ms count */
         }
         if (suspicions == SUSPICIONS) {
             r->outcome.status = AK_TRIAL_REJECTED;

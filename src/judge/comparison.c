@@ -172,7 +172,7 @@ static ak_status one_round(comparison *d, ak_error *err)
     /* All candidates run on the same stage, because where inputs lie makes a difference. */
     ak_stage *stage = ak_evaluator_draw(d->e);
     bool disturbed = false;
-    ak_evaluator_conditions(&before, d->e); /* drops what loading caused */
+    ak_evaluator_conditions(&before, d->e); /* drops conditions from before the round */
     for (size_t i = 0; i < d->count; i++) {
         size_t j = ak_rng_below(&d->e->rng, i + 1);
         order[i] = order[j];
@@ -189,7 +189,7 @@ static ak_status one_round(comparison *d, ak_error *err)
         }
         AK_DO(rest_and_warm_up(d, i, err));
         if (alive(d, i)) {
-            ak_evaluator_conditions(&before, d->e); /* drops what warming up caused */
+            ak_evaluator_conditions(&before, d->e); /* drops conditions from the warm-up */
             d->loaded[i].weigh = d->joules[i] != NULL;
             ak_status status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
             d->loaded[i].weigh = false;

@@ -6,7 +6,7 @@
  * task's own shape, and then at the task's own shape, with outputs filled anew and everything
  * judged (stage.h). Then it times the candidate batch after batch (timer.h), with outputs filled
  * again before each batch; the first batch, randomly chosen ones and the last are judged. Batches
- * that warm up (timer.h) are poisoned and judged like those that count, so that a kernel cannot be
+ * that warm up (timer.h) are filled and judged like those that count, so that a kernel cannot be
  * right at first and later wrong and fast.
  *
  * A comparison loads all candidates at once, each in its own process on the same buffers. In each

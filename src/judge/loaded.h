@@ -91,7 +91,7 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
 void ak_loaded_close(ak_loaded *r);
 /* Loads the candidate again in a new process, whose memory lies in other pages. */
 ak_status ak_loaded_renew(ak_loaded *r, ak_error *err);
-/* Puts the inputs in place, poisons the outputs and runs `iterations` times. */
+/* Puts the inputs in place, fills the outputs (ak_guard_old) and runs `iterations` times. */
 ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Does what ak_loaded_batch does, and then checks the red zones, because other candidates run on
    the same memory next. Does not judge the output. */

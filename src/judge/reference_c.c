@@ -191,8 +191,8 @@ static ak_status look_at_zone(const block *b, size_t argument, ak_error *err)
     return AK_OK;
 }
 
-/* Returns an error if the reference wrote outside its outputs, read outside its arrays or before it
-   wrote, or left out elements of an output. */
+/* Returns an error if the reference wrote outside its outputs, read outside its arrays, read an
+   output before writing it, or left out elements of an output. */
 static ak_status look_at(const block *b, double *const *arrays, ak_error *err)
 {
     const ak_problem *problem = b->task->problem;

@@ -11,8 +11,8 @@ typedef struct ak_line_change {
     size_t length;
 } ak_line_change;
 
-/* Lines that both texts begin or end with are unchanged. Between them, so is a longest common
-   subsequence, if finding it takes at most this many comparisons; else all lines there are
+/* Unchanged are the lines that both texts begin or end with and, between these, a longest common
+   subsequence. If finding that takes more than this many comparisons, all lines between are
    changed. */
 #define AK_LINE_DIFF_WORK_MAX (4u << 20)
 

@@ -2,7 +2,7 @@
  * report.h: the model of a run, gathered once (run_model.c) and shown in several formats.
  *
  * json shows the model itself; text, md and csv show it as sections (section.h), html both, with
- * every trial and each question to a language model (page.h). A format is one file report_NAME.c
+ * the trials and the questions to a language model (page.h). A format is one file report_NAME.c
  * with a table ak_report_NAME, and a line in reports.def.
  */
 #ifndef AK_REPORT_REPORT_H

@@ -179,7 +179,7 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
         size_t at;
         bool fresh;
         if (trial->measured_on == NULL) {
-            continue; /* the trial reached no device, or its program did not record it */
+            continue; /* the trial reached no device, or another program did not record it */
         }
         AK_DO(find_group(&at, &fresh, groups, trial->measured_on, uuid, err));
         ak_report_device *device = &model->devices[at];
