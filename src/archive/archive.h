@@ -1,9 +1,9 @@
 /*
  * archive.h: the archive's internal side; the public side is in autokernel.h.
  *
- * The archive is one SQLite file with a table of trials, one of runs and one of environments
- * (schema.c; docs/formats.md describes them). archive_open.c opens it, runs.c and rows.c add
- * and read runs and trials, waiting.c keeps what cannot be added yet, and trial.c is the trial
+ * The archive is one SQLite file with tables of trials, runs, environments, calls, sources and
+ * studies (schema.c; docs/formats.md describes them). archive_open.c opens it, runs.c and rows.c
+ * add and read runs and trials, waiting.c keeps what cannot be added yet, and trial.c is the trial
  * itself and its JSON. Exchange formats are in formats/.
  */
 #ifndef AK_ARCHIVE_ARCHIVE_H
@@ -12,22 +12,22 @@
 #include "base/json.h"
 #include "base/pack.h"
 
-/* The reason of a trial begins with this if the machine was too busy to judge the candidate. It
-   says nothing about the configuration. */
+/* The reason of a trial begins with this if the machine was too busy to judge the candidate. Such a
+   trial says nothing about the configuration. */
 #define AK_NOT_JUDGED "not judged: "
 
 /* Returns true if the machine was too busy to judge the candidate of this trial. */
 bool ak_trial_not_judged(const ak_trial *trial);
 
-/* Returns true if this trial is a failed check after which its configuration is never the best,
-   even if another trial of it passed. */
+/* Returns true if the failure of this trial excludes its configuration from being the best, even if
+   another trial of it passed. */
 bool ak_trial_refutes(const ak_trial *trial);
 
 /* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
    them. */
 typedef struct ak_run {
     char *id;              /* 16 hex digits */
-    char *started, *ended; /* UTC; ended is NULL while the run goes on or if it was killed */
+    char *started, *ended; /* UTC; ended is NULL before the run ends or if it was killed */
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
@@ -43,24 +43,24 @@ ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *e
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
 /* Reads a run by its id. If id is NULL, reads the latest run that was not added by an import of
-   trials, on a device or on a recording, or, if there is none, the latest imported run. The clock
-   of a recording begins in 1970, so a run on one counts as made when it was added. */
+   trials or, if there is none, the latest imported run. The clock of a recording begins in 1970, so
+   a run on a recording counts as made when it was added. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
-/* Finds out whether two hashes that trials have as their environment are of one and the same: of an
-   archive from before schema 9 an environment has two, if its kernel has not changed since. */
+/* Finds out whether two hashes stand for one environment. In an archive from before schema 9 an
+   environment can have two: its former one and today's (ak_archive_rename_environment). */
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,
                                       const char *other, ak_error *err);
 /* Finds out whether two environments, named by their hashes, differ only in the source that was
    measured. */
 ak_status ak_archive_same_but_source(bool *out, ak_archive *archive, const char *one,
                                      const char *other, ak_error *err);
-/* Reads the latest run that was made here, has ended, and has the same kernel, implementation,
+/* Reads the latest run that was not imported, has ended, and has the same kernel, implementation,
    size, dtype, options and environment as `like`. Clears *found if there is none. */
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
                                ak_error *err);
 
-/* Visits the runs that were made here of the same kernel, implementation, device, size, dtype and
-   options as `like`, in any environment, oldest first. Stops at the visitor's first failure. */
+/* Visits the runs, except imported ones, with the same kernel, implementation, device, size, dtype
+   and options as `like`, in any environment, oldest first. Stops at the visitor's first failure. */
 typedef ak_status (*ak_run_taker)(void *context, const ak_run *run, ak_error *err);
 ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_taker take,
                                void *context, ak_error *err);
@@ -95,10 +95,11 @@ typedef struct ak_call {
     double cost_usd;
 } ak_call;
 void ak_call_clear(ak_call *call);
-/* Returns false if a limit of the user's (of calls, tokens or dollars) refused the question, so
-   that nobody was asked. */
+/* Returns false if a limit set by the user (on calls, tokens or dollars) refused the question
+   before it was sent. */
 bool ak_call_was_asked(const ak_call *call);
-/* Returns whether the tokens are known. A reply takes some, and not every model counts them. */
+/* Returns whether the tokens are known. A reply with 0 tokens comes from a model that does not
+   count them. */
 bool ak_call_tokens_known(const ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
 /* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs
@@ -109,12 +110,12 @@ ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_vis
 
 /* A run must not end because another program, perhaps a backup, keeps the archive locked for a
    while, or because the disk is full. Between `defer` and `settle`, runs, trials and calls that
-   cannot be written wait in memory, in order. They are tried again whenever something is added
-   and by `retry`, ever more rarely. A trial that waits has a negative id; ak_archive_trial_id
+   cannot be written wait in memory, in order. They are tried again whenever something is added and
+   by `retry`, after ever longer pauses. A trial that waits has a negative id; ak_archive_trial_id
    returns its real id once it is written and 0 before. `settle` waits at most a minute and then
    writes the trials that remain to a file beside the archive, which `autokernel import` reads.
-   Calls may be nested: the outermost pair counts. `tell` gets lines for the user about all this;
-   it may be NULL. */
+   Calls may be nested: the outermost pair counts. `tell` gets lines for the user about all this; it
+   may be NULL. */
 typedef struct ak_archive_patience {
     void (*tell)(void *context, const char *line);
     void *context;
@@ -134,7 +135,7 @@ void ak_archive_undefer(ak_archive *archive);
 ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
                                 ak_error *err);
 
-/* Adds everything that another archive has; see merge.c. Counts trials. */
+/* Adds everything that another archive has; see merge.c. *added and *known count trials. */
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
                            ak_error *err);
 
@@ -151,10 +152,10 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
 ak_status ak_archive_environment(json_t **out, ak_archive *archive, const char *hash,
                                  ak_error *err);
 
-/* Notes that an environment is known under another hash today, with these words, if the archive has
-   it under the former one: what identifies it is hashed in another way since. Its trials and runs
-   do not change; whoever asks for either hash gets those of both. Sets *out to whether the archive
-   has the former one. */
+/* If the archive has an environment under the hash `former`, notes that its hash and words are
+   `hash` and `words` today, because environments are hashed in another way since. Its trials and
+   runs do not change; a query for either hash gets those of both. Sets *out to whether the archive
+   has the former hash. */
 ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const char *former,
                                         const char *hash, const char *words, ak_error *err);
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value

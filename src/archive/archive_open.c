@@ -303,8 +303,8 @@ static bool only_readable(const char *path)
             faccessat(AT_FDCWD, slash == NULL ? "." : folder, W_OK, AT_EACCESS) != 0);
 }
 
-/* Opens a file in a folder in which no file can be created. Such a file does not change. SQLite has
-   to be told so, because it cannot lock the file. */
+/* Opens a file in a folder in which no file can be created. SQLite cannot lock such a file, so it
+   has to be told that the file does not change. */
 static int open_immutable(sqlite3 **out, const char *path)
 {
     static const char plain[] =
@@ -378,7 +378,8 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
     bool log_waits = has_log(archive->path);
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    /* SQLite gives its other files the same mode. It would not say why a file cannot be created. */
+    /* The file is created here because SQLite would not say why it cannot be created. SQLite gives
+       its other files the same private mode. */
     if (!in_memory && !ak_fs_create_private(archive->path) && errno != EEXIST) {
         int why = errno;
         if (access(archive->path, F_OK) != 0) {
@@ -408,7 +409,8 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
     return AK_OK;
 }
 
-/* Returns whether there is no file, or one without content: to read it, nothing is made of it. */
+/* Returns whether there is no file, or an empty one. To read it, an empty archive in memory is
+   opened, and no file is made. */
 static bool has_nothing(const char *path)
 {
     struct stat info;

@@ -94,7 +94,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-/* Ids of the runs of one size that stand in runs over many sizes. */
+/* Limit for the text of so_far.judged, in bytes. */
 #define JUDGED_MAX (16u << 20)
 /* Longest id that is looked for; ours have 16 digits. */
 #define RUN_MAX 100
@@ -107,14 +107,14 @@ typedef struct winner {
     const char *config; /* borrowed from the document */
     double ms, low, high, tflops, gbs, efficiency, joules;
     double cost, cost_low, cost_high; /* 0 if the objective is the time */
-    const json_t *conditions;         /* of it as a candidate of the finish; NULL: not known */
+    const json_t *conditions;         /* the winner's entry in the finish; NULL: not known */
     const json_t *noise;              /* of the finish */
 } winner;
 
 /* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
    over that size alone (a new reference), or NULL if it names none. That winner is the best of the
-   elites of all sizes, which were measured side by side there, and `beside` is the run of that size
-   alone, whose winner was one of them. */
+   elites of all sizes, which were measured side by side at `size`. The member "beside" names the
+   run of that size alone, whose winner was one of these elites. */
 static json_t *best_at(const json_t *result, const char *size)
 {
     size_t i;
@@ -174,7 +174,8 @@ static bool read_winner(winner *out, const json_t *result)
 }
 
 /* The best trial so far, and the cost by which it won a run; 0: it has won none. `judged` has the
-   runs of one size whose winner a run over many sizes has measured again, each between blanks. */
+   ids, each between blanks, of the runs of one size whose winner a run over many sizes has measured
+   again. */
 typedef struct so_far {
     ak_trial *best;
     double cost;
@@ -188,7 +189,7 @@ static bool was_judged(const so_far *s, const char *run)
     return s->judged.length > 0 && strstr(s->judged.data, id) != NULL;
 }
 
-/* Takes what the device did while the winner was measured. */
+/* Takes the conditions of the device while the winner was measured. */
 static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_error *err)
 {
     const char *throttle = json_string_value(json_object_get(conditions, "throttle"));
@@ -201,8 +202,8 @@ static ak_status take_conditions(ak_trial *best, const json_t *conditions, ak_er
     return throttle != NULL && best->throttle == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Takes the figures of a run's winner for one of its trials, in place of the best so far. A rate
-   that the run does not tell follows from that of the trial: both are of the same work. */
+/* Replaces the best so far by a trial of a run's winner, with the winner's figures. A rate that the
+   run lacks is scaled from that of the trial, because both did the same work. */
 static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won, ak_error *err)
 {
     ak_trial *best = s->best;
@@ -227,8 +228,8 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
     return take_conditions(best, won->conditions, err);
 }
 
-/* Finds the fastest trial of a configuration that won a run: one of that run or the one that it
-   took over, if there is any. */
+/* Finds the fastest trial of a configuration that won a run: one of that run or else, because a run
+   may take trials over (--resume), one of any run. */
 static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, const char *config,
                                  const char *run, ak_error *err)
@@ -252,7 +253,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
     json_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse_text(&result, result_text, "result", err);
-    if (status != AK_OK) { /* such a result names no winner */
+    if (status != AK_OK) { /* a result that is not JSON names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
     const bool many_sizes = json_object_get(result, "sizes") != NULL;
@@ -272,7 +273,7 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
             status = take_winner(s, &trial, &won, err);
         }
-        if (status == AK_OK && !many_sizes) { /* the run that has the baseline of these figures */
+        if (status == AK_OK && !many_sizes) { /* this run also has the baseline of these figures */
             status = ak_trial_set(&s->best->run, run, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;
@@ -319,8 +320,8 @@ bool ak_trial_not_judged(const ak_trial *trial)
            strncmp(trial->reason, AK_NOT_JUDGED, sizeof AK_NOT_JUDGED - 1) == 0;
 }
 
-/* The search tries one size, and what crashed or was wrong there is no fault of the machine. A
-   configuration that hangs in the check before a finish hangs at one of its sizes. */
+/* A wrong result or a crash is never the fault of the machine. Other failures count only in the
+   check before a finish, which tries more sizes than the search. */
 bool ak_trial_refutes(const ak_trial *trial)
 {
     return trial->status == AK_TRIAL_WRONG_RESULT || trial->status == AK_TRIAL_CRASHED ||
@@ -339,9 +340,9 @@ bool ak_trial_refutes(const ak_trial *trial)
     "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
     "%')) AND " SAME_ENVIRONMENT ")" FASTEST
 
-/* Gives the best of the trials of one implementation in its latest environment. Each implementation
-   has one of its own, of which its source is a part. Returns AK_NOT_FOUND, without a message, if
-   each of the trials has a failed check. */
+/* Gives the best of the trials of one implementation in its latest environment. Implementations do
+   not share environments, because the source is a part of these. Returns AK_NOT_FOUND, without a
+   message, if every configuration has a failed check. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {

@@ -81,7 +81,8 @@ ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err)
     return lost ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Binds a text that a model wrote. The text is made valid UTF-8, and is cut if it is too long. */
+/* Binds a text, which a model may have written. It is made valid UTF-8, and is cut if it is too
+   long. */
 static bool bind_foreign(sqlite3_stmt *statement, int position, const char *text)
 {
     if (text == NULL) {

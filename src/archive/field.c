@@ -1,4 +1,4 @@
-/* field.c: the table of fields, and what copies by it; see field.h. */
+/* field.c: the table of fields, and functions that copy fields by it; see field.h. */
 #include "archive/field.h"
 
 #include <assert.h>

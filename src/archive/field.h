@@ -4,7 +4,7 @@
  * field to ak_trial, add it here and in autokernel.h, and add a step to schema.c that gives older
  * archives its column.
  *
- * X(name in the archive, in JSON and in CSV, kind, member of ak_trial, who says it)
+ * X(name in the archive, in JSON and in CSV, kind, member of ak_trial, who sets it)
  */
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H
@@ -81,16 +81,16 @@ typedef enum ak_field_kind {
     AK_FIELD_SAMPLES    /* samples_ms and sample_count */
 } ak_field_kind;
 
-/* Who says what a field holds; a set of them is their sum. */
+/* Who sets a field. A set of these is their sum. */
 typedef enum ak_field_by {
-    AK_FIELD_BY_RUN = 1,   /* the tuner, the compile worker, or what is computed of other fields */
-    AK_FIELD_BY_JUDGE = 2, /* the device worker, of the configuration */
-    AK_FIELD_BY_CLOCK = 4, /* the device worker, of its own time */
-    AK_FIELD_BY_DEVICE = 8 /* the device worker, of the device meanwhile */
+    AK_FIELD_BY_RUN = 1,   /* the tuner, the compile worker, or a computation from other fields */
+    AK_FIELD_BY_JUDGE = 2, /* the device worker: results of the configuration */
+    AK_FIELD_BY_CLOCK = 4, /* the device worker: how its own time was spent */
+    AK_FIELD_BY_DEVICE = 8 /* the device worker: which device it was, and its state */
 } ak_field_by;
 
 typedef struct ak_field {
-    const char *name, *member; /* the latter names it in ak_trial and in messages */
+    const char *name, *member; /* `member` is the name in ak_trial and in messages */
     ak_field_kind kind;
     ak_field_by by;
     size_t offset; /* in ak_trial */
@@ -116,13 +116,13 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field);
    negative must not be. */
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
 /* Returns the checksum that the archive keeps beside a trial. It covers all fields except
-   efficiency and bound, which are computed again when higher ceilings are measured, and except the
-   fields that are younger than the checksum where they are not known. */
+   efficiency and bound, which are computed again when higher ceilings are measured, and except
+   fields that were added later than the checksum, if they have no value. */
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
 ak_status ak_trial_set(char **member, const char *text, ak_error *err);
-/* Replaces the fields that are said by one of a set of ak_field_by: by copies, or by what `from`
-   has, which is moved out of it. A text that `from` has not stays when fields are moved. */
+/* Replace the fields that are set by one of `by`, a set of ak_field_by: by copies, or by moving
+   texts and samples out of `from`. A move leaves a text that `from` lacks as it is. */
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);
 void ak_trial_move_fields(ak_trial *out, ak_trial *from, unsigned by);
 

@@ -1,6 +1,7 @@
-/* fleets.c: keeps what the workers of runs under way do, one row for each tuner that has workers on
-   other machines. The table is no part of the record: the first such tuner makes it, each removes
-   its row at its end, and a row that nobody renews is of a tuner that was killed. */
+/* fleets.c: keeps the state of the workers of runs under way, one row for each tuner that has
+   workers on other machines. The table is no part of the record: the first such tuner makes it,
+   each removes its row at its end, and a row that is not renewed belongs to a tuner that was
+   killed. */
 #include "archive/overview.h"
 
 #include "archive/store.h"
@@ -15,9 +16,10 @@
     "  workers TEXT NOT NULL\n" /* JSON */                                                         \
     ") STRICT, WITHOUT ROWID;\n"
 
-/* What tuners that were killed left behind is removed by the end of another. */
+/* A tuner that ends also removes rows older than this, which killed tuners left behind. */
 #define LONG_AGO "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 days')"
-/* How long to wait for other writers. What is not written now is written at the next change. */
+/* How long to wait for other writers. A row that is not written now is written at the next
+   change. */
 #define PATIENCE_MS 50
 
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
@@ -39,7 +41,7 @@ void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
                                texts, 5, NULL));
     }
 out:
-    (void)status; /* the next change is noted again */
+    (void)status; /* a failure does not matter: the next change is written again */
     ak_store_busy(archive, busy_ms);
 }
 

@@ -1,11 +1,11 @@
 /*
  * merge.c: adds everything that another archive has: environments, sources, studies, runs, trials
- * and calls, in one transaction. Merging twice is merging once.
+ * and calls, in one transaction. Merging it again adds nothing.
  *
- * A run keeps its id. If the id belongs to another run here, the run gets one that is made of what
- * it is, so that the same run gets the same id when it is merged again. Trials get new ids; parents
- * and the ids in results are translated. A run that is here already is completed: trials and calls
- * that came since then are added, and its end.
+ * A run keeps its id. If the id belongs to another run here, the run gets a hash of its fields as
+ * id, so that it gets the same id when it is merged again. Trials get new ids; parents and the ids
+ * in results are translated. A run that is here already is completed by trials and calls that came
+ * since then, and by its end.
  */
 #include "archive/archive.h"
 
@@ -65,8 +65,8 @@ out:
     return status;
 }
 
-/* Copies rows of three columns that refer to nothing, by a statement that adds one unless it is
-   here. */
+/* Copies rows of three columns, which refer to no other table. `insert` must leave out rows that
+   are here already. */
 static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_error *err)
 {
     sqlite3_stmt *rows = NULL, *add = NULL;
@@ -93,8 +93,8 @@ out:
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns whether two entries are of one run. An entry that was made from imported trials knows
-   only when the first of these was measured. */
+/* Returns whether two entries are of one run. The start of an entry that was made from imported
+   trials is not compared: it is the time of the first of these. */
 static bool is_same_run(const ak_run *a, const ak_run *b)
 {
     return ak_text_same(a->kernel, b->kernel) &&
@@ -130,7 +130,7 @@ static void make_id(char out[64], const ak_run *run)
     (void)snprintf(out, 64, "%.*s", RUN_ID_DIGITS, hash);
 }
 
-/* Sets what the entry of a run that is here already lacks. The result is set later. */
+/* Completes the entry of a run that is here only from imported trials. The result is set later. */
 static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there, ak_error *err)
 {
     if (!here->imported || there->imported) {
@@ -367,7 +367,7 @@ static bool copy_call(void *context, const ak_call *call)
     ak_call copy = *call;
     bool known = false;
     if (run == NULL) {
-        return true; /* nobody can ask for it */
+        return true; /* a call without a run cannot be read */
     }
     copy.run = (char *)(uintptr_t)run->id;
     m->status = run->fresh ? AK_OK : has_call(&known, m, &copy, m->err);
@@ -408,7 +408,8 @@ static ak_status copy_all(merge *m, ak_error *err)
     return copy_calls(m, err);
 }
 
-/* Opens the archive to read from. Other programs may add to it meanwhile. */
+/* Opens the archive to read from, in a transaction, because other programs may add to it
+   meanwhile. */
 static ak_status open_other(merge *m, const char *path, ak_error *err)
 {
     struct stat here, there;

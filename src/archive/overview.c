@@ -141,7 +141,7 @@ ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* SQLite takes the bare columns of a row from the one that has the maximum. */
+/* SQLite takes bare columns from the row that has the maximum of a group: from the latest trial. */
 #define SELECT_DEVICES                                                                             \
     "SELECT measured_on, device_uuid, timestamp, config, status, count(*), "                       \
     "count(CASE WHEN status = 'ok' THEN 1 END), max(id), sum(check_ns + measure_ns) / 1e9, ms "    \

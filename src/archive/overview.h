@@ -20,7 +20,7 @@ typedef struct ak_overview_run {
     double best_ms, tflops, efficiency, seconds;
     int64_t evaluations; /* number that the run was asked for */
 } ak_overview_run;
-/* Returns what is known of a run but for its trials as an object; NULL: no memory. */
+/* Returns an object with what is known of a run, except its trials; NULL: no memory. */
 json_t *ak_overview_json(const ak_overview_run *run);
 typedef bool (*ak_overview_visitor)(void *context, const ak_overview_run *run);
 
@@ -68,11 +68,11 @@ typedef struct ak_overview_study {
     const char *ended, *kind, *result_json;
 } ak_overview_study;
 typedef bool (*ak_overview_study_visitor)(void *context, const ak_overview_study *study);
-/* Visits those with a higher id, oldest first. */
+/* Visits the results with a higher id, oldest first. */
 ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,
                                    void *context, ak_error *err);
 
-/* A tuner with workers on other machines: what it told last of them, and when. */
+/* The latest report of a tuner about its workers on other machines. */
 typedef struct ak_overview_fleet {
     const char *id;           /* of the tuner */
     const char *run;          /* NULL: the run is not in the archive yet */
@@ -83,16 +83,16 @@ typedef struct ak_overview_fleet {
 typedef bool (*ak_overview_fleet_visitor)(void *context, const ak_overview_fleet *fleet);
 ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit, void *context,
                             ak_error *err);
-/* Replaces what the tuner told before; if `workers_json` is NULL, removes it. A failure is not
-   reported: what the workers do is told again and is no result. */
+/* Replaces the tuner's report; if `workers_json` is NULL, removes it. A failure is not reported to
+   the caller: the next report replaces this one, and no result depends on it. */
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
 
 /* Notes which process a run is (base/alive.h) and where the files lie that its options name: an
    object of the options' names and absolute paths. Neither is part of the record. A failure is not
    reported. */
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths);
-/* Gives both; NULL where nothing is known, as of a run that began in another archive. The caller
-   frees *process with ak_free. */
+/* Gives both; NULL if nothing is known, for example of a run that began in another archive. The
+   caller frees *process with ak_free and *paths with json_decref. */
 ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
                                  const char *run, ak_error *err);
 

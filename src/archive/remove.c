@@ -3,9 +3,9 @@
  * any more: environments and sources that only they had. All of it is one transaction, which is
  * undone if the caller only asks what would go.
  *
- * What remains is made to fit: a trial whose parent goes has none, and a result that names a trial
- * which goes (a winner that --resume took over) does not name it any more, because its id may be
- * given again. A run of a size goes with the run over many sizes unless another of those names it.
+ * What remains is adjusted: a trial loses a parent that is removed, and a result no longer names a
+ * trial that is removed (a winner that --resume took over), because its id may be used again. The
+ * runs of its sizes are removed with a run over many sizes, unless another such run names them.
  */
 #include "archive/archive.h"
 
@@ -90,7 +90,7 @@ out:
     return status;
 }
 
-/* Takes away the parents that go; the checksum of a trial covers its parent. */
+/* Clears parents that are removed, and renews the checksums, which cover the parent. */
 static ak_status orphan(ak_archive *archive, ak_error *err)
 {
     sqlite3_stmt *rows = NULL, *set = NULL;
@@ -126,15 +126,16 @@ static ak_status drop(size_t *count, ak_archive *archive, const char *sql, ak_er
     return AK_OK;
 }
 
-/* An environment that is known under another hash today has its words there. */
+/* An environment in use under a former hash also needs the row of today's hash, which has its
+   words. */
 static const char drop_environments[] =
     "DELETE FROM environments WHERE hash NOT IN (WITH used (hash) AS (SELECT environment FROM "
     "trials WHERE environment IS NOT NULL UNION SELECT environment FROM runs WHERE environment IS "
     "NOT NULL) SELECT hash FROM used UNION SELECT same_as FROM used JOIN environments USING (hash) "
     "WHERE same_as IS NOT NULL)";
 
-/* Counts the runs that stay and that --resume has given trials which go. Runs on recordings begin
-   in 1970, so runs are compared by their numbers. */
+/* Counts the remaining runs to which --resume gave trials that are removed. Runs are ordered by
+   number, because those on recordings begin in 1970. */
 static ak_status count_resumed(size_t *count, ak_archive *archive, ak_error *err)
 {
     static const char sql[] =
@@ -196,7 +197,7 @@ ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const char *wh
     AK_TRY(drop_all(&gone, archive, err));
 out:
     status = status == AK_OK && really ? ak_store_commit(archive, err) : status;
-    ak_store_rollback(archive); /* what is not committed; also forgets the environment found last */
+    ak_store_rollback(archive); /* undoes what is not committed, and forgets archive->environment */
     *out = gone;
     return status;
 }

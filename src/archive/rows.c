@@ -228,8 +228,8 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
         return AK_OK;
     case AK_FIELD_REAL:
     case AK_FIELD_MEASURED: {
-        /* Such a row passes no check on its way in, so another program wrote it: a time that is not
-           finite is one that was not measured. */
+        /* A value that is not finite was written by another program, because no check of ours lets
+           it in; it counts as not measured. */
         double value = sqlite3_column_double(row, column);
         *ak_field_real(trial, field) = isfinite(value) ? value : 0;
         return AK_OK;
@@ -255,8 +255,8 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
     for (int i = 0; i < AK_FIELD_COUNT; i++) {
         AK_TRY(read_field(&trial, row, i + 1, &ak_fields[i], err));
     }
-    /* Rows of archives from before version 4 have no checksum; whoever writes others may leave it
-       out. So such a row is read as strictly as one that is added. */
+    /* Rows from before schema 4, and rows that another program wrote, may lack a checksum. They are
+       validated as strictly as a trial that is added. */
     const int last = AK_FIELD_COUNT + 1;
     const bool summed = sqlite3_column_type(row, last) != SQLITE_NULL;
     if (!summed) {
@@ -299,7 +299,8 @@ static const struct {
     {" AND environment IN " AK_STORE_ENVIRONMENTS("?"), offsetof(ak_archive_filter, environment)},
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
-/* In place of the last of them: the results of runs name the trials that won. */
+/* Replaces the last of them for filter->winner: also selects trials that the results of these runs
+   name as their best. */
 static const char run_or_winner[] = " AND id IN (WITH of (run) AS " AK_STORE_RUNS(
     "?") " SELECT id FROM trials WHERE run IN of "
          "UNION ALL SELECT json_extract(result, '$.best.trial') FROM runs WHERE id IN of AND "
@@ -405,7 +406,7 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
     for (size_t i = 0; i < list.count && more; i++) {
         ak_trial trial = {0};
         AK_TRY(sqlite3_bind_int64(row, 1, list.ids[i]) == SQLITE_OK ? AK_OK : ak_fail_memory(err));
-        if (ak_store_next(&status, archive, row, err)) { /* nobody has removed it meanwhile */
+        if (ak_store_next(&status, archive, row, err)) { /* it has not been removed meanwhile */
             status = ak_store_read_trial(&trial, row, err);
             more = status == AK_OK && visit(context, &trial);
         }

@@ -51,7 +51,7 @@ static bool note_trials(void *context, const ak_overview_trials *trials)
     return set_trials(context, trials->count, trials->ok, trials->best_ms);
 }
 
-/* Counts the trials of a run without a result: it goes on, was killed or was imported. */
+/* Counts the trials of a run without a result, which has not ended, was killed or was imported. */
 static ak_status count_trials(json_t *run, ak_archive *archive, ak_error *err)
 {
     const char *id = ak_json_text_at(run, "id");

@@ -160,8 +160,7 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
                : ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
 }
 
-/* ---- of a file of what waited -----------------------------------------------------------------
- */
+/* ---- runs in a file of items that waited ----------------------------------------------------- */
 
 ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err)
 {
@@ -191,7 +190,7 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
     if (run.id == NULL) {
         return ak_fail(err, AK_INVALID, "a run needs an \"id\"");
     }
-    if (run.kernel == NULL) { /* its end */
+    if (run.kernel == NULL) { /* only the end of a run */
         const char *const texts[] = {run.id, run.ended, run.result_json};
         AK_DO(check_document(run.result_json, "result", err));
         return ak_store_change(archive,
@@ -328,7 +327,7 @@ ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_t
     return status;
 }
 
-#define PREFIX_MIN 4 /* digits of an id that may name a run */
+#define PREFIX_MIN 4 /* with at least this many digits, the beginning of an id names a run */
 
 ak_status ak_archive_find_run(char **out_id, ak_archive *archive, const char *text, ak_error *err)
 {

@@ -56,7 +56,7 @@
 /* Version 5 adds the sources of kernels. */
 #define SOURCES                                                                                    \
     "CREATE TABLE IF NOT EXISTS sources (\n"                                                       \
-    "  hash TEXT PRIMARY KEY,\n" /* as the words of an environment have it: \"source\" */          \
+    "  hash TEXT PRIMARY KEY,\n" /* member "source" of an environment's words */                   \
     "  files BLOB NOT NULL,\n"   /* a tar file, compressed (RFC 1950) */                           \
     "  first_seen TEXT NOT NULL\n"                                                                 \
     ") STRICT, WITHOUT ROWID;\n"

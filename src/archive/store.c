@@ -10,7 +10,8 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Says what to look at. SQLite may have lost the reason on its way back, so a limit counts, too. */
+/* Returns what the user should check. SQLite may have lost errno, so a limit on file sizes is named
+   if there is one. */
 static const char *advice(int why)
 {
     struct rlimit file;

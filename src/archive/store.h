@@ -39,8 +39,8 @@ void ak_waiting_free(ak_archive *archive);
 /* Reports the error that SQLite has just returned as one line, and returns the matching status.
    `what` completes "PATH: ...". */
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err);
-/* Runs a statement that returns no row, and finalizes it. Without `bound` there was no memory for
-   its values. */
+/* Runs a statement that returns no row, and finalizes it. If `bound` is false, fails instead: there
+   was no memory for its values. */
 ak_status ak_store_finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err);
 
 /* Runs statements without results or parameters; `sql` is a constant text. */
@@ -69,8 +69,8 @@ bool ak_store_next_texts(ak_status *status, char **texts, int count, const ak_ar
                          sqlite3_stmt *rows, ak_error *err);
 /* Ends such a visit: frees the texts and the statement, and returns `status`. */
 ak_status ak_store_end(ak_status status, char **texts, int count, sqlite3_stmt *rows);
-/* Asks a statement that is used again for a number: *out is the first column of its row, 0 if there
-   is none. Without `bound` there was no memory for its values. */
+/* Runs a statement and resets it for its next use: *out is the first column of its row, 0 if there
+   is none. If `bound` is false, fails instead: there was no memory for its values. */
 ak_status ak_store_ask_bound(int64_t *out, const ak_archive *archive, sqlite3_stmt *statement,
                              bool bound, ak_error *err);
 /* Copies a text column; *out is NULL for NULL. If another program stored a text that is not UTF-8,
@@ -86,7 +86,7 @@ void ak_store_rollback(ak_archive *archive);
 
 /* Selects the ids of the runs whose trials belong to a run: its own id and, for a run over many
    sizes, which has no trials of its own, the ids of the runs of its sizes, which its result lists.
-   The only SQL parameter is "?". */
+   The parameter occurs once, so it may be "?". */
 #define AK_STORE_RUNS(parameter)                                                                   \
     "(WITH asked (id) AS (SELECT " parameter                                                       \
     ") SELECT id FROM asked UNION ALL SELECT json_extract(one.value, '$.run') FROM asked JOIN "    \
@@ -96,7 +96,8 @@ void ak_store_rollback(ak_archive *archive);
     "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes')"
 
 /* Gives the hash under which an environment is known today (ak_archive_rename_environment), and
-   selects all hashes of one environment. In the second the only SQL parameter may be "?". */
+   selects all hashes of one environment. The parameter of the second occurs once, so it may be
+   "?". */
 #define AK_STORE_IDENTITY(environment)                                                             \
     "coalesce((SELECT same_as FROM environments WHERE hash = " environment "), " environment ")"
 #define AK_STORE_ENVIRONMENTS(parameter)                                                           \
@@ -107,13 +108,13 @@ void ak_store_rollback(ak_archive *archive);
 /* True if a row's device is a recording. */
 #define AK_STORE_SIMULATED "device GLOB 'sim:*'"
 
-/* When a trial was made. Ids tell it only of trials that were made in this archive: an older one
-   may be imported later. The clock of a recording begins in 1970 with each run, so there ids have
-   to do. */
+/* When a trial was made, to sort by. Ids have that order only among trials that were made in this
+   archive, because older ones may be imported later. Trials on recordings have '', so that their
+   ids decide: the clock of a recording begins in 1970 with each run. */
 #define AK_STORE_MADE "iif(" AK_STORE_SIMULATED ", '', timestamp)"
-/* The runs, with the time of the latest sign of each as `made`. A run on a recording has that of
-   the runs that were there when it was added. A run over many sizes ends after the runs of its
-   sizes. */
+/* The runs, each with its end, or its start if it has none, as `made`. A run on a recording has the
+   latest `made` of the runs on devices that were added before it. A run over many sizes ends after
+   the runs of its sizes. */
 #define AK_STORE_RUNS_MADE                                                                         \
     "(SELECT *, CASE WHEN " AK_STORE_SIMULATED " THEN coalesce(max(iif(" AK_STORE_SIMULATED        \
     ", NULL, coalesce(ended, started))) OVER (ORDER BY number), '') ELSE coalesce(ended, "         \
@@ -125,8 +126,8 @@ void ak_store_rollback(ak_archive *archive);
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err);
 extern const char ak_store_columns[]; /* `what` for a whole trial */
-/* Gives the first trial of a selection, of which `tail` takes one; returns AK_NOT_FOUND, without a
-   message, if there is none. */
+/* Gives the first trial of a selection; `tail` sorts it and limits it to one. Returns AK_NOT_FOUND,
+   without a message, if there is none. */
 ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                          const char *tail, ak_error *err);
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);

@@ -131,7 +131,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t length)
 
 static uint64_t hash_real(uint64_t hash, double value)
 {
-    value = isnan(value) || value == 0 ? 0 : value; /* one pattern of bits for each */
+    value = isnan(value) || value == 0 ? 0 : value; /* NaN and -0 count as 0 */
     return hash_bytes(hash, &value, sizeof value);
 }
 

@@ -254,7 +254,7 @@ ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *e
         AK_TRY(ak_trial_set(&one.trial.timestamp, now, err));
     }
     w->ids[++w->tickets] = 0;
-    AK_DO(add(archive, &one, err)); /* takes what is in it */
+    AK_DO(add(archive, &one, err)); /* takes the contents of `one` */
     int64_t id = w->ids[w->tickets];
     trial->id = id != 0 ? id : -(int64_t)w->tickets;
     return AK_OK;
@@ -374,7 +374,7 @@ static void forget(waiting *w)
     w->first = w->count = 0;
 }
 
-/* Names what waits, with the verb of a sentence. */
+/* Writes what waits as the subject and verb of a sentence: "2 trials of the run are". */
 static void name_items(char out[WHAT_BYTES], const waiting *w)
 {
     size_t trials = 0;

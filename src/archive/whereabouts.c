@@ -1,7 +1,7 @@
-/* whereabouts.c: keeps of each run that began on this machine which process it is and where its
-   files lie. The table is no part of the record, as that of fleets.c: the same run has the same
-   record on every machine, its whereabouts are of this one. They are not merged or exported; they
-   serve to see that a run was killed, and to name the command that repeats it. */
+/* whereabouts.c: keeps, for each run that began on this machine, its process and the paths of its
+   files. Like that of fleets.c, the table is no part of the record: it holds only for this machine,
+   and is not merged or exported. It serves to see that a run was killed, and to name the command
+   that repeats the run. */
 #include "archive/overview.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
     "  paths TEXT NOT NULL\n"    /* JSON: options of the run that name files, as absolute paths */ \
     ") STRICT, WITHOUT ROWID;\n"
 
-/* How long to wait for other writers; a run does without rather than wait longer. */
+/* How long to wait for other writers; after that the run goes on without an entry. */
 #define PATIENCE_MS 50
 
 void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths)
@@ -34,7 +34,7 @@ void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const jso
         archive, "INSERT OR REPLACE INTO whereabouts (run, process, paths) VALUES (?1, ?2, ?3)",
         (const char *const[]){run, process, text}, 3, NULL));
 out:
-    (void)status; /* nothing depends on it */
+    (void)status; /* a failure is ignored, because nothing depends on this row */
     ak_store_busy(archive, busy_ms);
     ak_free(text);
 }
@@ -57,7 +57,7 @@ ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *arc
     if (ak_store_next(&status, archive, row, err)) {
         AK_TRY(ak_store_text(process, row, 0, err));
         AK_TRY(ak_store_text(&text, row, 1, err));
-        /* What another program wrote there counts as nothing. */
+        /* A text that is not JSON, from another program, counts as nothing. */
         (void)ak_json_parse_text(paths, text, "whereabouts", NULL);
     }
 out:

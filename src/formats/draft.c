@@ -40,7 +40,7 @@ ak_status ak_draft_text(char **member, const char *text, ak_error *err)
     return AK_OK;
 }
 
-/* The objectives of which more is better, among those that tuners know by name (Kernel Tuner,
+/* Objectives for which higher is better, among those that tuners know by name (Kernel Tuner,
    kernel_tuner/util.py, get_objective_defaults; KTT and this program know only times). */
 static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s",   "GFLOPS/W",
                                         "TFLOPS/W", "GFLOP/J", "TFLOP/J", "fitness"};
@@ -158,7 +158,7 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
         return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
                        AK_RECORDING_CONFIGS_MAX);
     }
-    /* The reciprocal must be a number, too, because strategies get it if more is better. */
+    /* The reciprocal must be finite, too, because strategies get it if higher is better. */
     if (record->status == AK_TRIAL_OK &&
         !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value))) {
         return ak_fail(err, AK_INVALID, "%s: worked, but its %s is not above 0", where,

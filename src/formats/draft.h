@@ -12,8 +12,8 @@
 #include "base/map.h"
 #include "recording/recording.h"
 
-/* Most configurations of a recording: a few times as many as the largest published space has that
-   was measured in full. */
+/* Limit for the configurations of a recording: a few times the size of the largest published space
+   that was measured in full. */
 #define AK_RECORDING_CONFIGS_MAX 1000000
 
 typedef struct ak_draft_parameter {
@@ -75,8 +75,8 @@ ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err);
 ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
                              ak_error *err);
 /* Makes a ConfigurationSpace that reads only its own parameters (fit.c): `definition` itself if it
-   does, otherwise one with the recorded values, the defaults that `constants` suffice to compute,
-   and the conditions that read only parameters. */
+   does, otherwise one with the recorded values, with the defaults if `constants` suffice to compute
+   all of them, and with the conditions that read only parameters. */
 ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
                        const ak_scope *constants, const char *where, ak_error *err);
 /* Moves what was read into the recording and builds its space. `definition` is the
@@ -94,7 +94,8 @@ typedef struct ak_draft_word {
 ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
                           const ak_draft_word *words, const char *where, ak_error *err);
 
-/* Returns the sum of an object's members; what is not a number or is negative counts as 0. */
+/* Returns the sum of the members `keys`, which end with NULL, of an object. A member that is not a
+   number or is negative counts as 0. */
 double ak_draft_sum(const json_t *object, const char *const *keys);
 
 #endif

@@ -267,7 +267,7 @@ out:
 
 int64_t ak_format_ns(double ms)
 {
-    /* 30 years. A longer time comes from a damaged file, and would overflow. */
+    /* This is 30 years. A longer time comes from a damaged file, and would overflow. */
     const double longest_ms = 1e12;
     return ms > 0 && ms < longest_ms ? (int64_t)llround(ms * 1e6) : 0;
 }
@@ -282,7 +282,7 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
     json_t *known;
     ak_status status = ak_archive_environment(&known, archive, hash, err);
     if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
-        return status; /* words that are no JSON say nothing */
+        return status; /* words that are not JSON are ignored */
     }
     json_t *object = json_object();
     bool good = object != NULL && ak_json_set_text(object, "hash", hash);

@@ -3,7 +3,8 @@
  *
  * A space file reads sizes and facts of the device; a recording was made elsewhere and may not
  * contain them. This does no harm, because the recorded configurations are the space, whatever
- * their conditions read. The space file only adds the default, if it can be computed.
+ * their conditions read. The space file adds only the defaults, if all can be computed, and the
+ * conditions that read nothing but parameters.
  */
 #include "formats/draft.h"
 
@@ -159,7 +160,7 @@ static const ak_draft_parameter *recorded(const ak_draft *draft, const char *nam
     return p < draft->parameter_count ? &draft->parameters[p] : NULL;
 }
 
-/* Returns the default as one of the recorded values: the nearest if it is a number, the lower of
+/* Returns the default as one of the recorded values: the nearest if it is a number, the first of
    two equally near ones; the only one if there is only one. Returns NULL if the default is not
    known or was not recorded. */
 static json_t *default_of(const json_t *parameter, const json_t *values, const ak_scope *constants)

@@ -24,8 +24,9 @@ typedef struct ak_import ak_import;
    the file. */
 ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
 
-/* Adds each entry of a list that `read` makes a trial of. Messages call the i-th "PATH: WHAT I".
-   If `finish` is set, a member "finish" of an entry has the figures of ak_import_finish. */
+/* How ak_import_each adds the entries of a list: `read` makes a trial of each. Messages call the
+   i-th "PATH: WHAT I". If `finish` is set, the member "finish" of an entry goes to
+   ak_import_finish. */
 typedef struct ak_entries {
     const char *path, *what;
     ak_status (*read)(ak_trial *out, const json_t *entry, const void *context, const char *where,
@@ -51,8 +52,8 @@ typedef struct ak_format_ops {
     /* (optional) Appends the text of a file with the trials that match the filter. */
     ak_status (*write)(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                        ak_error *err);
-    /* (instead of `write` and `read`) Appends the text of a file about a task, whatever was
-       measured. */
+    /* (instead of `write` and `read`) Appends the text of a file about a task, without
+       measurements. */
     ak_status (*write_task)(ak_buf *out, const ak_task *task, ak_error *err);
     /* (instead of these) Compiles a bundle and gives its files. *name is the name of the bundle;
        the caller frees it with ak_free. With `one_file` the files are packed into one tar file. */

@@ -34,7 +34,7 @@ static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_f
     return status;
 }
 
-/* Reads a trial; what its finish found is not a member of ak_trial. */
+/* Reads a trial without its member "finish", which ak_trial does not have. */
 static ak_status read_one(ak_trial *trial, const json_t *entry, const void *context,
                           const char *where, ak_error *err)
 {

@@ -4,8 +4,8 @@
  * Such a file holds one task: device, kernel, problem size, the parameters in their order, and
  * under "cache" an entry for each configuration (kernel_tuner.h).
  *
- * Its `time` is the mean of `times`, including the first launch; import takes the median of `times`
- * if they exist.
+ * The `time` of an entry is the mean of its `times`, including the first launch; import takes the
+ * median of `times` if they exist.
  */
 #include "formats/format.h"
 

@@ -46,8 +46,8 @@ static char **task_text(const ak_trial *trial, size_t i)
     return (char **)(void *)((char *)(uintptr_t)trial + task_members[i].offset);
 }
 
-/* What we add to the measurements of a success. T4 defines neither the names nor the units of these
-   measurements, so a measurement is read only if its name and its unit are ours. */
+/* Measurements that we add to a successful result. T4 defines neither the names nor the units of
+   these measurements, so a measurement is read only if its name and its unit are ours. */
 static const struct {
     const char *name, *unit;
     size_t offset;

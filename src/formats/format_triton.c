@@ -107,7 +107,7 @@ static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
     return ak_buf_status(out, err);
 }
 
-/* Returns the number of the configuration of an entry among the different ones. */
+/* Returns the index of an entry's configuration among the distinct configurations. */
 static size_t number_of(const entries *all, size_t at)
 {
     size_t number = 0;

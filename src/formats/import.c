@@ -48,10 +48,10 @@ static ak_status check_success(const ak_trial *trial, const char *where, ak_erro
 /* ---- what is there already ------------------------------------------------------------------- */
 
 /* Searches by configuration, because an archive has few trials of one configuration but may have
-   all trials of one task. Files of other tools know neither run nor environment, perhaps not the
-   device either, and have fewer words for failures: a field that the file does not give matches
-   anything. A trial with a time stamp is recognised by the stamp even if its measured time differs,
-   because `best --json` writes the time of the finish. */
+   all trials of one task. Files of other tools have neither run nor environment, and perhaps no
+   device: a field that the file does not give matches anything. A trial with a timestamp is
+   recognised by that and by its success alone, because other tools have fewer words for failures
+   and `best --json` writes the time of the finish. */
 static const char same_sql[] =
     "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND kernel = "
     "?3 AND (?4 = '' OR implementation = ?4) AND (?5 = '' OR device = ?5) AND (?6 = '' OR size = "
@@ -178,7 +178,7 @@ static ak_status add_entry(ak_import *import, const json_t *entry, const ak_entr
     ak_trial trial = {0};
     ak_status status = AK_OK;
     const json_t *run = entries->finish ? json_object_get(entry, "run") : NULL;
-    if (json_is_object(run)) { /* of a run that could not be written (archive/waiting.c) */
+    if (json_is_object(run)) { /* an entry of a run that had to wait (archive/waiting.c) */
         status = ak_store_import_run(import->archive, run, err);
         return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", where);
     }
@@ -203,7 +203,7 @@ ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries
     return AK_OK;
 }
 
-/* What every SQLite file, and so every archive, begins with, a 0 included. */
+/* Every SQLite file, and so every archive, begins with these bytes, the final 0 included. */
 static const char sqlite_begin[16] = "SQLite format 3";
 
 /* ---- which format ---------------------------------------------------------------------------- */

@@ -127,15 +127,16 @@ ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, c
     return closed ? AK_OK : status;
 }
 
-/* Gives the number that a value of a parameter is, for Python also true and false. */
+/* Gives the value of a parameter as a number, as Python counts true and false. Returns false for
+   others. */
 static bool number_of(double *out, const json_t *value)
 {
     *out = json_is_boolean(value) ? (double)json_is_true(value) : json_number_value(value);
     return json_is_boolean(value) || json_is_number(value);
 }
 
-/* Returns whether a part of a key, as Python prints it, can be the value. A part that is not of the
-   value's kind, such as "np.int64(3)", says nothing. */
+/* Returns whether a part of a key, as Python prints it, can be the value. A part of another kind
+   than the value, such as "np.int64(3)", cannot be compared and fits. */
 static bool part_fits(const char *part, const json_t *value)
 {
     double number, its = 0;
@@ -174,7 +175,7 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
         next_part(part, sizeof part, &key);
         if (value == NULL || part_fits(part, value)) {
-            continue; /* the reader says what is missing */
+            continue; /* the reader reports a missing value */
         }
         AK_DO(ak_json_text(&text, value, err));
         (void)ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.60s", where,
@@ -200,7 +201,7 @@ static const struct {
     {"RuntimeFailedConfig", AK_TRIAL_CRASHED},
     {"RuntimeFailedConfig", AK_TRIAL_TIMED_OUT},
     {"RuntimeFailedConfig", AK_TRIAL_OUT_OF_MEMORY},
-    /* The base class of errors, which says nothing more. */
+    /* The base class of errors, which does not tell what failed. */
     {"ErrorConfig", AK_TRIAL_LAUNCH_ERROR},
 };
 #define FAULT_COUNT (AK_COUNT(faults))

@@ -25,9 +25,9 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
 /* Returns Kernel Tuner's name for a status of ours; NULL for success. */
 const char *ak_kernel_tuner_fault_name(ak_trial_status status);
 
-/* Gives the status of an entry of a cache, AK_TRIAL_OK if no member names an error. Kernel Tuner
-   1.5.0 writes a member "__error__"; older files have the name in place of the time or of the
-   objective. */
+/* Gives the status of an entry of a cache and the name of its error: AK_TRIAL_OK and NULL if no
+   member names one. Kernel Tuner 1.5.0 writes a member "__error__"; older files have the name in
+   place of the time or of the objective. */
 ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,
                                 const char *where, ak_error *err);
 

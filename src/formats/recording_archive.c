@@ -13,10 +13,10 @@ typedef struct reader {
     ak_trial first; /* all trials must belong to its task */
     char *environment;
     size_t seen;
-    ak_map *refuted; /* the configurations that a trial refutes: its times do not count */
+    ak_map *refuted; /* the configurations that a trial refutes: their times do not count */
 } reader;
 
-/* Returns whether the trial counts. */
+/* Returns whether the trial is of r->environment. The filter compares that if it is not "". */
 static bool is_of(const reader *r, const ak_trial *trial)
 {
     return r->environment[0] != 0 || trial->environment == NULL;

@@ -45,7 +45,7 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
             "%s is not a recording: it holds a 0 byte, so it is no JSON, and it is no archive",
             path);
     }
-    /* What is wrong with the JSON of a file that was never meant to be JSON would mislead. */
+    /* An error about JSON would mislead if the file was never meant to be JSON. */
     const char *begin = text + strspn(text, " \t\r\n");
     if (*begin != 0 && strchr("{[\xef\xff\xfe", *begin) == NULL &&
         !ak_fs_has_suffix(path, ".json")) {
@@ -118,8 +118,8 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
 typedef struct space_file {
     const json_t *space; /* NULL: none */
     const char *where;
-    /* What it may read; NULL: what the recording contains and the options of the problem, which may
-       be NULL. */
+    /* Names that it may read; NULL: those of the recording and the options of `problem`, if there
+       is one. */
     const ak_scope *constants;
     ak_problem *problem;
 } space_file;

@@ -3,14 +3,15 @@
  *
  * Calls alone and calls in a batch do the same work. A kernel that skips some calls of a batch is
  * fast only in the batch; a kernel that reuses what an earlier call left behind is fast only on
- * inputs that it has seen. This file finds both. Where calls on unseen inputs take much longer than
- * a batch, and no more than that is certain, their times count in place of the batches'.
+ * inputs that it has seen. This file finds both. If calls on unseen inputs take much longer than
+ * calls in a batch, but neither fault is certain, their times replace those of the batches.
  *
- * Several calls of each kind are made; one fast call is enough to pass. What the clock and waits
- * say of a call is in alone.h. So another program's work neither fails an honest kernel nor excuses
- * a dishonest one; where it leaves both open, the calls are made again, later and in a new process,
- * and a candidate for which they never tell is not accepted. On a device, clocks and caches change
- * the time by more than the work does, so only the results are judged there, not the times.
+ * Several calls of each kind are made; one fast call is enough to pass. Waits for a processor are
+ * taken into account (alone.h), so another program's work neither fails an honest kernel nor
+ * excuses a dishonest one. If the calls decide nothing, they are made again, later and in a new
+ * process; a candidate for which they never decide is not accepted. On other devices than the CPU,
+ * clocks and caches change the time of a call by more than skipped work does, so only the results
+ * are judged there.
  */
 #include "judge/alone.h"
 
@@ -31,34 +32,34 @@
 /* This time is added if there are several threads, because they sleep between calls and must be
    woken. */
 #define ALONE_THREADS_NS 50000.0
-/* A call on inputs that were never seen may take FRESH_TIMES as long as one on seen inputs or, if
-   there is only one set of them, FRESH_ONE_TIMES as long. */
+/* A call on unseen inputs may take FRESH_TIMES as long as one on seen inputs or, if there is only
+   one set of unseen inputs, FRESH_ONE_TIMES as long. */
 #define FRESH_TIMES     2.0
 #define FRESH_ONE_TIMES 4.0
-/* A call may take so many times as long on one set of inputs as on another before it is looked at
-   again. */
+/* If calls in a batch on one set of inputs take longer than the fastest by more than this factor,
+   that set is timed again. */
 #define SET_TIMES 1.3
 
 /* If tasks waited for a processor for more than BUSY of the time, the data of other programs fill
-   the caches when a call alone begins. It may then take as long as its arguments need to come from
-   memory at COLD_BYTES_PER_NS. */
+   the caches when a call alone begins. The limit of a call alone then grows by the time in which
+   its arguments come from memory at COLD_BYTES_PER_NS. */
 #define BUSY              0.5
 #define COLD_BYTES_PER_NS 1.0
 
-/* Where the times say nothing, the calls are made again after a pause that doubles, at most
-   LOOKS_MAX times and not after LOOKS_NS. */
+/* If the times decide nothing, the calls are made again after a pause that doubles: at most
+   LOOKS_MAX times in all, and not once LOOKS_NS have passed. */
 #define LOOKS_MAX 6
 #define LOOKS_NS  (20 * AK_SECOND_NS)
 #define PAUSE_NS  (50 * AK_MS_NS)
-/* A candidate is rejected for its times, or gets those on unseen contents, only if they are suspect
-   this often. */
+/* A candidate is rejected for its times, or is given those on unseen contents, only after this many
+   suspicious looks. */
 #define SUSPICIONS 2
-/* At least and at most so many calls on unseen contents decide which times count, the latter unless
-   UNSEEN_NS are spent. */
+/* Which times count is decided by at least UNSEEN_LEAST calls on unseen contents; more, up to
+   UNSEEN_MOST, are made until UNSEEN_NS have passed. */
 #define UNSEEN_LEAST 3
 #define UNSEEN_MOST  15
 #define UNSEEN_NS    AK_SECOND_NS
-/* Where the streams of the contents begin that fresh stages get later. */
+/* Contents that refresh() gives to fresh stages come from random streams from this one on. */
 #define REFRESH_STREAM 4096
 
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
@@ -73,7 +74,7 @@ static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool
                   : ak_stage_check_zones(&r->outcome, stage, err);
 }
 
-/* One call on contents that this process has never seen; it is judged. */
+/* Makes and judges one call on contents that this process has never seen. */
 static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, ak_error *err)
 {
     r->unseen = true;
@@ -86,8 +87,8 @@ static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, a
    and calls on seen contents at other addresses than before, of which the first is judged. The seen
    contents are always the same. After a call on unseen contents, the next call on the seen ones
    does not count, so that a candidate which remembers only its latest result finds it in the call
-   that counts. Ends when all unseen contents were used, if one of those calls was as fast as the
-   limits ask, or after `least` calls on seen contents, if one of these was. */
+   that counts. Ends once all unseen contents were used and one of those calls took at most full_ns,
+   or once `least` calls on seen contents were made and one took at most call_ns. */
 static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_loaded *r,
                                ak_stage *seen, const ak_alone_limits *limits, size_t least,
                                ak_error *err)
@@ -133,9 +134,9 @@ static double bytes_of(const ak_stage *stage)
     return bytes;
 }
 
-/* Gives the time of a call in a batch on one set of inputs, which is longer than on all of them if
-   the time depends on the contents. Some batches more show that it is not because a candidate has
-   seen this set only once. */
+/* Gives the time of a call in a batch on the set `seen`, which exceeds `least_ns`, the least on any
+   set, if the time depends on the contents. If it is much longer, up to BATCHES more batches rule
+   out that the set was only seen too rarely. */
 static ak_status time_in_batch(double *each_ns, ak_loaded *r, ak_stage *seen, double least_ns,
                                uint32_t iterations, ak_error *err)
 {
@@ -150,7 +151,7 @@ static ak_status time_in_batch(double *each_ns, ak_loaded *r, ak_stage *seen, do
     return AK_OK;
 }
 
-/* Gives a fresh stage other contents than those that the process has seen in it. */
+/* Gives a fresh stage contents that the process has not seen. */
 static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
 {
     ak_stage *stage = &e->fresh[i];
@@ -163,20 +164,19 @@ static ak_status refresh(ak_evaluator *e, size_t i, ak_error *err)
                             err);
 }
 
-/* One call that is slow on contents which the process has not seen, and as slow when it has seen
-   them in LEARNING batches, and branch predictors have forgotten the kernel, reuses nothing there:
-   its time may depend on the contents (a search, a test of each element), or on how well its
-   branches are predicted, which on contents that are repeated is well. The finding becomes SLOWER
-   unless the opposite certainly holds for most fresh contents. This excuses a candidate from the
-   accusation only. A kernel that reuses results can be slow here on purpose, and its time is then
-   that on unseen contents. Only for a new process, in which the contents that the candidate is fast
-   on were seen in one batch. */
+/* Tests whether a candidate that is slow on unseen contents is as slow on the same contents after
+   LEARNING batches, if branch predictors have forgotten the kernel. If so, it reuses nothing there:
+   its time depends on the contents (a search, a test of each element) or on predicted branches, and
+   the finding becomes SLOWER. It stays REUSES if the candidate certainly became faster on most
+   fresh contents. SLOWER only spares a candidate the rejection: a kernel that reuses results can be
+   slow here on purpose, but its time is then that on unseen contents. The process must be new, so
+   that it has seen the contents on which the candidate is fast in one batch only. */
 static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterations,
                         const ak_alone_limits *limits, ak_error *err)
 {
     enum { LEARNING = 2, CALLS = 8 };
     ak_evaluator *e = r->e;
-    size_t reused = 0; /* contents on which it was faster once it had seen them */
+    size_t reused = 0; /* contents on which the candidate was faster once it had seen them */
     for (size_t i = 0; i < e->fresh_count; i++) {
         ak_alone_calls first = {0}, later = {0};
         ak_stage *stage = &e->fresh[i];
@@ -214,10 +214,9 @@ static void keep_unseen(ak_loaded *r, const ak_alone_calls *calls)
     }
 }
 
-/* Makes calls on contents that the process has never seen, each on other ones, so that a candidate
-   has nothing to reuse in any of them, whatever it has kept. Each follows a call on seen contents,
-   which wakes the processor. Decides by them alone, and keeps their times for a candidate that is
-   SLOWER. */
+/* Makes calls, each on contents that the process has never seen, so that a candidate can reuse
+   nothing that it has kept. A call on seen contents before each wakes the processor. Decides only
+   by the calls on unseen contents, and keeps their times if the finding is SLOWER. */
 static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_stage *seen,
                               const ak_alone_limits *limits, ak_error *err)
 {
@@ -260,7 +259,8 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
         return AK_OK;
     }
     const double alone_ns = ALONE_TIMES * each_ns + slack;
-    /* What a call on unseen inputs confirms is the time that is reported, on whatever inputs. */
+    /* A call on unseen inputs must confirm the reported time, on whichever inputs that was
+       measured. */
     const double full_ns = ALONE_TIMES * each_ms * 1e6 + slack;
     ak_alone_limits limits = {.call_ns = timed ? alone_ns : HUGE_VAL,
                               .full_ns = timed ? full_ns : HUGE_VAL,
@@ -300,8 +300,8 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
     return AK_OK;
 }
 
-/* Starts a new process, to which all inputs are new, and runs a batch on each set of inputs in
-   which the candidate can do what it is suspected of. */
+/* Starts a new process, to which all inputs are new, and runs a batch on each set of inputs. In
+   these batches the candidate can again do what it is suspected of. */
 static ak_status begin_again(ak_loaded *r, uint32_t iterations, ak_error *err)
 {
     AK_DO(ak_loaded_renew(r, err));
@@ -334,7 +334,7 @@ ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_
         }
         suspicions += finding == AK_ALONE_UNKNOWN ? 0 : 1;
         if (suspicions == SUSPICIONS && finding == AK_ALONE_SLOWER) {
-            return AK_OK; /* r->unseen_ms counts */
+            return AK_OK; /* the times in r->unseen_ms count */
         }
         if (suspicions == SUSPICIONS) {
             r->outcome.status = AK_TRIAL_REJECTED;

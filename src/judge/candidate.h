@@ -14,7 +14,7 @@ bool ak_evaluator_lost(const ak_evaluator *evaluator);
 typedef struct ak_judge_candidate {
     const ak_task *task;  /* with the implementation of `config`; NULL: the evaluator's task */
     const char *artifact; /* NULL: a baseline */
-    const char *hash;     /* of the artifact's bytes when it was looked at; NULL: not known */
+    const char *hash;     /* of the artifact's bytes when its code was checked; NULL: not known */
     const char *symbol;   /* the artifact's entry; NULL: "ak_kernel" or what the space says */
     ak_config config;
     bool specialised;     /* the artifact has only the entry for the task's own sizes */

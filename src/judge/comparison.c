@@ -57,7 +57,7 @@ typedef struct comparison {
     ak_conditions conditions[AK_JUDGED_MAX];
     const ak_protocol *protocol;
     size_t count, rounds, disturbed;
-    bool damaged; /* a candidate has changed inputs: each batch is followed by a look at them */
+    bool damaged;       /* a candidate has changed inputs: they are checked after each batch */
     int64_t renewal_ns; /* about the time that new processes for all candidates take */
 } comparison;
 
@@ -66,8 +66,8 @@ static bool alive(const comparison *d, size_t i)
     return d->loaded[i].outcome.status == AK_TRIAL_OK;
 }
 
-/* Returns whether a candidate may get a new process. A library on a device keeps what it has chosen
-   and compiled. */
+/* Returns whether a candidate may get a new process. Libraries do only on the CPU: elsewhere they
+   would lose what they have chosen and compiled. */
 static bool renewable(const comparison *d, size_t i)
 {
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
@@ -136,8 +136,8 @@ static ak_status lead_in(comparison *d, ak_error *err)
     return AK_OK;
 }
 
-/* Judges one round in AK_JUDGE_EVERY of each candidate in full, drawn at random, as a trial does.
- */
+/* Judges the latest batch of a candidate, unless it ran several times in place: the reference has
+   the result of one run. */
 static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
@@ -146,8 +146,8 @@ static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *
     return alive(d, i) && whole ? ak_loaded_judge(r, stage, true, err) : AK_OK;
 }
 
-/* Mends what another candidate has done to the inputs, so that this one is not blamed for it. From
-   then on each batch is followed by a look, which shows whose work it is. */
+/* Restores inputs that another candidate has changed, so that the next one is not blamed for it.
+   From then on the inputs are checked after each batch, which finds the culprit. */
 static void mend(comparison *d)
 {
     d->damaged = ak_evaluator_mend_inputs(d->e) || d->damaged;
@@ -172,7 +172,7 @@ static ak_status one_round(comparison *d, ak_error *err)
     /* All candidates run on the same stage, because where inputs lie makes a difference. */
     ak_stage *stage = ak_evaluator_draw(d->e);
     bool disturbed = false;
-    ak_evaluator_conditions(&before, d->e); /* drops what loading caused */
+    ak_evaluator_conditions(&before, d->e); /* drops conditions from before the round */
     for (size_t i = 0; i < d->count; i++) {
         size_t j = ak_rng_below(&d->e->rng, i + 1);
         order[i] = order[j];
@@ -189,7 +189,7 @@ static ak_status one_round(comparison *d, ak_error *err)
         }
         AK_DO(rest_and_warm_up(d, i, err));
         if (alive(d, i)) {
-            ak_evaluator_conditions(&before, d->e); /* drops what warming up caused */
+            ak_evaluator_conditions(&before, d->e); /* drops conditions from the warm-up */
             d->loaded[i].weigh = d->joules[i] != NULL;
             ak_status status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
             d->loaded[i].weigh = false;
@@ -230,8 +230,8 @@ static ak_status tell_version(char **out, const ak_loaded *r, ak_error *err)
     return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Where the times of calls on unseen inputs count, puts them in place of those of the rounds, whose
-   energies grow by the same factor. */
+/* If the times of calls on unseen inputs count, replaces the times of the rounds by them, and
+   multiplies the energies by the same factor. */
 static void take_unseen(comparison *d, size_t i)
 {
     ak_loaded *r = &d->loaded[i];
@@ -241,7 +241,7 @@ static void take_unseen(comparison *d, size_t i)
     for (size_t k = 0; d->joules[i] != NULL && k < d->rounds; k++) {
         d->joules[i][k] *= r->unseen_times;
     }
-    d->waits_known[i] = false; /* those of the rounds */
+    d->waits_known[i] = false; /* `waited` belongs to the replaced times */
 }
 
 /* Checks the result once more after the last round, then fills the entry. */

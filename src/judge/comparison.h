@@ -12,17 +12,17 @@
 #include "measure/pressure.h"
 
 /* Every comparison has this many groups of rounds, however little time it is given, because a
-   verdict needs at least one round in each group. On a busy machine it may get as many again. */
+   verdict compares groups (measure/verdict.h). On a busy machine it may get as many again. */
 #define AK_COMPARISON_GROUPS 9
 /* Every comparison has at least one round in each group. */
 #define AK_COMPARISON_ROUNDS_MIN AK_COMPARISON_GROUPS
 typedef struct ak_comparison_plan {
     double seconds;              /* for the whole comparison */
     double extra;                /* seconds that may be added on a busy machine */
-    const ak_protocol *protocol; /* NULL: interleaved */
+    const ak_protocol *protocol; /* NULL: interleaved; not NULL in the worker */
 } ak_comparison_plan;
 
-/* What the compiler said of a configuration. */
+/* What the compiler reported about a configuration. */
 typedef struct ak_code_facts {
     bool known;
     int registers, shared_bytes, spill_bytes, code_bytes;
@@ -42,7 +42,8 @@ typedef struct ak_comparison_entry {
     double *waited;
     /* For each sample: joules of one call. NULL: the task's objective does not need the energy. */
     double *joules;
-    double *costs; /* (of the tuner) for each sample, under the objective; NULL: that is the time */
+    double *costs; /* set by the tuner, for each sample, under the objective; NULL: the cost is the
+                      time */
     ak_code_facts code; /* of a configuration; all 0 for a library */
     ak_conditions conditions;
     ak_overlap overlap;
@@ -51,7 +52,7 @@ void ak_comparison_entry_clear(ak_comparison_entry *entry);
 
 /* The course of a comparison. measure/pressure.h defines the pressures. */
 typedef struct ak_comparison_course {
-    size_t group; /* rounds in each group except the last */
+    size_t group; /* rounds in each group */
     bool extended;
     double before, during, after;
 } ak_comparison_course;

@@ -10,22 +10,24 @@
 #include "base/text.h"
 #include "judge/loaded.h"
 
-/* The self-test of the tolerance needs at least this many outputs: a mean over fewer is too close
-   to the values. */
+/* The self-test of the tolerance needs at least this many outputs: it must reject their mean, and
+   the mean of fewer is too close to them. */
 #define SELFTEST_ELEMENTS 64
 /* Shapes at least this large are checked on the device if it has a referee; smaller ones take the
    host less than 50 ms. */
 #define REFEREE_ELEMENTS ((size_t)1 << 20)
 #define REFEREE_FLOPS    1e9
-/* Tasks up to this size have AK_FRESH_MAX fresh sets of inputs; larger ones have one. */
+/* Tasks up to this size have AK_FRESH_MAX fresh sets of inputs; larger ones have one, or none if
+   they have a single set of inputs (SECOND_SET_FLOPS). */
 #define FRESH_FEW_FLOPS 2.5e8
 #define FRESH_FEW_BYTES ((size_t)4 << 20)
 /* ak_evaluate_limit explains these. */
 #define HUNG_TIMES    200.0
 #define HUNG_LEAST_NS (2 * AK_SECOND_NS)
-/* Lowers how many samples a trial has at most, and makes all batches this much shorter. Tests that
-   look at other things set it: on a machine that does other work, too, no interval is narrow enough
-   before the last sample, and most of the processor time of a short run would go into batches. */
+/* If this variable is set, it is the largest number of samples of a trial, and all batches are
+   SHORTER times shorter. Tests that are not about times set it: on a busy machine no interval is
+   narrow enough before the last sample, so most of the processor time of a short run would go into
+   batches. */
 #define SAMPLES_VARIABLE "AUTOKERNEL_SAMPLES"
 #define SHORTER          10
 #define PLACES_ALIGN     4096
@@ -34,7 +36,7 @@
 #define SECOND_SET_FLOPS 2.5e9
 #define SECOND_SET_BYTES ((size_t)256 << 20)
 
-/* The streams of edge-case shapes are below this. */
+/* Random streams below this number belong to edge-case shapes. */
 #define SECRET_STREAMS 65536
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -48,8 +50,9 @@ static size_t sets_of(const ak_evaluator *e)
     return cheap ? AK_STAGE_SETS : 1;
 }
 
-/* Returns whether all inputs are constant and others may take their place: right results from files
-   belong to these inputs, and whole numbers may be lengths and indices. */
+/* Returns whether all inputs are constant and other numbers may replace them. They may not if right
+   results come from files, which belong to these inputs, or if no input is a float, because whole
+   numbers may be lengths and indices. */
 bool ak_evaluator_constants_vary(const ak_task *task)
 {
     bool floats = false;
@@ -121,7 +124,8 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
             ak_evaluator_plan_apart(&e->edge_cases[i], &end, e, problem->edge_cases[i], base, err));
     }
     AK_DO(ak_hidden_plan(&end, e, base, err));
-    /* A shape that is drawn for a candidate may be as large as the task's own. */
+    /* A shape that is drawn for a candidate may be as large as the task's own, up to
+       AK_HIDDEN_BYTES. */
     const double own = (double)e->own[0].arrays.total;
     const size_t room = (size_t)(own < AK_HIDDEN_BYTES ? own : AK_HIDDEN_BYTES);
     end = end < base + room ? base + room : end;
@@ -207,8 +211,9 @@ static size_t selftest_edge_case(const ak_evaluator *e)
     return largest;
 }
 
-/* Prepares all stages. The self-test of the tolerance needs enough outputs to tell them from their
-   mean: it uses the task's own shape or, if that is tiny, an edge-case shape. */
+/* Prepares the task's own shape, and edge-case shapes only as the self-test or a referee needs
+   them. The self-test of the tolerance needs enough outputs to tell them from their mean: it uses
+   the task's own shape or, if that is tiny, an edge-case shape. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
     bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
@@ -438,8 +443,8 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
     }
 }
 
-/* Measures the energy of a trial's batches. Where the times of calls on unseen inputs count, that
-   of a call is taken to be as many times as large. */
+/* Measures the energy of a trial's batches. If the times of calls on unseen inputs count,
+   multiplies the energy of a call by the same factor. */
 static ak_status weigh(ak_trial *out, ak_loaded *r, ak_error *err)
 {
     const double times = r->unseen_times > 0 ? r->unseen_times : 1;

@@ -6,7 +6,7 @@
  * task's own shape, and then at the task's own shape, with outputs filled anew and everything
  * judged (stage.h). Then it times the candidate batch after batch (timer.h), with outputs filled
  * again before each batch; the first batch, randomly chosen ones and the last are judged. Batches
- * that warm up (timer.h) are poisoned and judged like those that count, so that a kernel cannot be
+ * that warm up (timer.h) are filled and judged like those that count, so that a kernel cannot be
  * right at first and later wrong and fast.
  *
  * A comparison loads all candidates at once, each in its own process on the same buffers. In each
@@ -32,9 +32,8 @@ void ak_evaluator_close(ak_evaluator *evaluator);
    opening took. */
 bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *evaluator);
 
-/* Returns how long one batch of a trial may take, at most `most`. Once the best time is known, a
-   candidate that is 200 times slower counts as hung, though not before 2 s, because new pages and
-   threads take time. */
+/* Returns how long one batch of a trial may take, at most `most`. If the plan has a give_up_ms, a
+   batch that takes 200 times that, plus 2 s for new pages and threads, counts as hung. */
 int64_t ak_evaluate_limit(const ak_timer_plan *plan, int64_t most);
 
 /* Fills status, reason, times, samples and statistics of `out`, which the caller clears. */

@@ -15,17 +15,17 @@
 /* A hidden shape has at most this much work and AK_HIDDEN_BYTES of memory, so that its reference
    takes a tenth of a second. */
 #define HIDDEN_FLOPS 3e8
-/* Attempts to draw one shape: in the first PURE_ATTEMPTS all sizes are near the task's own or, of a
-   far shape, anywhere between the listed ones; the rest have sizes of both kinds. */
+/* Attempts to draw one shape: in the first PURE_ATTEMPTS all sizes are near the task's own or, for
+   a far shape, anywhere between the listed ones; the rest mix both kinds. */
 #define PURE_ATTEMPTS   200
-#define BETTER_ATTEMPTS 1000 /* to find a better one than DRAWS that are equally good */
+#define BETTER_ATTEMPTS 1000 /* after these, DRAWS equally good shapes are enough */
 #define ATTEMPTS        8000
 #define DRAWS           8
-/* How a shape is looked for that shows whether there are any: with an eighth of the attempts, so
-   that a worker, which has them all, hardly ever finds none where this finds one. */
+/* Limits of ak_task_checked_sizes, which only finds out whether a hidden shape exists. With an
+   eighth of a worker's attempts, it hardly ever finds a shape where a worker finds none. */
 #define SHOWN_ATTEMPTS (ATTEMPTS / 8)
 #define SHOWN_NS       (AK_SECOND_NS / 4)
-#define FACTOR_MAX     1000 /* a larger factor of a size is taken as a prime number */
+#define FACTOR_MAX     1000 /* what remains after all factors up to this counts as prime */
 /* A size near the task's own is at most this many common divisors away from it. */
 #define NEAR 8
 
@@ -33,7 +33,7 @@ typedef struct listed {
     const ak_task *task;
     size_t shapes, sizes;
     int64_t low[AK_SIZES_MAX], high[AK_SIZES_MAX], divisor[AK_SIZES_MAX];
-    int64_t next[AK_SIZES_MAX];                /* the smallest above 1 */
+    int64_t next[AK_SIZES_MAX];                /* the smallest above 1; 0: none */
     bool multiple[AK_SIZES_MAX][AK_SIZES_MAX]; /* the first is a multiple of the second */
     bool at_most[AK_SIZES_MAX][AK_SIZES_MAX];
 } listed;
@@ -102,7 +102,7 @@ static int64_t between(int64_t first, int64_t last, ak_rng *rng)
 
 typedef enum { DRAW_NEAR, DRAW_ANY, DRAW_OWN } draw_kind;
 
-/* Draws a divisor of a positive number; of each prime number any exponent is as likely. */
+/* Draws a divisor of a positive number; all exponents of a prime factor are equally likely. */
 static int64_t draw_divisor(int64_t number, ak_rng *rng)
 {
     int64_t divisor = 1;
@@ -120,12 +120,12 @@ static int64_t draw_divisor(int64_t number, ak_rng *rng)
 }
 
 /* Draws a size near the task's own, or a size between the smallest and the largest listed one, with
-   about equal odds for each power of two; or takes the task's own. Ranges are cut, not what is
-   drawn from them: else most sizes near the largest would be the largest, which is listed. With
-   `divided`, one between the listed ones is a multiple of a divisor of the task's own size: if a
-   condition demands a multiple of anything, the task's own size is one. What lies between 1 and the
-   next larger listed size becomes 1: two elements that are nearly equal, and are normalised, have
-   no accurate result, which would say nothing of the kernel. */
+   about equal odds for each power of two; or takes the task's own. The range is clipped before the
+   draw, not the drawn size after it: else most sizes near the largest would be the largest, which
+   is listed. With `divided`, a size between the listed ones is a multiple of a divisor of the
+   task's own size, because a condition may demand a multiple, which the task's own size is. A size
+   between 1 and the next larger listed one becomes 1: two nearly equal elements that are normalised
+   have no accurate result, so a deviation would not show a wrong kernel. */
 static int64_t draw_size(const listed *l, size_t a, draw_kind kind, bool divided, ak_rng *rng)
 {
     int64_t step = l->divisor[a] > 0 ? l->divisor[a] : 1;
@@ -196,7 +196,7 @@ static double product(const listed *l, const int64_t *size)
     return all;
 }
 
-/* Returns how many of the sizes some listed shape has, too; those that are equal in all listed
+/* Returns how many of the sizes also occur in a listed shape. Sizes that are equal in all listed
    shapes are not counted. */
 static size_t known_sizes(const listed *l, const int64_t *size)
 {
@@ -211,7 +211,7 @@ static size_t known_sizes(const listed *l, const int64_t *size)
     return known;
 }
 
-/* Returns a size of which several are listed, at random, or any if there is none. */
+/* Returns the index of a random size that differs between listed shapes, or 0 if there is none. */
 static size_t varied_size(const listed *l, ak_rng *rng)
 {
     size_t chosen = 0, count = 0;
@@ -223,7 +223,7 @@ static size_t varied_size(const listed *l, ak_rng *rng)
     return chosen;
 }
 
-/* Draws all sizes. `mixed` says that some may be near the task's own and others anywhere, but one
+/* Draws all sizes. With `mixed`, each may be near the task's own or anywhere, but at least one size
    of a far shape is anywhere. */
 static void draw_sizes(int64_t *size, const listed *l, bool far, bool mixed, bool divided,
                        ak_rng *rng)
@@ -238,8 +238,9 @@ static void draw_sizes(int64_t *size, const listed *l, bool far, bool mixed, boo
     }
 }
 
-/* Looks at a shape. Returns false if it cannot be used or has more faults than *faults; if true,
- *faults is the number of its faults. */
+/* Returns false if a shape cannot be used or has more faults than *faults; otherwise sets *faults
+   to its faults: one for each listed size, and AK_SIZES_MAX if the configuration may not run at
+   it. */
 static bool is_good(size_t *faults, const int64_t *size, const listed *l,
                     const ak_hidden_wish *wish)
 {
@@ -252,11 +253,11 @@ static bool is_good(size_t *faults, const int64_t *size, const listed *l,
     return *faults <= least;
 }
 
-/* Takes a shape that the configuration may run at and, of those, one with the fewest sizes that are
-   listed: a candidate that is right at one listed width only would pass at any shape of that width.
-   Of the first DRAWS of those it takes the largest: a candidate that skips the work for large
-   shapes only would pass at a small one, and shapes near a large task are not affordable. But the
-   first of those that are far, so that it may have any size. */
+/* Takes a shape that the configuration may run at and, among those, one with the fewest listed
+   sizes: a candidate that is right at one listed width only would pass at any shape of that width.
+   Of the first DRAWS equally good shapes it takes the largest: a candidate that skips the work for
+   large shapes only would pass at a small one, and shapes near a large task are not affordable. If
+   the shape is to be far, it takes the first, which may have any size. */
 static bool draw(int64_t *size, const listed *l, const ak_hidden_wish *wish, int attempts,
                  ak_rng *rng)
 {

@@ -5,16 +5,16 @@
 #include "base/rng.h"
 #include "problem/task.h"
 
-/* The arguments of a hidden shape take at most so many bytes. */
+/* The arguments of a hidden shape take at most this many bytes. */
 #define AK_HIDDEN_BYTES (32.0 * 1024 * 1024)
 
 typedef struct ak_hidden_wish {
-    const ak_config *config; /* one that may run at the shape if there is such a shape; NULL: any */
-    bool only;               /* no shape is better than one that `config` may not run at */
-    bool far;     /* its sizes are any between the smallest and the largest listed ones; else they
-                     are near the task's own where that is affordable */
-    size_t bytes; /* the arguments and their red zones take at most so many; 0: any number */
-    int64_t ns;   /* what was found in this time counts */
+    const ak_config *config; /* shapes at which this may run are preferred; NULL: no preference */
+    bool only;               /* draw no shape at which `config` may not run */
+    bool far;     /* sizes lie anywhere between the smallest and the largest listed ones; else near
+                     the task's own if that is affordable */
+    size_t bytes; /* limit for the arguments and their red zones; 0: none */
+    int64_t ns;   /* time limit; the best shape found by then counts */
 } ak_hidden_wish;
 
 /* Draws the sizes of a shape that the problem does not list but that is like the listed shapes.

@@ -1,12 +1,12 @@
 /* hidden_check.c: checks candidates at hidden shapes (hidden.h). Three are drawn when the device is
-   opened; a candidate whose conditions exclude the far one of them gets one of its own. */
+   opened; a candidate whose conditions exclude the far one of these gets a far shape of its own. */
 #include "judge/loaded.h"
 
 #include "base/clock.h"
 
-/* The streams of shapes that are drawn for one candidate are above those of all others. */
+/* The random streams of shapes that are drawn for one candidate lie above those of all others. */
 #define FITTING_STREAM 32768
-/* How long one shape is looked for. Conditions may take any time to evaluate. */
+/* Time limit for drawing one shape, because conditions may take any time to evaluate. */
 #define DRAWING_NS (AK_SECOND_NS / 3)
 
 static ak_fill_habit hidden_habit(const ak_evaluator *e, size_t i)
@@ -14,9 +14,10 @@ static ak_fill_habit hidden_habit(const ak_evaluator *e, size_t i)
     return ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : (ak_fill_habit)i;
 }
 
-/* Draws the hidden shapes. The second is one of any kind, at which only some configurations may
-   run. The far one suits the default, because most others have fewer conditions or the same; what
-   its conditions exclude gets one of its own (check_fitting). */
+/* Draws the hidden shapes. The second suits no particular configuration, so only some may run at
+   it. The others, the far one among them, suit the default, because most configurations have the
+   same conditions or fewer. A candidate that may not run at the far one gets its own
+   (check_fitting). */
 ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err)
 {
     ak_config usual;
@@ -37,8 +38,8 @@ ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *er
     return AK_OK;
 }
 
-/* Draws a far shape that the candidate's conditions allow, in the memory that there is, and checks
-   it there; nothing happens if none is found. */
+/* Draws a far shape that the candidate's conditions allow and that fits the reserved memory, and
+   checks the candidate there; does nothing if none is found. */
 static ak_status check_fitting(ak_loaded *r, int rounds, ak_error *err)
 {
     ak_evaluator *e = r->e;
@@ -65,9 +66,8 @@ static ak_status check_fitting(ak_loaded *r, int rounds, ak_error *err)
                               err);
 }
 
-/* Checks a candidate at shapes that were drawn when the device was opened, as far as its conditions
-   allow them, or at one that is drawn for it. Their inputs come from streams that were drawn as
-   well. */
+/* Checks a candidate at those hidden shapes that its conditions allow and, if they exclude the far
+   one, at one that is drawn for it. The streams of their inputs are drawn at random as well. */
 ak_status ak_hidden_check(ak_loaded *r, ak_error *err)
 {
     enum { ROUNDS = 2 };

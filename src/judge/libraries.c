@@ -160,8 +160,8 @@ static const char *best_of_library(const ak_evaluator *e, const char *name)
     return NULL;
 }
 
-/* Keeps two of the versions items[first..last): the first, which is the library's own choice, and
-   the fastest. They move to items[*kept] and the item after it. */
+/* Of the versions items[first..last), keeps the first, which is the library's own choice, and the
+   fastest, which may be the same. They move to items[*kept] and the item after it. */
 static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, ak_evaluator *e,
                         ak_error *err)
 {
@@ -197,7 +197,7 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
     const char *wanted = e->task->libraries;
     listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = AK_OK;
-    /* To list libraries is to load each of their versions, which takes longer than a trial. */
+    /* "none" skips this, because listing loads every version of each library, which is slow. */
     if (strcmp(list.wanted, "none") != 0 && e->backend->baselines != NULL) {
         status = e->backend->baselines(e->device, e->task, list_one, &list, err);
     }

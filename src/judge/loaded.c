@@ -42,8 +42,9 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
     }
 }
 
-/* Has everything that a candidate may have damaged, in whatever place, put in place again before it
-   is used. What a device's inputs hold is only known where they are fetched. */
+/* Marks what a candidate may have damaged to be restored before its next use: all red zones, the
+   shared place and, if the memory is mapped, all inputs. Damage to inputs that are not mapped shows
+   only when they are fetched. */
 static void mend_all(ak_evaluator *e)
 {
     for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
@@ -64,7 +65,7 @@ static const ak_task *task_of(const ak_loaded *r)
     return r->candidate->task != NULL ? r->candidate->task : r->e->task;
 }
 
-/* Returns whether the artifact is no longer the file that was looked at. */
+/* Returns whether the artifact is no longer the file whose code was checked. */
 static bool is_exchanged(const ak_judge_candidate *candidate)
 {
     char hash[AK_HASH_BYTES], *bytes = NULL;
@@ -112,7 +113,7 @@ void ak_loaded_close(ak_loaded *r)
     }
 }
 
-/* Notes how long a call of a batch took on this set of inputs. */
+/* Keeps the shortest time of a call in a batch on this set of inputs. */
 static void note_time(ak_loaded *r, const ak_stage *stage, uint32_t iterations)
 {
     for (size_t i = 0; i < r->e->sets; i++) {
@@ -222,9 +223,9 @@ static ak_stage *damaged(const ak_evaluator *e, size_t *which)
     return NULL;
 }
 
-/* Returns whether inputs are looked at after every turn: where that takes less than a batch, and
-   where they are integers, which may be indices, so that who finds them damaged may crash before
-   anybody looks. */
+/* Returns whether inputs are checked after every turn: if that takes less than a batch, or if some
+   are integers, which may be indices, so that damaged ones may crash the next candidate before they
+   are checked. */
 static bool looks_at_inputs(const ak_evaluator *e)
 {
     const ak_stage *own = &e->own[0];
@@ -316,7 +317,8 @@ ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int
                              ak_error *err)
 {
     ak_status status = ak_stage_prepare(stage, r->e->reference, stream, false, err);
-    r->e->round = ak_guard_first_round(r->e->round); /* poison tells best what is not written */
+    r->e->round = ak_guard_first_round(r->e->round); /* begins with poison, which shows best what is
+                                                        not written */
     for (int i = 0; status == AK_OK && i < rounds && r->outcome.status == AK_TRIAL_OK; i++) {
         status = ak_loaded_batch(r, stage, 1, err);
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
@@ -373,7 +375,8 @@ static ak_status usual_for(size_t *out, const ak_loaded *r, ak_error *err)
 
 ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
 {
-    /* One for each of ak_guard_old; red zones have all of ak_guard_content_of. */
+    /* One round for each kind of ak_guard_old; meanwhile red zones take every content of
+       ak_guard_content_of. */
     enum { USUAL_ROUNDS = AK_GUARD_OLDS };
     ak_evaluator *e = r->e;
     size_t usual = e->edge_case_count;
@@ -411,8 +414,8 @@ static ak_status change_contents(ak_loaded *r, ak_error *err)
     if (e->sets == AK_STAGE_SETS) {
         status = ak_loaded_check_zones(r, err);
         ak_stage_swap(&e->own[0], &e->own[1]);
-        /* The place that is not used next would still hold the inputs and results of the other
-           set. */
+        /* Otherwise a candidate could copy the results of a set of inputs from the place where it
+           lay before. */
         ak_stage_wipe(&e->own[0]);
         ak_stage_wipe(&e->own[1]);
     }

@@ -13,9 +13,10 @@
 /* A process gets at most this many sets of inputs that are used only once, at its end. A task has
    several such sets if they cost little, so that one disturbance does not decide. */
 #define AK_FRESH_MAX 3
-/* At most so many times of calls on inputs that a candidate has never seen are kept. */
+/* At most this many times of calls on unseen inputs are kept. */
 #define AK_UNSEEN_MAX 64
-/* Shapes that no candidate can know, one for each habit of a fill. The last is far (hidden.h). */
+/* Number of shapes that no candidate can know, one for each habit of a fill. The last is far
+   (hidden.h). */
 #define AK_HIDDEN_MAX 3
 /* One of this many timed batches is judged on average, in addition to the first and the last. */
 #define AK_JUDGE_EVERY 8
@@ -68,18 +69,19 @@ typedef struct ak_loaded {
     int64_t timeout_ns;
     int threads;        /* used by the latest batch */
     ak_outcome outcome; /* result of the latest batch */
-    /* Of each set of inputs the shortest time of a call in a batch of several, in ns; 0: none. */
+    /* For each set of inputs, the shortest time in ns of a call in a batch of several calls; 0:
+       none. */
     double each_ns[AK_STAGE_SETS];
-    bool unpredicted; /* the next launches find branch predictors that know nothing of it */
-    bool unseen;      /* the inputs of the next calls alone appear only when it is ready */
+    bool unpredicted; /* branch predictors forget the kernel before the next launches */
+    bool unseen;      /* inputs appear only when the kernel is ready for the call */
     bool weigh;       /* measure the energy of the batches */
     double joules;    /* energy of the latest batch that was weighed */
     double max_error;
-    /* The times of calls on unseen inputs, which count in place of those of the batches if these
-       are much shorter (alone.c); none if batches count. */
+    /* The times of calls on unseen inputs, which replace those of batches if these are much shorter
+       (alone.c); none if batches count. */
     double unseen_ms[AK_UNSEEN_MAX];
     size_t unseen_count;
-    double unseen_times; /* they are so many times as long as those of the batches; 0: not taken */
+    double unseen_times; /* their median over that of the batches; 0: batches count */
 } ak_loaded;
 
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
@@ -89,20 +91,20 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
 void ak_loaded_close(ak_loaded *r);
 /* Loads the candidate again in a new process, whose memory lies in other pages. */
 ak_status ak_loaded_renew(ak_loaded *r, ak_error *err);
-/* Puts the inputs in place, poisons the outputs and runs `iterations` times. */
+/* Puts the inputs in place, fills the outputs (ak_guard_old) and runs `iterations` times. */
 ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
-/* Does what ak_loaded_batch does, and then checks the red zones. The output is not judged, but
-   other candidates run on the same memory next. */
+/* Does what ak_loaded_batch does, and then checks the red zones, because other candidates run on
+   the same memory next. Does not judge the output. */
 ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
 /* Checks the red zones of all sets after batches that were not judged. */
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
 /* Ends the turn of a candidate, after which another may run: candidates share their memory, and one
    may damage what belongs to the next. Checks the red zones and the gaps between rows of every
-   stage that lies in the block, and the inputs with `inputs` or if that is cheap. What is wrong is
-   this candidate's work and is mended, also if it has failed already. */
+   stage that lies in the block, and the inputs with `inputs` or if that is cheap. This candidate is
+   blamed for any damage. Damage is repaired, also if the candidate has failed already. */
 ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
-/* Has changed inputs put in place again before they are used, and returns whether there were any.
-   Nobody is blamed. */
+/* If an input was changed, has all inputs restored before their next use, and returns true. Blames
+   no candidate. */
 bool ak_evaluator_mend_inputs(ak_evaluator *e);
 /* Compares the outputs of the latest batch with the reference. With `quick`, outputs that equal
    accepted ones need no comparison. */
@@ -126,11 +128,11 @@ ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
    e->unjudged is set: nothing is known of the candidate. If calls on unseen inputs take much longer
    than those of the batches, r->unseen_ms has their times. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
-/* Puts the times of calls on unseen inputs in place of those of `batches` batches, in turns, until
-   there are `count`, and notes by what factor the median has grown. Returns false, with nothing
-   changed, if there are none or the batches took longer. */
+/* Replaces the times of `batches` batches by `count` times of calls on unseen inputs, repeated as
+   needed, and sets r->unseen_times. Returns false, with nothing changed, if there are no such times
+   or if their median is not longer. */
 bool ak_loaded_take_unseen(double *samples_ms, size_t count, ak_loaded *r, size_t batches);
-/* Says that these are the times that count, if they are. */
+/* Sets *out to a note that these times count, if they do; the caller frees it with ak_free. */
 ak_status ak_loaded_say_unseen(char **out, const ak_loaded *r, ak_error *err);
 
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
@@ -141,31 +143,33 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
 ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *err);
 
-/* Plans the hidden shapes, in the place of the edge-case shapes at `base` (hidden_check.c). *end is
-   the end of the block so far. */
+/* Plans the hidden shapes, in the place of the edge-case shapes at `base` (hidden_check.c). Raises
+   the end of the block so far, *end. */
 ak_status ak_hidden_plan(size_t *end, ak_evaluator *e, size_t base, ak_error *err);
-/* Checks a candidate at those that its conditions allow or, if the far one is not among them, at
-   one that is drawn for it, if there is one. */
+/* Checks a candidate at those that its conditions allow and, if the far one is not among them, at
+   one that is drawn for it, if one is found. */
 ak_status ak_hidden_check(ak_loaded *r, ak_error *err);
 
 /* Plans a stage that shares the place at `base` with others (evaluate.c). */
 ak_status ak_evaluator_plan_apart(ak_stage *stage, size_t *end, ak_evaluator *e,
                                   const int64_t *size, size_t base, ak_error *err);
-/* Returns whether all inputs are constant and others may take their place (evaluate.c). */
+/* Returns whether all inputs are constant and other numbers may replace them (evaluate.c). */
 bool ak_evaluator_constants_vary(const ak_task *task);
-/* Returns how long a batch, or several, are to last: `usual_ns`, or less where tests have said so
+/* Returns how long a batch, or several, are to last: `usual_ns`, or less if a test asks for that
    (evaluate.c). */
 int64_t ak_evaluator_batch_ns(int64_t usual_ns);
-/* Visits all stages: those of the own shape, the fresh ones, the edge cases and the hidden ones. */
+/* Visits all stages: the task's own shape, fresh ones, edge cases, hidden ones and the fitting
+   one. */
 void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage));
 /* Draws the inputs of a batch at random, so that a candidate cannot know which ones come next. */
 ak_stage *ak_evaluator_draw(ak_evaluator *e);
-/* Returns inputs that no check before the timing has used, for a batch that will be judged. */
+/* Returns the last set of inputs, for a batch that will be judged. No check before the timing has
+   used it, unless there is only one set. */
 ak_stage *ak_evaluator_unseen(ak_evaluator *e);
 /* Adds the device's conditions (clocks, power, temperature) since the last call to *to. */
 void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e);
-/* Returns whether a thread of this batch waited for a processor, so that its time is not only its
-   own. */
+/* Returns whether threads of this batch waited for a processor for more than AK_VERDICT_DISTURBED
+   of its time. */
 bool ak_outcome_waited(const ak_outcome *outcome);
 
 #endif

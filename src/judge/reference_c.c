@@ -123,7 +123,7 @@ static void run_here(const ak_reference *reference, const ak_shape *shape, doubl
 /* ---- a user's reference, between red zones -------------------------------------------------- */
 
 /* The arrays of a reference in one block, each between two zones of NaNs. Arithmetic keeps the
-   payload of a NaN, so a result that has it tells what was read. */
+   payload of a NaN, so the payload of a result shows what was read. */
 #define ZONE      512                          /* doubles */
 #define OUTSIDE   UINT64_C(0x7ff4beef00c0ffee) /* what zones hold; arithmetic makes it quiet */
 #define UNWRITTEN UINT64_C(0x7ff4dead00c0ffee) /* what outputs hold before the call */
@@ -172,8 +172,8 @@ static ak_status blame(const block *b, ak_error *err, const char *what, size_t a
                    what, b->task->problem->arguments[argument].name, (long long)at, where);
 }
 
-/* Looks at the zone behind an array, or the first one (`argument` is SIZE_MAX). A write there is
-   named by the array that is nearer. */
+/* Checks the zone behind an array, or the first zone if `argument` is SIZE_MAX. The error names the
+   array that is nearer to the write. */
 static ak_status look_at_zone(const block *b, size_t argument, ak_error *err)
 {
     const bool first = argument == SIZE_MAX;
@@ -191,8 +191,8 @@ static ak_status look_at_zone(const block *b, size_t argument, ak_error *err)
     return AK_OK;
 }
 
-/* Returns an error if the reference wrote outside its outputs, read what nobody wrote, or left
-   elements of an output out. */
+/* Returns an error if the reference wrote outside its outputs, read outside its arrays, read an
+   output before writing it, or left out elements of an output. */
 static ak_status look_at(const block *b, double *const *arrays, ak_error *err)
 {
     const ak_problem *problem = b->task->problem;

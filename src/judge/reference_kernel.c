@@ -22,7 +22,7 @@
 #define RUN_TIMEOUT_NS     (120 * AK_SECOND_NS)
 
 typedef struct kernel_state {
-    ak_task *own; /* task of another implementation; else NULL */
+    ak_task *own; /* owned task of another implementation; else NULL */
     const ak_task *task;
     const ak_backend_ops *backend;
     ak_config config;
@@ -150,7 +150,7 @@ static ak_status open_default(void **out, const ak_reference *reference, const c
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* Copies an argument between doubles that adjoin and the kernel's elements, row by row. */
+/* Copies an argument between contiguous doubles and the kernel's elements, row by row. */
 static void copy_rows(unsigned char *bytes, double *values, const ak_shape *shape, size_t i,
                       ak_dtype dtype, bool encode)
 {

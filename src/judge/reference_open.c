@@ -1,4 +1,5 @@
-/* reference_open.c: opens a reference of any kind. Each kind has a file of its own. */
+/* reference_open.c: opens a reference of any kind. references.def lists the kinds and their
+   files. */
 #include "judge/reference_kind.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * reference_python.c: references that are Python functions over NumPy arrays. They run in a Python
- * process of their own (reference_worker.py), which reads what is installed and the kernel's
- * folder, writes only to the run's folder, and can reach neither the network nor other processes.
- * Arrays go through files there.
+ * process of their own (reference_worker.py), which can read installed software and the kernel's
+ * folder, write only to the run's folder, and reach neither the network nor other processes. Arrays
+ * are exchanged through files in the run's folder.
  */
 #include <stdlib.h>
 #include <string.h>

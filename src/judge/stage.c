@@ -166,7 +166,7 @@ static void fill_chunks(void *context, int thread, int n)
     ak_free(own);
 }
 
-/* Refuses numbers of a file that a whole dtype cannot hold. */
+/* Refuses numbers of a file that an integer dtype cannot hold. */
 static ak_status check_file(const double *values, const ak_npy_array *array, const char *path,
                             ak_error *err)
 {
@@ -248,7 +248,7 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
     return AK_OK;
 }
 
-/* Refuses results of whole numbers that their dtypes cannot hold. */
+/* Refuses results of the reference that an integer dtype cannot hold. */
 static ak_status check_representable(const ak_stage *stage, double *const *arrays, ak_error *err)
 {
     const ak_problem *problem = stage->task->problem;
@@ -437,8 +437,8 @@ ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err)
     return AK_OK;
 }
 
-/* Fills a row with results that are not right: those of the other inputs or, if there are none,
-   others of these inputs, each of them altered. */
+/* Fills a row with plausible but wrong results: those of the other set of inputs or, if there is
+   none, results of these inputs from another position, each altered. */
 static void put_results(unsigned char *to, const ak_stage *stage, size_t i, size_t row,
                         uint64_t key)
 {
@@ -488,7 +488,8 @@ static void fill_rows(unsigned char *output, const ak_stage *stage, size_t i, un
     }
 }
 
-/* Fills an output with old contents. With `paint`, the gaps between its rows are painted, too. */
+/* Fills an output with what it holds before the round (ak_guard_old). With `paint`, the gaps
+   between its rows are painted, too. */
 static ak_status fill_output(const ak_stage *stage, size_t i, unsigned round, bool paint,
                              ak_error *err)
 {

@@ -58,7 +58,7 @@ typedef struct ak_stage {
     size_t offset[AK_ARGUMENTS_MAX]; /* offset of each argument in the block */
     ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
     bool launched;                /* a launch has happened since the red zones were last checked */
-    ak_fill_habit habit;          /* how its inputs lie in their range */
+    ak_fill_habit habit;          /* how its inputs are distributed in their range */
     const struct ak_stage *other; /* has the same shape and other inputs; may be NULL */
     bool drawn;                   /* the shape was drawn at random; nobody wrote it */
     bool ready;                   /* the fields below have been computed */
@@ -74,8 +74,8 @@ typedef struct ak_stage {
     bool has_accepted;
     /* Outputs may be off by this many times the tolerance; 1 for candidates. */
     double slack;
-    /* NULL: the host judges. Otherwise the device judges, and only two of the members above are
-       set: `inputs`, and `hash`, which holds the referee's hashes. */
+    /* NULL: the host judges. Otherwise the device judges: `hash` holds the referee's hashes, and
+       `reference`, `rows` and `accepted` are not set. */
     ak_referee *referee;
 } ak_stage;
 
@@ -129,7 +129,7 @@ size_t ak_stage_changed_input(const ak_stage *stage);
 
 ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
 ak_access ak_stage_access(const ak_stage *stage, size_t argument);
-/* Takes the root mean square of an output's reference into its tolerance. */
+/* Sets the tolerance of an output, given the root mean square of its reference. */
 void ak_stage_know(ak_stage *stage, size_t argument, double rms);
 static inline size_t ak_stage_arguments(const ak_stage *stage)
 {

@@ -175,7 +175,7 @@ static bool output_right(ak_outcome *out, double *max_error, const unsigned char
     return ak_stage_take_compared(out, max_error, stage, i, &result);
 }
 
-/* Returns the rows of an output, one behind the other. */
+/* Returns the rows of an output without the gaps between them. */
 static const unsigned char *output_rows(const ak_stage *stage, size_t i)
 {
     const unsigned char *output = stage->memory->bytes + stage->offset[i];

@@ -7,9 +7,9 @@
  * reference.c: in full on every edge-case shape, but only on some rows, the first and the last
  * among them, at the shape to be tuned.
  *
- * "Some rows" needs a problem that consists of separate problems, one for each value of its first
- * size: each argument has that size as its first extent, or as the second of two, or not at all.
- * The host judges other problems.
+ * Comparing some rows needs a problem that consists of separate problems, one for each value of its
+ * first size: each argument has that size as its first extent, or as the second of two, or not at
+ * all. The host judges other problems.
  */
 #include "judge/stage.h"
 

@@ -3,8 +3,8 @@
  *
  * Such counters move in steps: RAPL's about once a millisecond, NVML's every 20 to 100 ms. A batch
  * is therefore enclosed by two moments at which the counter has just moved, and it lasts at least
- * WEIGH_STEPS steps. What the device takes while this file waits for the second moment, at most one
- * step of idling, is counted with the batch.
+ * WEIGH_STEPS steps. The energy that the device takes while this file waits for the second moment,
+ * at most one step of idling, is counted with the batch.
  *
  * The energy is that of the whole device (of all processor packages for the host), its idle power
  * included: what else runs there meanwhile is weighed, too.
@@ -16,7 +16,7 @@
 #define WEIGH_STEPS      10
 #define WEIGH_LEAST_NS   (50 * AK_MS_NS)
 #define WEIGH_MOST_NS    (1000 * AK_MS_NS)
-#define WEIGH_STILL_NS   (2 * AK_SECOND_NS) /* a counter that stands for so long is broken */
+#define WEIGH_STILL_NS   (2 * AK_SECOND_NS) /* a counter that stands still this long is broken */
 #define WEIGH_BATCHES    3
 #define WEIGH_ITERATIONS ((double)(1u << 24))
 

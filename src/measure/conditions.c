@@ -1,7 +1,7 @@
 /* conditions.c: see conditions.h. */
 #include "measure/conditions.h"
 
-/* Moves a mean towards another by `weight`. If both are equal, it stays exactly what it is. */
+/* Moves a mean towards another by `weight`. If both are equal, the mean keeps its exact value. */
 static void mix(double *to, double more, double weight)
 {
     *to += (more - *to) * weight;

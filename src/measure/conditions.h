@@ -13,7 +13,8 @@
 #include "base/status.h"
 
 /* X(NAME, bit of nvmlClocksEventReasons, word). So far only NVIDIA's reasons are known. A device
-   reports "idle" between two kernels; this reason does not lower the clock of a kernel. */
+   reports "idle" between two kernels; this does not lower the clock of a kernel, so
+   ak_throttle_text leaves it out. */
 #define AK_THROTTLE_MAP(X)                                                                         \
     X(IDLE, 0x001, "idle")                                                                         \
     X(APPLICATION, 0x002, "application_clocks")                                                    \
@@ -40,8 +41,8 @@ typedef struct ak_conditions {
 
 /* Adds the samples of `more` to `to`: `to` then holds the means and the reasons of all samples. */
 void ak_conditions_add(ak_conditions *to, const ak_conditions *more);
-/* Writes the reasons as "power_cap,thermal"; "none" if there is none. A bit without a word is
-   "other". */
+/* Writes the reasons except IDLE as "power_cap,thermal", or "none" if there is no other. Bits
+   without a word become "other". */
 void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons);
 
 #endif

@@ -6,7 +6,7 @@ static bool is_known(const ak_speed *speed)
     return speed->ratio > 0 && speed->low > 0;
 }
 
-/* What a verdict says, from worse to better. */
+/* Verdicts from worse to better. OPEN (undecided) is not part of this order. */
 typedef enum standing { OPEN, BEHIND, LEVEL, AHEAD } standing;
 
 static standing standing_of(const ak_speed *speed)

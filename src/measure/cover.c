@@ -127,7 +127,7 @@ static size_t most_helpful(const chooser *x, const double *low, double *scratch)
 static void greedy(chooser *x)
 {
     double *low = x->low, *scratch = x->low + x->sizes;
-    for (size_t i = 0; i < x->k; i++) { /* nothing is picked yet: every size has an infinite loss */
+    for (size_t i = 0; i < x->k; i++) { /* placeholders: no configuration is picked yet */
         x->picked[i] = 0;
     }
     for (size_t s = 0; s < x->sizes; s++) {
@@ -138,7 +138,8 @@ static void greedy(chooser *x)
         add(low, x, low, x->picked[i]);
     }
     (void)consider(x, low);
-    /* Every exchange that is kept makes the sum smaller, so the loop ends. */
+    /* Every exchange that is kept lowers the sum or, at an equal sum, the worst loss; so the loop
+       ends. */
     for (bool improved = true; improved;) {
         improved = false;
         for (size_t i = 0; i < x->k; i++) {

@@ -16,7 +16,7 @@
 /* X(NAME, word) */
 #define AK_OVERLAP_MAP(X)                                                                          \
     X(NONE, "none")                                                                                \
-    X(WITHIN, "within runs") /* each run of several kernels waits for the run before */            \
+    X(WITHIN, "within runs") /* kernels of one run overlap; runs do not */                         \
     X(BETWEEN, "between runs")
 
 typedef enum ak_overlap {

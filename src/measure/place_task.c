@@ -1,4 +1,5 @@
-/* place_task.c: which ceilings apply to a task, by where its data fit; see placement.h. */
+/* place_task.c: finds the ceilings that apply to a task by the caches that hold its data; see
+   placement.h. */
 #include "measure/placement.h"
 
 static void raise_bandwidth(ak_ceilings *ceilings, double gbs)

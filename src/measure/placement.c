@@ -66,7 +66,8 @@ static const char *show_bytes(char out[32], double bytes)
     return out;
 }
 
-/* A time that needs so many times the measured ceiling is not believed without a word. */
+/* If a compute-bound result exceeds the measured ceiling by more than this factor, the text says
+   that one of the two is wrong. */
 #define BEYOND 1.25
 
 /* Writes, for example, "88.4 % of what this device can do, bound by compute". */

@@ -15,10 +15,10 @@
    only the limits are known. */
 void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
               bool cache);
-/* Returns the ceilings that apply to the task (place_task.c). If all its arguments fit the private
-   caches of its threads, the bandwidth is that of the caches, else that of the memory. A working
-   set between the two may still exceed the memory's bandwidth; `highest` grants it the caches'
-   bandwidth, which no correct kernel can exceed. */
+/* Returns the ceilings that apply to the task (place_task.c). The bandwidth is that of the fastest
+   level of private caches that holds all arguments, else that of the memory. A slower level may
+   still serve part of a larger working set; `highest` therefore grants the next faster level, which
+   no correct kernel can exceed. */
 ak_ceilings ak_task_ceilings(const ak_task *task, const ak_ceilings *device, bool highest);
 /* Computes the placement of a task with the ceilings that apply to it. */
 void ak_place_task(ak_placement *out, const ak_task *task, const ak_ceilings *device, double ms);

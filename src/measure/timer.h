@@ -25,7 +25,7 @@
 #define AK_TIMER_BATCH_NS       INT64_C(1000000)
 #define AK_TIMER_SAMPLES_MAX    256
 #define AK_TIMER_WARM_UP        5
-#define AK_TIMER_ITERATIONS_MAX (1u << 24) /* even an empty kernel lasts 1 ms with so many */
+#define AK_TIMER_ITERATIONS_MAX (1u << 24) /* this many empty kernels take over 1 ms */
 
 typedef struct ak_timer_plan {
     int64_t batch_ns;                /* shortest batch; 0: AK_TIMER_BATCH_NS */

@@ -9,11 +9,11 @@
    what failed. A list from a damaged archive is cut at AK_CONTEST_MAX. */
 typedef struct ak_finish_order {
     size_t list[AK_CONTEST_MAX]; /* indices of the candidates */
-    size_t ranks;                /* the first of them are configurations, which have ranks */
+    size_t ranks;                /* this many of them, the first, are configurations */
     size_t count;
 } ak_finish_order;
 
-/* Reads a recorded speed; ratio 0 if there is none. An unknown verdict counts as undecided. */
+/* Reads a recorded speed; ratio 0 if there is none. An unknown verdict becomes AK_SPEED_NONE. */
 ak_speed ak_speed_read(const json_t *object);
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
 

@@ -1,4 +1,5 @@
-/* gather.c: see gather.h. Ids grow with time, so the list is sorted by them. */
+/* gather.c: see gather.h. The search by id relies on ids that grow with time, which those of trials
+   imported later need not do. */
 #include "report/gather.h"
 
 #include "base/alloc.h"

@@ -15,7 +15,7 @@
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence; the table has all. */
 #define CHANGES_TOLD 6
-/* At most this many bytes of the first line of a message. */
+/* At most this many bytes of the first line of a reason are shown. */
 #define REASON_TOLD 300
 
 typedef struct speaker {
@@ -103,18 +103,18 @@ static speed speed_of(const json_t *object)
                    .doubt = ak_json_text_at(object, "undecided_because")};
 }
 
-/* Returns whether the finish decided how fast a candidate is beside the reference: then enough of
-   their rounds were undisturbed. */
+/* Returns whether the finish has a verdict on a candidate against the reference. This is taken to
+   mean that enough of their rounds were undisturbed. */
 static bool was_decided(const json_t *candidate)
 {
     const char *verdict = ak_json_text_at(candidate, "verdict");
     return verdict[0] != 0 && strcmp(verdict, "undecided") != 0;
 }
 
-/* Decides as the finish did, with what it saw of identical code and of a busy machine. Which rounds
-   were disturbed is not recorded: if half of them were not, half of all groups have one of these,
-   which is what the finish asks for (measure/verdict.h). It is also known to be enough where the
-   finish `decided` on both candidates. */
+/* Decides as the finish did, by its control and by how many rounds were disturbed. Which rounds
+   these were is not recorded. If half of the rounds were undisturbed, at least half of the groups
+   have an undisturbed round, as the finish requires (measure/verdict.h). The rounds also count as
+   clean if the finish `decided` on both candidates. */
 static void set_verdict(speed *s, const json_t *result, bool decided)
 {
     ak_speed_doubt doubt;
@@ -250,7 +250,7 @@ static void say_best(speaker *s)
     say(s, "best", &text);
 }
 
-/* A default that failed is what everybody runs who does not tune. */
+/* Says that the default failed: whoever does not tune runs the default. */
 static void say_default(speaker *s)
 {
     ak_buf text = AK_BUF(SENTENCE_MAX);
@@ -314,7 +314,7 @@ static void print_change(ak_buf *out, const ak_report_change *change)
     ak_buf_puts(out, " (");
     print_ratio(out, change->speed);
     ak_buf_puts(out, " times as fast");
-    if (change->greatest > change->least) { /* one pair of recorded times is one figure */
+    if (change->greatest > change->least) { /* a pair of recorded times has no interval */
         ak_buf_puts(out, ", ");
         print_ratio(out, change->least);
         ak_buf_puts(out, " to ");
@@ -343,10 +343,11 @@ static void say_changes(speaker *s)
     say(s, "changes", &text);
 }
 
-/* A record may hold any number; this one still fits into an integer. */
+/* Longer durations are cut to this, because a record may hold any number; this one fits an
+   integer. */
 #define SECONDS_MOST 1e15
 
-/* Three digits or less, in the unit that people use for such a time. */
+/* Prints a duration in the usual unit for its length: s, min, or h and min. */
 static void put_duration(ak_buf *text, double seconds)
 {
     const long long minutes = (long long)(fmin(seconds, SECONDS_MOST) / 60 + 0.5);

@@ -42,8 +42,8 @@ typedef struct ak_importance {
     ak_importance_region best, worst;
 } ak_importance;
 
-/* Computes the importance from trials of any status, in any order. The same trials give the same
-   result. */
+/* Computes the importance from trials of any status. The same trials in the same order give the
+   same result. */
 ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t count, ak_error *err);
 void ak_importance_clear(ak_importance *importance);
 /* Returns the JSON of the report and of `stats --json` (docs/formats.md); NULL if memory is out. */

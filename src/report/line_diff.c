@@ -37,12 +37,12 @@ static bool same(const line *a, const line *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* The comparison of two texts, of which lines [from, old_to) and [from, new_to) differ; from 0. */
+/* The comparison of two texts: lines [from, old_to) and [from, new_to) differ, counted from 0. */
 typedef struct diff {
     lines before, after;
     size_t from, old_to, new_to;
     uint32_t
-        *common; /* longest common subsequence from (i, j) on, row by row; NULL: not computed */
+        *common; /* length of the longest common subsequence from (i, j) on; NULL: not computed */
     size_t width;
     ak_line_change *list;
     size_t count;

@@ -11,8 +11,9 @@ typedef struct ak_line_change {
     size_t length;
 } ak_line_change;
 
-/* Between the lines that both texts begin and end with, a longest common subsequence is kept, if
-   that takes at most this many comparisons; else all lines between count as changed. */
+/* Unchanged are the lines that both texts begin or end with and, between these, a longest common
+   subsequence. If finding that takes more than this many comparisons, all lines between are
+   changed. */
 #define AK_LINE_DIFF_WORK_MAX (4u << 20)
 
 /* Gives the changes in the order of the texts; the caller frees the list with ak_free. */

@@ -15,7 +15,7 @@ json_t *ak_outcome_result(ak_archive *archive, const char *run)
     return result;
 }
 
-/* True if the configuration, an object of the result, equals that of the trial, a text. */
+/* Returns whether the configuration, an object of the result, equals that of the trial, a text. */
 static bool same_config(const json_t *config, const char *text)
 {
     json_t *other = NULL;

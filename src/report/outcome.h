@@ -1,10 +1,11 @@
 /*
- * outcome.h: what came of a configuration, and of a prediction about it. `llm show`, `stats` and
- * reports use this one rule: the time of the run's finish if the configuration took part in it,
- * else the latest time of the search if it was measured again there, else the time of its trial. A
- * single trial of the default on a briefly busy machine would make all others look fast.
+ * outcome.h: says which measured time of a configuration counts, also to judge predictions. `llm
+ * show`, `stats` and reports use this one rule: the time of the run's finish if the configuration
+ * took part in it, else the latest time of the search if it was measured again there, else the time
+ * of its trial. Repeated measurements come first, because a single trial of the default on a
+ * briefly busy machine would make all others look fast.
  *
- * Prompts follow the same rule while the search goes on, when there is no finish yet.
+ * Prompts follow the same rule during the search, before there is a finish.
  */
 #ifndef AK_REPORT_OUTCOME_H
 #define AK_REPORT_OUTCOME_H
@@ -22,7 +23,8 @@ typedef struct ak_outcome {
 
 /* Returns the result of a run; NULL if it has none. */
 json_t *ak_outcome_result(ak_archive *archive, const char *run);
-/* Returns what the trial's configuration took by the result of its run, which may be NULL. */
+/* Returns the time and cost of the trial's configuration by this rule. `result` is that of its run,
+   and may be NULL. */
 ak_outcome ak_outcome_of(const json_t *result, const ak_trial *trial);
 /* Returns how many times as fast as `start` an outcome is. */
 ak_outcome ak_outcome_speed(const ak_outcome *start, const ak_outcome *of);

@@ -8,14 +8,14 @@
 
 #include "report/report.h"
 
-/* A page shows at most this many trials. If a run has more, the page shows the fastest, those that
-   were faster than all before them, and every nth of the others. */
+/* If a run has this many trials or more, a page shows the AK_PAGE_FAST_MIN fastest, those that were
+   faster than all before them, and every nth trial, at most this many. */
 #define AK_PAGE_TRIALS_MAX 20000
 #define AK_PAGE_FAST_MIN   2000
 /* Limits on the kinds of failures, and on the bytes of a message, that are shown. */
 #define AK_PAGE_FAILURES_MAX     100
 #define AK_PAGE_REASON_BYTES_MAX 4000
-/* Limit on prompts and replies together; `autokernel llm show` prints all of them. */
+/* Limit on the bytes of all prompts and replies; `autokernel llm show` prints all of them. */
 #define AK_PAGE_TALK_BYTES_MAX (1536u << 10)
 
 ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err);

@@ -87,8 +87,8 @@ static json_t *changes_json(const ak_report_model *model)
     return ak_json_whole(list, good);
 }
 
-/* Keeps at most AK_PAGE_FAILURES_MAX kinds of failures; "failure_kinds" says how many there were.
- */
+/* Keeps at most AK_PAGE_FAILURES_MAX kinds of failures, and cuts their reasons; "failure_kinds"
+   says how many kinds there were. */
 static bool cut_failures(json_t *report)
 {
     json_t *list = json_object_get(report, "failures");

@@ -1,5 +1,5 @@
-/* page_trials.c: see page.h. Numbers are rounded to what they are worth, so that ten thousand
-   trials fit into a file of a few megabytes. */
+/* page_trials.c: see page.h. Numbers are rounded to a few digits, so that ten thousand trials fit
+   into a file of a few megabytes. */
 #include "report/page.h"
 
 #include <stddef.h>

@@ -49,7 +49,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
 #define ROWS    13
 #define COLUMNS 62
 #define LABEL   9   /* columns to the left of the picture */
-#define DEEPEST 300 /* points that are slower by more are drawn on the last line */
+#define DEEPEST 300 /* slower points than peak / DEEPEST are drawn on the last line */
 
 /* Logarithmic scales: x is flop/byte, y is TFLOP/s. */
 typedef struct plane {
@@ -57,15 +57,15 @@ typedef struct plane {
     char cell[ROWS][COLUMNS];
 } plane;
 
-/* Returns the cell of a value, which is the first or the last one for all that lie outside, and for
-   what is no number. */
+/* Returns the cell of a value. Values outside the range get the first or the last cell, and NaN
+   gets the first. */
 static size_t place(double value, double low, double high, size_t cells)
 {
     double at = (log(value) - log(low)) / (log(high) - log(low)) * (double)(cells - 1);
     return !(at > 0) ? 0 : at >= (double)(cells - 1) ? cells - 1 : (size_t)(at + 0.5);
 }
 
-/* Figures of a device beyond these are of no device. A record may hold any number. */
+/* Returns whether a device can have this figure. A record may hold any number. */
 static bool is_sane(double value)
 {
     return value > 1e-12 && value < 1e12;
@@ -79,7 +79,7 @@ static void put(plane *p, double x, double y, char sign)
     }
 }
 
-/* Puts a sign beside those that stand at its place already. */
+/* Puts a sign to the right of those that are at its place already. */
 static void put_beside(plane *p, double x, double y, char sign)
 {
     size_t row = ROWS - 1 - place(y, p->y_low, p->y_high, ROWS);

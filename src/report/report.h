@@ -2,7 +2,7 @@
  * report.h: the model of a run, gathered once (run_model.c) and shown in several formats.
  *
  * json shows the model itself; text, md and csv show it as sections (section.h), html both, with
- * every trial and each question to a language model (page.h). A format is one file report_NAME.c
+ * the trials and the questions to a language model (page.h). A format is one file report_NAME.c
  * with a table ak_report_NAME, and a line in reports.def.
  */
 #ifndef AK_REPORT_REPORT_H
@@ -54,7 +54,7 @@ typedef struct ak_report_best {
     const ak_trial *trial; /* NULL if it was resumed from another run */
     size_t evaluation;     /* 0: resumed */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
-    double value;   /* under the objective; 0: that is the time */
+    double value;   /* under the objective; 0: the objective is the time */
     double speedup; /* relative to the baseline; 0: no baseline */
     ak_placement placement;
     bool from_finish; /* the finish measured it again beside the baseline */
@@ -101,7 +101,7 @@ typedef struct ak_report_model {
                                      language model was asked */
     json_t *paths;                /* where the files lie that the options name; NULL: not known */
     char *command;                /* command that repeats the run */
-    const char *missing; /* the file of the command whose folder is not known; NULL: none */
+    const char *missing; /* the recording in the command if its folder is not known; NULL: none */
     ak_alive alive;      /* of a run that has not ended: whether it still runs */
     char *changed; /* place of the kernel, if it has changed since; NULL: it has not, or that is not
                       known */

@@ -1,8 +1,8 @@
 /*
  * report_html.c: a page that stands alone: style, scripts, ECharts and the data in one file, which
  * opens from disk without a network. Whatever a kernel, a compiler or a language model wrote is
- * data: JSON in a block that is no script, in which "<" never appears, and the scripts make text of
- * it and no markup. The policy names the scripts by their hashes, so nothing else can run.
+ * data: JSON in a block that is no script, in which "<" never appears, and which the scripts insert
+ * as text, never as markup. The policy names the scripts by their hashes, so nothing else can run.
  */
 #include "report/page.h"
 
@@ -62,7 +62,8 @@ static void put_escaped(ak_buf *out, const char *text)
     }
 }
 
-/* Writes JSON without "<". It can stand only within a text, where its escape means the same. */
+/* Writes JSON without "<". This character occurs only in JSON strings, where its escape is
+   equivalent. */
 static void put_data(ak_buf *out, const json_t *data)
 {
     ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);

@@ -29,7 +29,7 @@ static json_t *run_of(const ak_report_model *model)
         state_of(model));
 }
 
-/* Returns the default configuration and what became of it; null if it is not known. */
+/* Returns the default configuration, its status and its time; null if it is not known. */
 static json_t *default_of(const ak_report_model *model)
 {
     const ak_trial *failed = model->default_failed, *trial = model->default_trial;
@@ -193,8 +193,8 @@ static json_t *llm_of(const ak_report_model *model)
     return json_is_object(llm) ? json_deep_copy(llm) : json_null();
 }
 
-/* Returns the members of a list of the result that are of a type: readers rely on it, but a record
-   may hold any JSON. */
+/* Returns the members of a list of the result that have this type. Readers rely on the type, but a
+   record may hold any JSON. */
 static json_t *list_of(const ak_report_model *model, const char *key, json_type type)
 {
     json_t *list = json_array(), *one;

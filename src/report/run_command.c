@@ -67,7 +67,7 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     } else if (json_is_real(value)) {
         ak_buf_real(&digits, json_real_value(value));
     }
-    /* 0 means the default for all of these but the seed, which may be set to 0 over a setting. */
+    /* 0 means the default for all of these but the seed: --seed 0 may override a setting. */
     if (json_number_value(value) > 0 || (json_is_integer(value) && strcmp(key, "seed") == 0)) {
         option(out, flag, digits.data);
     }
@@ -90,7 +90,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one */
         char place[AK_PATH_MAX + 8];
         (void)snprintf(place, sizeof place, "sim:%s", ak_or_empty(recording));
-        /* A recording opened without its kernel has a space only, named like the kernel. */
+        /* A recording opened without its kernel has the kernel's name as its implementation. */
         bool alone = recording != NULL && run->kernel != NULL && run->implementation != NULL &&
                      strcmp(run->kernel, run->implementation) == 0;
         option(&out, "", alone ? recording : kernel != NULL ? kernel : run->kernel);

@@ -179,7 +179,7 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
         size_t at;
         bool fresh;
         if (trial->measured_on == NULL) {
-            continue; /* the trial reached no device, or its program did not record it */
+            continue; /* the trial reached no device, or another program did not record it */
         }
         AK_DO(find_group(&at, &fresh, groups, trial->measured_on, uuid, err));
         ak_report_device *device = &model->devices[at];
@@ -313,8 +313,8 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->efficiency = trial->efficiency;
 }
 
-/* Returns true if a check found the configuration of a trial wrong, at other sizes than the search
-   had tried. */
+/* Returns whether another trial refutes the configuration of this one (ak_trial_refutes): a later
+   check tries more sizes than the search. */
 static bool failed_later(const ak_report_model *model, const ak_trial *trial)
 {
     size_t i = 0;
@@ -381,7 +381,7 @@ static void choose_best(ak_report_model *model)
     }
 }
 
-/* Finds the default: it takes part in every finish, and a run without a finish tried it first. */
+/* Finds the default: every finish names it; in other runs its trial has the strategy "default". */
 static void find_default(ak_report_model *model)
 {
     size_t i;

@@ -14,20 +14,21 @@ typedef struct ak_section_builder {
     ak_error *err;
 } ak_section_builder;
 
-/* Begins sections without any. */
+/* Begins an empty list of sections. */
 ak_status ak_sections_open(ak_section_builder *b, ak_sections *out, ak_error *err);
 /* Returns the builder's status; clears the sections if it failed. */
 ak_status ak_sections_end(ak_section_builder *b);
 /* Titles and headers must be constants. Cells are copied. ak_section_begin begins a section of
    pairs. */
 void ak_section_begin(ak_section_builder *b, const char *title);
-/* Begins a section whose columns have these headers; NULL ends them. One that begins with '>' is of
-   numbers, one with '_' stands below its row where there is no room. */
+/* Begins a section whose columns have these headers; NULL ends them. A header that begins with '>'
+   is that of numbers; a column whose header begins with '_' is printed below its row if the screen
+   has a width. */
 void ak_section_table(ak_section_builder *b, const char *title, const char *header, ...)
     __attribute__((sentinel));
 void ak_section_notef(ak_section_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Takes the text of the buffer and frees it; an empty one is no picture. */
+/* Takes the text of the buffer and frees it; an empty buffer adds no picture. */
 void ak_section_picture(ak_section_builder *b, ak_buf *picture);
 void ak_section_cell(ak_section_builder *b, const char *text);
 void ak_section_cellf(ak_section_builder *b, const char *format, ...)
@@ -39,12 +40,12 @@ void ak_section_pairf(ak_section_builder *b, const char *label, const char *form
 /* Adds a positive number, or "-": a count or a share. */
 void ak_section_figure(ak_section_builder *b, const char *format, double value);
 
-/* Add what number.h says how to show, or "-" if it is not positive: what was measured, the ratio of
-   two speeds with words behind it, how many seconds something took. */
+/* Add a measured value, a ratio of two speeds with `words` behind it, or a number of seconds, as
+   base/number.h shows them. A value or ratio that is not positive becomes "-". */
 void ak_section_value(ak_section_builder *b, double value);
 void ak_section_ratio(ak_section_builder *b, double ratio, const char *words);
 void ak_section_seconds(ak_section_builder *b, double seconds);
-/* Adds an interval, or "-" where there is none: what was recorded is one figure, with no spread. */
+/* Adds an interval, or "-" if there is none: a recorded time has no interval. */
 void ak_section_interval(ak_section_builder *b, double low, double high);
 
 /* Add the sections of the files section_NAME.c. */

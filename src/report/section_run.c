@@ -93,7 +93,7 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
     const long long in = (long long)json_integer_value(json_object_get(llm, "input_tokens"));
     const long long out = (long long)json_integer_value(json_object_get(llm, "output_tokens"));
     if (in + out == 0 && ak_json_number_at(llm, "calls") > ak_json_number_at(llm, "failed")) {
-        ak_section_pair(b, "tokens", "not known"); /* a model behind file: counts none */
+        ak_section_pair(b, "tokens", "not known"); /* a model reached by "file:" counts no tokens */
     } else {
         ak_section_pairf(b, "tokens", "%lld in, %lld out", in, out);
     }
@@ -106,7 +106,7 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
 
 #define RATE_BYTES 96
 
-/* Writes both rates, the one that binds first. */
+/* Writes both rates, or only GB/s if memory binds. A rate of 0, which is not known, is left out. */
 static const char *show_rate(char out[RATE_BYTES], double tflops, double gbs, bool memory)
 {
     char first[AK_REAL_BYTES], second[AK_REAL_BYTES];
@@ -218,8 +218,8 @@ static bool any_overlap(const json_t *list)
 
 #define WORDS_BYTES 64
 
-/* Gives the verdict on a speed, unless that is faster or slower, which the figure says. Runs from
-   before there were doubts do not say why a verdict is undecided. */
+/* Gives words for a tie or an undecided verdict; faster and slower show in the figure. Runs of
+   earlier versions do not record why a verdict is undecided. */
 static const char *verdict_words(char out[WORDS_BYTES], const json_t *one)
 {
     const char *why = ak_json_text_at(one, "undecided_because");
@@ -455,7 +455,7 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
     }
 }
 
-/* Adds the value of each parameter that is most frequent in the top. */
+/* Adds, for each parameter, the value that is most frequent in the top. */
 static void add_values(ak_section_builder *b, const ak_report_model *model)
 {
     if (model->value_count == 0) {

@@ -1,5 +1,5 @@
 /* section_sizes.c: adds the result of a run over many sizes (tuner/sizes_json.c makes it): which
-   configuration each size gets, what that loses, and how the winners do elsewhere. */
+   configuration each size gets, what that loses, and what the winners lose at other sizes. */
 #include <string.h>
 
 #include "archive/config_text.h"
@@ -21,7 +21,7 @@ static bool timed(const json_t *result)
     return objective == NULL || strcmp(objective, "time") == 0;
 }
 
-/* Gives the words for what is no win and no loss. */
+/* Gives words for a verdict that is neither a win nor a loss. */
 static const char *verdict_words(const char *verdict)
 {
     return strcmp(verdict, "undecided") == 0 ? " (not decided)"

@@ -11,7 +11,7 @@
 #include "report/page.h"
 #include "report/section_builder.h"
 
-/* Of one change, at most this many lines are shown. */
+/* Of the changes of one file, at most this many lines are shown. */
 #define LINES_SHOWN 400
 
 /* ---- gathering ------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ static void add_lines(ak_section_builder *b, const char *name, const char *befor
     ak_free(list);
 }
 
-/* Notes the other facts of the environment that differ: they may explain a change, too. */
+/* Notes the other facts of the environment that differ: they may explain a change of speed, too. */
 static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
 {
     ak_buf others = AK_BUF(4096);

@@ -1,7 +1,7 @@
 /*
- * versions.h: one run's task over the versions of its kernel. A version is what the sources were:
- * all runs of the task with the same sources are of one version. The sections say what each version
- * reached, how the best configuration of the run did in each, and which lines changed.
+ * versions.h: one run's task over the versions of its kernel. A version is a state of the sources:
+ * all runs of the task with the same sources belong to one version. The sections say what each
+ * version reached, how the best configuration of the run did in each, and which lines changed.
  */
 #ifndef AK_REPORT_VERSIONS_H
 #define AK_REPORT_VERSIONS_H
@@ -10,7 +10,7 @@
 #include "report/section.h"
 
 typedef struct ak_kernel_version {
-    char *hash; /* of the sources; the word "source" of an environment */
+    char *hash; /* of the sources; the member "source" of an environment */
     char *since, *run,
         *config; /* when its first run began; the run and configuration of its best */
     size_t runs, trials;

@@ -67,7 +67,7 @@ ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, c
     const ak_report_best *x = &v.a.best, *y = &v.b.best;
     if (x->found && y->found && x->ms > 0 && y->ms > 0) {
         v.ratio = x->ms / y->ms;
-        /* A recorded time has no interval, and so has its ratio. */
+        /* Recorded times have no intervals, so their ratio has none either. */
         bool sure =
             x->low_ms > 0 && x->high_ms > x->low_ms && y->low_ms > 0 && y->high_ms > y->low_ms;
         v.low = sure ? x->low_ms / y->high_ms : 0;
@@ -236,8 +236,8 @@ static void differing(ak_section_builder *b, const char *label, const json_t *of
     }
 }
 
-/* Compares the texts of the best: a run that resumed has no trial of its own of a value that only
-   an earlier run tried. */
+/* Compares the texts of the best configurations, not rows of the matrices: the best of a resumed
+   run may have values that no trial of the run has. */
 static void add_configuration(ak_section_builder *b, const ak_versus *v)
 {
     json_t *x = NULL, *y = NULL, *value;

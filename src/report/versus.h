@@ -1,6 +1,6 @@
 /*
  * versus.h: shows two runs side by side: what each found, where their configurations and
- * environments differ, and how the configurations compare that both tried.
+ * environments differ, and the times of configurations that both tried.
  *
  * The runs were measured at different times, so a ratio between them is only as sure as their
  * intervals and environments allow; the sections say so.

@@ -3,8 +3,8 @@
  * predictions against outcomes, and the price of a percent gained.
  *
  * Gains are gains of speed: 0.1 means 1.10 times the speed. (The archive's predicted_gain is a
- * reduction of time.) What a configuration took says outcome.h. If its interval overlaps that of
- * the configuration it is compared with, the comparison is not decided.
+ * reduction of time.) outcome.h says which time of a configuration counts. A prediction is not
+ * judged if the interval of the measured speed is wider than WIDEST.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,8 @@
 
 #define PROPOSERS_MAX   64
 #define GENERATIONS_MAX 128
-/* An interval whose ends differ by more than this factor decides nothing, as in a comparison. */
+/* If the ends of an interval have a larger ratio than this, nothing is decided, as in a
+   comparison. */
 #define WIDEST AK_VERDICT_WIDEST
 /* Upper ends of the bins of predictions, as gains of speed. */
 static const double bins[] = {0, 0.05, 0.1, 0.25, INFINITY};
@@ -54,7 +55,8 @@ typedef struct worth {
     int64_t input_tokens, output_tokens;
     bool priced;
     double cost_usd, seconds;
-    double gain_pct; /* sum over runs of the model's best relative to the default */
+    double gain_pct; /* sum over runs of the gain, in %, of the model's best relative to the
+                        default */
     size_t runs;     /* runs in which a model took part and the default has a time */
     ak_map *asked;   /* runs that asked a model; only their trials count */
     ak_map *run_ids; /* those of them with selected trials */
@@ -84,10 +86,10 @@ static proposer *proposer_of(worth *w, const ak_trial *trial)
     return p;
 }
 
-/* ---- predictions ------------------------------------------------------------------------------
- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
-/* Returns how many times as fast as its parent or the default a trial is; see outcome.h. */
+/* Returns how many times as fast as `start`, its parent or the default, a trial is; see
+   outcome.h. */
 static ak_outcome speed_over(const json_t *result, const ak_outcome *start, const ak_trial *trial)
 {
     ak_outcome of = ak_outcome_of(result, trial);
@@ -132,8 +134,7 @@ static bool of_run(const ak_trial *trial, const char *run)
     return same_text(trial->run, run);
 }
 
-/* Returns the default's time in a run. In a resumed run, the trial of the default is in an earlier
-   one. */
+/* Returns the default's time in a run; 0 if the run has no trial of it, because it was resumed. */
 static ak_outcome default_time(const worth *w, const json_t *result, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
@@ -251,8 +252,8 @@ static bool count_call(void *context, const ak_call *call)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Appends an object, which may be NULL, and takes ownership of it. Returns `good` if that
-   worked. */
+/* Appends an object and takes ownership of it. Returns false if it is NULL, if it is not `good`, or
+   if there is no memory. */
 static bool append(json_t *list, json_t *object, bool good)
 {
     return json_array_append_new(list, ak_json_whole(object, good)) == 0;
