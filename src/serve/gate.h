@@ -13,14 +13,14 @@
 
 #include "base/status.h"
 
-/* Headers of a request; NULL: it has none. */
+/* The parts of a request that decide; NULL: the request has none. */
 typedef struct ak_gate_request {
     const char *method, *host, *origin, *site, *mode; /* Sec-Fetch-Site, Sec-Fetch-Mode */
     const char *authorization, *cookie, *argument;    /* where a token may be */
 } ak_gate_request;
 
 typedef struct ak_gate {
-    const char *address; /* that the server listens at, a Host of its own; NULL: none */
+    const char *address; /* the server's own address, accepted as a Host; NULL: none */
     unsigned port;
     const char *token; /* NULL: no token is needed */
 } ak_gate;
