@@ -36,8 +36,7 @@ static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const 
     return count;
 }
 
-/* Explains a wrong result of the default configuration in a task where that is its own
-   reference. */
+/* Explains a wrong result of the default configuration where it is its own reference. */
 static void explain_itself(const ak_task *task)
 {
     static const char by_default[] = "agrees with the default configuration";
@@ -68,9 +67,8 @@ typedef struct checking {
     char sanitizers[800];
 } checking;
 
-/* Prints the result of one configuration, or adds it to c->rows with --json. If it is right,
-   `sizes` is the number of edge-case sizes at which it was checked, and `reach` says whether there
-   were others. */
+/* Prints the result of one configuration, or adds it to c->rows with --json. If it is right, it was
+   checked at `sizes` edge-case sizes, and `reach` says whether there were others. */
 static ak_status show_one(const checking *c, const ak_candidate *candidate, const ak_trial *trial,
                           size_t sizes, ak_checked_sizes reach, ak_error *err)
 {

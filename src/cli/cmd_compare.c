@@ -20,8 +20,7 @@ typedef struct search {
     bool found, given; /* given: --config gave the configuration, and the archive was not read */
 } search;
 
-/* Finds the best archived configuration. Trials of other environments count too, because it is
-   measured again. */
+/* Finds the best archived configuration, in any environment, because it is measured again. */
 static ak_status find_best(search *s, const ak_task *task, ak_archive *archive, ak_error *err)
 {
     ak_archive_filter filter = {.kernel = ak_problem_name(ak_task_problem(task)),

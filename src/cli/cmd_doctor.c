@@ -388,8 +388,7 @@ static bool add_archive(json_t *findings, const ak_settings *settings)
     return ak_json_set_text(findings, "archive", set == NULL ? path : set);
 }
 
-/* Adds the archive, the settings and their files, the verdict, the packages to install, and unknown
-   variables. */
+/* Adds archive, settings and their files, verdict, packages to install, and unknown variables. */
 static ak_status add_settings(json_t *findings, ak_error *err)
 {
     ak_settings settings;

@@ -50,8 +50,7 @@ static int tell(const ak_args *args, const char *format, const char *path)
     return AK_EXIT_DONE;
 }
 
-/* Suggests measuring the exported configuration again; nothing if the kernel cannot be found from
-   here. */
+/* Suggests measuring the exported configuration again, if its kernel can be found from here. */
 static void suggest(const ak_args *args, const char *place, const char *format, const char *path)
 {
     bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;

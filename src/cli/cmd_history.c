@@ -46,8 +46,8 @@ static bool keep(void *context, const ak_trial *trial)
     return r->status == AK_OK;
 }
 
-/* Says that nothing matches. Suggests `history` without the other options if that shows trials,
-   else `tune`. */
+/* Says that nothing matches. Suggests `history` without filters if that shows trials, else
+   `tune`. */
 static void print_none(const ring *r, const ak_selection *selection, const ak_args *args)
 {
     const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;

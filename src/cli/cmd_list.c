@@ -285,8 +285,7 @@ static int run(const ak_args *args)
     if (args->operand_count > 0) {
         return list_kernel(args);
     }
-    /* Without a kernel, an option on the command line is a mistake; a setting for all commands is
-       not. */
+    /* Without a kernel, a typed option is a mistake; a setting for all commands is not. */
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;

@@ -129,8 +129,7 @@ static void print_region(const char *label, const json_t *region)
     }
 }
 
-/* Prints the parameter importance, and the share of the variance that the random forest
-   explains. */
+/* Prints the parameter importance, and the share of the variance that its model explains. */
 static void print_importance(const json_t *importance)
 {
     const char *why = json_string_value(json_object_get(importance, "why_not"));

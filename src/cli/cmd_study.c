@@ -96,8 +96,7 @@ static void print_arms(const json_t *study)
     ak_table_print(&table);
 }
 
-/* Prints a table of quality along one axis with a column for each arm; nothing if no arm has a
-   curve. */
+/* Prints quality along one axis, with a column for each arm; nothing if no arm has a curve. */
 static void print_axis(const json_t *study, const char *axis)
 {
     const json_t *arm, *step, *longest = NULL;

@@ -98,8 +98,7 @@ static void print_counts(const ak_tune_result *result, double target)
     ak_out("; %s\n", ending_of(result, target));
 }
 
-/* Prints a line of the placement. That of the roofline has no label, because its text says what it
-   is. */
+/* Prints a line of the placement. The roofline has no label, because its text says what it is. */
 static void print_fact(void *context, const char *name, const char *text)
 {
     (void)context;

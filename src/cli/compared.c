@@ -8,8 +8,7 @@
 #include "base/value_json.h"
 #include "cli/task_args.h"
 
-/* If a speed differs from the ratio of two medians by more than this fraction, a line explains
-   why. */
+/* A line explains a speed that differs from the ratio of two medians by more than this fraction. */
 #define PAIRED_APART 0.02
 
 /* Prints clocks, power and temperature if the device's driver reported them. */
@@ -138,8 +137,7 @@ static bool is_default(const char *name)
     return strcmp(last == NULL ? name : last + 1, "default") == 0 && strchr(name, '=') == NULL;
 }
 
-/* Adds why the candidate failed or, for a configuration, what it changes from the default
-   `base`. */
+/* Adds why the candidate failed or, for a configuration, what it changes from `base`. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
@@ -171,8 +169,7 @@ typedef struct compared_rows {
     const ak_task *task;
 } compared_rows;
 
-/* Sets *out to the text of a task's default configuration; NULL if memory is out. The caller frees
-   it. */
+/* Gives the text of a task's default configuration, for ak_free; NULL if memory is out. */
 static void default_text(char **out, const ak_task *task)
 {
     ak_config fallback;
@@ -228,8 +225,7 @@ static void add_rows(ak_table *table, const compared_rows *rows)
     }
 }
 
-/* Explains why a speed is not the ratio of the times beside it, if that is so for some
-   candidate. */
+/* If a speed differs from the ratio of the times beside it, explains why. */
 static void print_paired(const ak_compared *list, size_t count)
 {
     const ak_compared *reference = NULL;

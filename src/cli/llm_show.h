@@ -1,5 +1,4 @@
-/* llm_show.h: prints the conversations with language models, their cost, and what they
-   contributed. */
+/* llm_show.h: prints the conversations with language models, their cost and contribution. */
 #ifndef AK_CLI_LLM_SHOW_H
 #define AK_CLI_LLM_SHOW_H
 

@@ -68,8 +68,8 @@ static int unknown_command(const char *word)
     return ak_complain_error(&err);
 }
 
-/* Warns of unknown AUTOKERNEL_ variables that resemble a setting. `doctor` lists all unknown ones
-   itself. */
+/* Warns of unknown AUTOKERNEL_ variables that resemble a setting. `doctor` lists all unknown
+   ones. */
 static void warn_of_misspelled(const ak_command *command)
 {
     json_t *unknown = ak_settings_unknown(), *name;

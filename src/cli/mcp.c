@@ -153,8 +153,7 @@ static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_e
     return AK_RPC_BAD_PARAMS;
 }
 
-/* Makes the result of a tool. In revisions without structured content, a second text has it as
-   JSON. */
+/* Makes the result of a tool. Revisions without structured content get it as a second text. */
 static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
 {
     bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);

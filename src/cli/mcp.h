@@ -85,8 +85,7 @@ json_t *ak_mcp_budget(const ak_mcp *mcp);
 /* Return a tool's object in tools/list, and the schema of its arguments; NULL: no memory. */
 json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp);
 json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp);
-/* Returns AK_INVALID with one line if the value does not fit the schema; `where` names the value in
-   it. */
+/* Returns AK_INVALID if the value does not fit the schema; `where` names it in the error. */
 ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *where, ak_error *err);
 
 /* Turns the arguments of a call into those of a command line: the kernel becomes the operand, and

@@ -72,8 +72,7 @@ out:
     return status;
 }
 
-/* Opens a task that will not be run. If the machine has no device for it, a data sheet describes
-   one. */
+/* Opens a task that will not be run. A data sheet replaces a device that this machine lacks. */
 static ak_status look(ak_task **out, ak_args *args, const ak_mcp_call *call, ak_error *err)
 {
     ak_task_spec spec = {.look = true};

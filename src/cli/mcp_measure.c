@@ -94,8 +94,7 @@ static ak_status add_trial(measuring *m, const ak_trial *trial, const ak_config 
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* Adds a configuration that is not in the space, as a trial with the status "invalid" and no
-   time. */
+/* Adds a configuration that is not in the space, as a trial with the status "invalid". */
 static ak_status add_invalid(measuring *m, const json_t *config, const char *reason, ak_error *err)
 {
     char *text = NULL;

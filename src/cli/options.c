@@ -254,8 +254,7 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
-/* Options that users try although they do not exist, and what to do instead; "%s" stands for the
-   command. */
+/* Options that do not exist but that users try, and what to do instead; "%s" is the command. */
 static const struct {
     const char *word, *instead;
 } explained[] = {

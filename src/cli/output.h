@@ -42,8 +42,7 @@ size_t ak_columns_wanted(void);
 bool ak_out_json(const json_t *value);
 /* Prints "next:" and a command to try, with what it does. */
 void ak_out_next(const char *command, const char *why);
-/* Makes suggestions name the program as it was started, if the shell would not find
-   `autokernel`. */
+/* Makes suggestions name the program as it was started, if the shell does not find `autokernel`. */
 void ak_out_started_as(const char *program);
 /* Keeps the arguments of the command that runs, so that an error which contains the value of a
    setting says where the setting is from. NULL ends this. */

@@ -96,8 +96,7 @@ static void draw(ak_progress *p, const char *line)
     p->drawn = width > 0 && ak_layout_width(line) >= width ? width - 1 : ak_layout_width(line);
 }
 
-/* Returns how much of the run is over, 0..1: of its evaluations or of its time, whichever is
-   more. */
+/* Returns how much of the run is over, 0..1: of its evaluations or its time, whichever is more. */
 static double fraction_of(const ak_progress *p, double elapsed)
 {
     double by_count = p->total > 0 ? (double)p->done / (double)p->total : 0;
@@ -121,8 +120,7 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     }
 }
 
-/* Records best_ms after this trial. If the array is full, drops every second element and then
-   records only half as often. */
+/* Records best_ms after this trial. A full array is halved, and then recorded half as often. */
 static void note_trend(ak_progress *p)
 {
     p->trend_step = p->trend_step == 0 ? 1 : p->trend_step;
@@ -397,8 +395,7 @@ static void on_phase(ak_progress *p, const json_t *event)
     }
 }
 
-/* Prints a warning even with --quiet or --json. If several parts of a run repeat it in succession,
-   it is printed once. */
+/* Prints a warning even with --quiet or --json, but not the same one twice in succession. */
 static void on_warning(ak_progress *p, const json_t *event)
 {
     const char *text = ak_json_text_at(event, "text");

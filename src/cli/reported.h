@@ -1,5 +1,4 @@
-/* reported.h: prints reports of runs, for `report` and `compare`, or writes them to the file of
-   --output. */
+/* reported.h: prints reports of runs, or writes them to --output, for `report` and `compare`. */
 #ifndef AK_CLI_REPORTED_H
 #define AK_CLI_REPORTED_H
 

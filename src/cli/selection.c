@@ -10,8 +10,7 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* Finds the name under which the archive has the kernel of an operand, and whether it has trials of
-   it. */
+/* Finds the name under which the archive has a kernel, and whether it has trials of it. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
@@ -62,8 +61,7 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
-        /* If the kernel or the device is missing here, trials are found by the size as it was
-           typed. */
+        /* If kernel or device is missing here, trials are found by the size as typed. */
         return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
     }
     out->filter.size = size == NULL ? NULL : ak_task_size(out->task);

@@ -52,8 +52,8 @@ static const char *private_matter(ak_option_id id)
     }
 }
 
-/* Returns whether the first `length` bytes of a path name a symbolic link, which a project can
-   contain. */
+/* Returns whether the first `length` bytes of a path name a symbolic link (a project may have
+   one). */
 static bool is_link(const char *path, size_t length)
 {
     char part[AK_PATH_MAX];
@@ -101,8 +101,7 @@ static void variable_of(char out[NAME_MAX_BYTES], ak_option_id id)
     }
 }
 
-/* Checks a setting, and keeps it unless a source of higher priority, which is read earlier, has set
-   it. */
+/* Checks a setting, and keeps it unless a source of higher priority, read before, has set it. */
 static ak_status offer(ak_settings *settings, ak_option_id id, const char *text, const char *origin,
                        ak_error *err)
 {

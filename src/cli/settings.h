@@ -31,8 +31,7 @@ ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_s
                             ak_error *err);
 /* Returns [{"name", "value", "from"}] for every setting; "from" is "default" if it is not set. */
 json_t *ak_settings_json(const ak_settings *settings);
-/* Returns the names of the AUTOKERNEL_ variables that nothing reads; most likely they are
-   misspelled. */
+/* Returns the names of AUTOKERNEL_ variables that nothing reads, most of them misspelled. */
 json_t *ak_settings_unknown(void);
 
 /* Writes the setting's variable that `name`, which begins with AUTOKERNEL_, resembles most. Returns

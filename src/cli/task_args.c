@@ -99,8 +99,7 @@ static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *tex
     return AK_OK;
 }
 
-/* A ':' in the value of a parameter is not mistaken for a prefix, because an '=' comes before
-   it. */
+/* A ':' in the value of a parameter is not mistaken for a prefix, because it follows an '='. */
 size_t ak_config_prefix(const char *text)
 {
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
@@ -188,8 +187,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     spec->seed = (uint64_t)args->number[AK_OPTION_SEED];
 }
 
-/* Refuses a result that comes from a recording, unless --device is given or the recording's file is
-   here. */
+/* Refuses a result of a recording, unless --device is given or the recording's file is here. */
 static ak_status refuse_simulated(const best_file *file, const char *device, const ak_args *args,
                                   ak_error *err)
 {

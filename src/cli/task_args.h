@@ -103,8 +103,7 @@ ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_
    of a kernel of this name. */
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err);
 void ak_selection_close(ak_selection *selection);
-/* For a message that nothing matches: returns how to see trials on recordings if some would match,
-   else "". */
+/* If nothing matches: returns how to see trials on recordings, if some would match, else "". */
 const char *ak_selection_hint(const ak_selection *selection);
 /* Prints how many trials on recordings are left out; nothing if there are none, or if the options
    name a device or a run. */

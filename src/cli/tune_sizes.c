@@ -51,8 +51,7 @@ static size_t number_in_table(const ak_sizes_result *r, size_t config)
     return 0;
 }
 
-/* Returns the words for a tie and for an undecided verdict; "" for others, which the figures
-   show. */
+/* Returns the words for a tie and for an undecided verdict; "" for others. */
 static const char *verdict_words(ak_speed_verdict verdict)
 {
     return verdict == AK_SPEED_UNDECIDED ? "  not decided" : verdict == AK_SPEED_TIE ? "  tie" : "";

@@ -26,8 +26,7 @@
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
-/* Options of the whole run that are not passed on to the runs of single sizes as they are, and
-   whether they take a value. */
+/* Options of the whole run that single sizes do not get as typed; `value`: it takes a value. */
 static const struct {
     const char *name;
     bool value;

@@ -13,15 +13,13 @@
 
 #include "base/status.h"
 
-/* Limit on connections that are not dismissed. A browser has up to six connections to one
-   server. */
+/* Limit on connections, dismissed ones not counted. A browser opens up to six to one server. */
 #define AK_GUESTS_MAX 64
 
 typedef struct ak_guest {
     int fd;
     bool streams, dismissed; /* streams: it gets events; dismissed: it is being closed */
-    uint64_t order;          /* ak_guests.clock at its last whole request or, without one, at its
-                                start */
+    uint64_t order;          /* ak_guests.clock at its last request or, without one, its start */
     struct ak_guest *next;
 } ak_guest;
 

@@ -37,8 +37,7 @@ enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 #define AK_MHD_OPTION_NOTIFY_CONNECTION 27
 #define AK_MHD_CONNECTION_STARTED       0
 
-/* Questions of MHD_get_connection_info: the socket, and the pointer that the notice function has
-   set. */
+/* Questions of MHD_get_connection_info: the socket, and the pointer set by the notice function. */
 #define AK_MHD_INFO_FD      6
 #define AK_MHD_INFO_CONTEXT 7
 
@@ -89,8 +88,7 @@ typedef struct ak_mhd {
     void (*MHD_destroy_response)(struct MHD_Response *response);
 } ak_mhd;
 
-/* Loads the library once. Returns AK_UNAVAILABLE, with what to install, if it is absent or too
-   old. */
+/* Loads the library once. AK_UNAVAILABLE, with what to install, if it is absent or too old. */
 ak_status ak_mhd_load(const ak_mhd **out, ak_error *err);
 
 #endif

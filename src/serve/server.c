@@ -152,8 +152,7 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
                  asset->data, asset->length, AK_MHD_PERSISTENT);
 }
 
-/* Makes the data of the page of a run, unless the data made last are of this run and still
-   current. */
+/* Makes the data of the page of a run, unless those made last are of it and still current. */
 static ak_status make_run(server *s, const char *id, ak_error *err)
 {
     ak_status status = AK_OK;

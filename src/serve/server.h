@@ -19,8 +19,8 @@
 
 #include "base/status.h"
 
-/* Limit on dismissed connections (guests.h), which are being closed after new ones took their
-   places. */
+/* Limit on dismissed connections (guests.h): new ones have their places, but they are still
+   open. */
 #define AK_SERVE_LEAVING_MAX 64
 /* Seconds without a byte after which a connection ends. */
 #define AK_SERVE_IDLE_S 60u
