@@ -114,8 +114,8 @@ static ak_status show_json(const checking *c, ak_error *err)
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* Suggests the sanitizers if they may explain a failure: on the host and on CUDA, for code that is
-   compiled from a source for them. */
+/* Suggests --sanitize if it may explain a failure: sanitizers exist for source code on the host and
+   on CUDA, but not for Triton. */
 static void suggest_sanitizers(const checking *c)
 {
     const char *device = ak_task_device(c->task);

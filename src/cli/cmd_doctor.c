@@ -2,8 +2,8 @@
  * cmd_doctor.c: shows what works on this machine and what to install.
  *
  * The library's findings are JSON whose parts grow with backends, so they are printed by shape: a
- * list of objects as a table of their members, anything else as a line. The settings are the
- * command line's own.
+ * list of objects as a table of their members, anything else as a line. This file adds the settings
+ * and the verdict.
  */
 #include <string.h>
 

@@ -203,7 +203,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     char *text = NULL;
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
-    bool asked = false; /* the command was right; the archive may have no answer yet */
+    bool asked = false; /* set once the options are valid: AK_NOT_FOUND then has exit code 1 */
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
     const bool table = strcmp(format, "dispatch") == 0;
     AK_TRY(ak_selection_open(&selection, args, &err));

@@ -84,10 +84,10 @@ static json_t *best_json(const ak_trial *list, size_t count)
 /* What the command shows. */
 typedef struct findings {
     tally tally;
-    ak_trial *best; /* of each task */
+    ak_trial *best; /* the best trial of each task */
     size_t count;
     json_t *importance, *worth; /* NULL: not read, or no model took part */
-    const char *path;           /* of the archive */
+    const char *path;           /* path of the archive */
 } findings;
 
 static bool print_json(const findings *f)
@@ -129,7 +129,7 @@ static void print_region(const char *label, const json_t *region)
     }
 }
 
-/* Prints the parameter importance, and the share of the variance that its model explains. */
+/* Prints the parameter importance, and how well the model that it comes from fits (R2). */
 static void print_importance(const json_t *importance)
 {
     const char *why = json_string_value(json_object_get(importance, "why_not"));

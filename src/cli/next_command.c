@@ -114,8 +114,8 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
     }
     ak_buf_print(&command, "%s ", command_name);
-    /* The archive keeps trials of a recording under the recorded kernel and device, so export names
-       these. Other commands open the recording and need the operand and --device as they were
+    /* The archive has trials on a recording under the names of the task's kernel and device, so
+       export gets these. Other commands open the recording and need operand and --device as
        given. */
     bool recorded = ak_device_is_recorded(ak_task_device(task));
     bool by_name = recorded && strcmp(command_name, "export") == 0;

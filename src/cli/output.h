@@ -58,7 +58,7 @@ int ak_complain_error(const ak_error *err);
    A failed write is also complained about, unless the reader has closed the pipe. */
 int ak_out_end(int code);
 
-/* In the order of ak_plain_styles. */
+/* Indices into ak_plain_styles. */
 typedef enum ak_style {
     AK_STYLE_PLAIN,
     AK_STYLE_BOLD,

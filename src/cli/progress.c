@@ -120,7 +120,7 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     }
 }
 
-/* Records best_ms after this trial. A full array is halved, and then recorded half as often. */
+/* Records best_ms after this trial. A full array keeps every second value, at twice the step. */
 static void note_trend(ak_progress *p)
 {
     p->trend_step = p->trend_step == 0 ? 1 : p->trend_step;
@@ -213,8 +213,7 @@ static void draw_bar(ak_progress *p)
     draw(p, line);
 }
 
-/* Says which trials of the same task --resume does not count, because they were measured on
-   something else. */
+/* Says how many trials of the task --resume leaves out, because kernel or environment differ. */
 static void say_not_counted(ak_progress *p, const json_t *event)
 {
     static const char *const whose[] = {

@@ -27,8 +27,8 @@ static const char *const other_variables[] = {
     "AUTOKERNEL_PYTHON",         "AUTOKERNEL_RUNTIME",     "AUTOKERNEL_SAMPLES",
     "AUTOKERNEL_SEAT",           "AUTOKERNEL_WORKER",      NULL};
 
-/* Returns what an option decides if that is the user's matter, so that a file which comes with a
-   project must not set it; NULL for other options. */
+/* Returns what an option decides, if only the user may decide it and not a file that comes with a
+   project; NULL for other options. */
 static const char *private_matter(ak_option_id id)
 {
     switch (id) {

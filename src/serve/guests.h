@@ -3,8 +3,8 @@
  *
  * Anyone who can connect may hold connections open with no request or half of one, or open event
  * streams by the dozen. So a new connection always gets a place. If all are taken, it replaces the
- * connection that has made no whole request for longest; event streams are replaced last, the
- * oldest first. A browser whose stream ends reconnects by itself.
+ * connection whose last whole request (or, without one, whose start) is the oldest; event streams
+ * are replaced last. A browser whose stream ends reconnects by itself.
  */
 #ifndef AK_SERVE_GUESTS_H
 #define AK_SERVE_GUESTS_H

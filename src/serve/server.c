@@ -152,7 +152,7 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
                  asset->data, asset->length, AK_MHD_PERSISTENT);
 }
 
-/* Makes the data of the page of a run, unless those made last are of it and still current. */
+/* Makes the data of a run's page, unless the data made last are of this run and still current. */
 static ak_status make_run(server *s, const char *id, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -381,8 +381,7 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* Refuses a token with characters that RFC 6265 forbids in the value of a cookie: the browser keeps
-   the token as one. */
+/* Refuses a token with characters that RFC 6265 forbids in a cookie, where the browser keeps it. */
 static ak_status check_token(const char *token, const char *file, ak_error *err)
 {
     const char *bad = strpbrk(token, "\",;\\");

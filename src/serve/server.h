@@ -19,12 +19,11 @@
 
 #include "base/status.h"
 
-/* Limit on dismissed connections (guests.h): new ones have their places, but they are still
-   open. */
+/* Limit on dismissed connections that are not closed yet (guests.h). */
 #define AK_SERVE_LEAVING_MAX 64
 /* Seconds without a byte after which a connection ends. */
 #define AK_SERVE_IDLE_S 60u
-/* Intervals in ms: of polls of the archive, and of comments that keep idle streams open. */
+/* Intervals in ms between polls of the archive, and between comments that keep streams open. */
 #define AK_SERVE_POLL_MS  500
 #define AK_SERVE_PULSE_MS 15000
 
