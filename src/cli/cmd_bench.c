@@ -11,7 +11,7 @@
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
-/* Seconds of interleaved measuring for each candidate of the comparison. */
+/* Default time of the comparison, in seconds for each candidate. */
 #define SECONDS_EACH 0.7
 
 /* The trials and the comparison of one size. */
@@ -20,7 +20,7 @@ typedef struct measured {
     ak_candidate list[AK_CONFIGS_MAX];
     ak_trial trials[AK_CONFIGS_MAX];
     size_t count, done, failed;
-    size_t invalid; /* of the configurations at this size */
+    size_t invalid; /* configurations that are not valid at this size */
     ak_comparison comparison;
     bool cancelled;
 } measured;
@@ -54,7 +54,7 @@ static void add_row(ak_table *table, const measured *m, size_t i, bool many)
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
     ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
-    ak_config_cell(table, trial, many); /* with many sizes it is the same in each row */
+    ak_config_cell(table, trial, many); /* with many sizes, print_config shows the configuration */
 }
 
 static void print_comparison(const measured *m, bool many)
@@ -67,13 +67,14 @@ static void print_comparison(const measured *m, bool many)
     }
 }
 
-/* Returns configuration i as it was at a size; NULL: it was not measured there. */
+/* Returns the text of configuration i at a size; NULL if it was not measured there. */
 static const char *config_at(const bench *b, size_t size, size_t i)
 {
     return i < b->sizes[size].done ? b->sizes[size].trials[i].config : NULL;
 }
 
-/* Prints configuration i: once, or at each size where it differs, as defaults may. */
+/* Prints configuration i: once if it is the same at all sizes, else for each size, because the
+   default may depend on the size. */
 static void print_config(const bench *b, size_t i)
 {
     const char *first = NULL, *name = b->sizes[0].list[i].name;
@@ -126,7 +127,7 @@ static void print(const bench *b)
         print_comparison(&b->sizes[s], many);
     }
     ak_out("\n");
-    /* Recordings have no libraries, and what failed is no contestant. */
+    /* Recordings have no libraries, and if all configurations failed, nothing can be compared. */
     if (first->failed < first->done && !ak_device_is_recorded(ak_task_device(first->task))) {
         ak_next_on_task("compare", "libraries, default and best, interleaved", b->args, first->task,
                         false);
@@ -173,7 +174,7 @@ static json_t *size_json(const measured *m)
     return ak_json_whole(object, good);
 }
 
-/* Prints an object for one size, an object with a list for several. */
+/* Prints an object for one size; for several, an object with a list of them. */
 static ak_status print_json(const bench *b, ak_error *err)
 {
     json_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
@@ -192,8 +193,8 @@ static ak_status print_json(const bench *b, ak_error *err)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Archives a trial. If the archive refuses one, the measurement goes on and the reason is reported
-   with the result. */
+/* Archives a trial. After a failure nothing more is archived; the measurement goes on and the
+   reason is reported with the results. */
 static void keep(bench *b, ak_trial *trial)
 {
     ak_error err = AK_ERROR_INIT;
@@ -238,7 +239,7 @@ out:
     return m->cancelled ? AK_OK : status; /* what was measured before the interrupt is shown */
 }
 
-/* Measures the configurations that worked against the libraries, interleaved. */
+/* With --baselines, measures the configurations that worked against the libraries, interleaved. */
 static ak_status compare(bench *b, measured *m, ak_error *err)
 {
     ak_config configs[AK_CONFIGS_MAX];

@@ -9,8 +9,8 @@
 #include "cli/trial_table.h"
 
 /* Suggests the export of the first row. If other rows have the same kernel and size, the command
-   also names type, options, implementation and device. Imported trials may lack a size; several of
-   those cannot be told apart by options, so nothing is suggested for them. */
+   also names type, options, implementation and device. Imported trials may lack a size; if several
+   do, options cannot tell them apart, and nothing is suggested. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];

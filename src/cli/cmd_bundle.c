@@ -94,7 +94,7 @@ static void show_measured(const json_t *file)
     ak_table_print(&table);
 }
 
-/* Prints what the runs warned of when they measured these times. */
+/* Prints the warnings of the runs that measured these times. */
 static void show_warnings(const json_t *file)
 {
     const json_t *list = json_object_get(file, "measured");
@@ -186,7 +186,8 @@ out:
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
-/* Reads --max-slowdown, "5%" or "0.05". */
+/* Reads --max-slowdown as a fraction: "5%" and "0.05" give 0.05. Without the option *out is 0,
+   which means the default. */
 static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
 {
     const char *text = args->text[AK_OPTION_MAX_SLOWDOWN];
@@ -238,7 +239,7 @@ static void print_rows(const json_t *report)
     ak_table_print(&table);
 }
 
-/* Prints where variants were not checked, each once. */
+/* Prints the note of each variant once: at which sizes it was not checked, or where it failed. */
 static void print_notes(const json_t *report)
 {
     const json_t *list = json_object_get(report, "measured");

@@ -1,4 +1,4 @@
-/* cmd_check.c: checks results over edge-case sizes and the given one, without timing. */
+/* cmd_check.c: checks results at edge-case sizes and at the given one, without timing. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,8 +10,7 @@
 #include "cli/task_args.h"
 
 #define RANDOM_DEFAULT 3
-/* Draws beyond the wanted number before the search for new configurations gives up: a small space
-   may have no more. */
+/* How many draws may fail to find a new configuration: a small space may have no more. */
 #define DRAWS_MAX 100
 
 /* Adds up to `wanted` random configurations that are not in the list yet. */
@@ -37,7 +36,7 @@ static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const 
     return count;
 }
 
-/* Says what it means that the default configuration is wrong where it is the reference too. */
+/* Explains a wrong result of the default configuration where it is its own reference. */
 static void explain_itself(const ak_task *task)
 {
     static const char by_default[] = "agrees with the default configuration";
@@ -49,10 +48,10 @@ static void explain_itself(const ak_task *task)
     }
 }
 
-/* A check of `count` configurations, of which the first `named` were named. `done` are checked, of
-   which `wrong` failed; `rejected` were never run, because the compiler's report ruled them out
-   (spills, for instance): whether they are right is not known. Of these, `refused` were named, and
-   fail the check too. */
+/* A check of `count` configurations. The first `named` come from --config or are the default.
+   `done` were checked: `wrong` of them failed, and `rejected` never ran, because the compiler's
+   report ruled them out (register spills, for instance), so it is not known whether they are right.
+   `refused` counts the rejected ones that were named; these fail the check too. */
 typedef struct checking {
     const ak_args *args;
     ak_task *task;
@@ -61,15 +60,15 @@ typedef struct checking {
     ak_candidate *list;
     json_t *rows;
     size_t count, named, done, wrong, rejected, refused;
-    size_t least, most; /* edge-case sizes that a right configuration was checked at */
-    size_t undrawn;     /* right configurations for which no other size could be drawn */
+    size_t least, most; /* edge-case sizes at which right configurations were checked */
+    size_t undrawn;     /* right configurations for which no random size could be drawn */
     bool json, itself;  /* itself: the default configuration gives a wrong result */
-    bool ran_wrong;     /* one gave a wrong result or crashed, which sanitizers may explain */
+    bool ran_wrong;     /* one was wrong or crashed, which sanitizers may explain */
     char sanitizers[800];
 } checking;
 
-/* `sizes` are the edge-case sizes that a right configuration was checked at, `reach` says whether
-   it was at others, too. */
+/* Prints the result of one configuration, or adds it to c->rows with --json. If it is right, it was
+   checked at `sizes` edge-case sizes, and `reach` says whether there were others. */
 static ak_status show_one(const checking *c, const ak_candidate *candidate, const ak_trial *trial,
                           size_t sizes, ak_checked_sizes reach, ak_error *err)
 {
@@ -115,8 +114,8 @@ static ak_status show_json(const checking *c, ak_error *err)
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* Suggests the sanitizers if they may explain a failure: on the host and on CUDA, for code that is
-   compiled from a source for them. */
+/* Suggests --sanitize if it may explain a failure: sanitizers exist for source code on the host and
+   on CUDA, but not for Triton. */
 static void suggest_sanitizers(const checking *c)
 {
     const char *device = ak_task_device(c->task);
@@ -272,7 +271,7 @@ static ak_status check_all(checking *c, ak_error *err)
     while (status == AK_OK && c->done < c->count) {
         status = check_next(c, err);
     }
-    /* what was checked before an interrupt is shown */
+    /* After an interrupt, what was checked before is shown. */
     return status == AK_CANCELLED && c->done > 0 ? AK_OK : status;
 }
 

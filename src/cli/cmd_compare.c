@@ -16,12 +16,11 @@
 typedef struct search {
     const ak_space *space;
     ak_config config;
-    ak_trial trial;    /* the trial with the best time */
+    ak_trial trial;    /* the best archived trial */
     bool found, given; /* given: --config gave the configuration, and the archive was not read */
 } search;
 
-/* Finds the best archived configuration. It is measured again, so trials of other environments
-   count too. */
+/* Finds the best archived configuration, in any environment, because it is measured again. */
 static ak_status find_best(search *s, const ak_task *task, ak_archive *archive, ak_error *err)
 {
     ak_archive_filter filter = {.kernel = ak_problem_name(ak_task_problem(task)),
@@ -33,7 +32,7 @@ static ak_status find_best(search *s, const ak_task *task, ak_archive *archive, 
                                 .ok_only = true};
     ak_status status = AK_OK;
     AK_TRY(ak_archive_best(&s->trial, archive, &filter, err));
-    /* A trial of an earlier version of the kernel may no longer be in the space. */
+    /* An earlier version of the kernel may have had configurations that the space no longer has. */
     s->found = ak_config_parse(&s->config, s->space, s->trial.config, NULL) == AK_OK;
 out:
     return status == AK_NOT_FOUND ? AK_OK : status;
@@ -98,8 +97,8 @@ static ak_status print(const ak_comparison *comparison, const compared *c, ak_er
     return AK_OK;
 }
 
-/* Takes the configurations of --config for an implementation or, without any, its default and the
-   best of the archive. */
+/* Chooses the configurations of an implementation: those of --config or, without any, the default
+   and the best of the archive. */
 static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, ak_error *err)
 {
     const ak_task *task = c->task[part];
@@ -151,7 +150,7 @@ static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, a
 static ak_status open_compared(compared *c, const ak_args *args, ak_archive *archive,
                                const char *size, ak_error *err)
 {
-    ak_args all = *args; /* a result of any of the implementations may give size and dtype */
+    ak_args all = *args; /* a --config of any implementation may give size and dtype */
     AK_DO(ak_several_split(&c->several, args, err));
     all.text[AK_OPTION_IMPL] = c->several.parts[0].args->text[AK_OPTION_IMPL];
     all.text[AK_OPTION_SIZE] = size == NULL ? args->text[AK_OPTION_SIZE] : size;
@@ -203,7 +202,7 @@ static ak_status check_candidates(const ak_comparison *comparison, const char *k
     return AK_OK;
 }
 
-/* What show() needs to print each comparison. */
+/* The context of show(). */
 typedef struct shown {
     const compared *of;
     size_t count; /* comparisons shown so far */
@@ -225,7 +224,7 @@ static bool show(void *context, ak_comparison *comparison)
 
 /* ---- many sizes ------------------------------------------------------------------------------ */
 
-/* Finds the fastest library; NULL if none worked. */
+/* Returns the library that is the reference, which is the fastest; NULL if none worked. */
 static const ak_compared *pick_library(const compared *c)
 {
     const ak_compared *library = NULL;
@@ -248,7 +247,7 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     ak_table_cell(table, "%s", ak_show_percent(a, mine == NULL ? 0 : mine->efficiency));
     ak_table_cell(table, "%s", library == NULL ? "-" : library->name);
     ak_table_cell(table, "%s", ak_show_real(a, library == NULL ? 0 : library->median_ms));
-    bool several = c->several.count > 1; /* without a library, the first of them is the reference */
+    bool several = c->several.count > 1; /* then a configuration may be the reference */
     bool known = (library != NULL || several) && mine != NULL && mine->ratio_high > 0;
     ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
     if (known && library == NULL && mine->ratio_low == 1 && mine->ratio_high == 1) {
@@ -262,8 +261,8 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     ak_table_cell(table, "%s", mine == NULL || mine->reason == NULL ? "" : mine->reason);
 }
 
-/* Prints a row for the last configuration of each size or, with several implementations, for every
-   configuration. */
+/* Prints one row for each size, on the last configuration or, with several implementations, a row
+   for each configuration. */
 static void print_sizes(const compared *list, size_t count)
 {
     ak_table table;
@@ -385,7 +384,7 @@ out:
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
-/* Runs of the archive: nothing is measured. */
+/* Reports on one or two runs of the archive; measures nothing. */
 static int run_versus(const ak_args *args)
 {
     const ak_option_set measured = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(TIME) |
@@ -398,8 +397,8 @@ static int run_versus(const ak_args *args)
     return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL);
 }
 
-/* True for the id of a run: 16 hexadecimal digits, or fewer with which a run of the archive begins,
-   and no file or folder of that name. */
+/* Returns whether the operand names a run: it is no file or folder, and it is a whole id (16
+   hexadecimal digits) or begins the id of one or more runs of the archive. */
 static bool names_run(const ak_args *args)
 {
     const char *operand = args->operand[0];

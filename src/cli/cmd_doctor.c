@@ -2,8 +2,8 @@
  * cmd_doctor.c: shows what works on this machine and what to install.
  *
  * The library's findings are JSON whose parts grow with backends, so they are printed by shape: a
- * list of objects as a table of their members, anything else as a line. The settings are the
- * command line's own.
+ * list of objects as a table of their members, anything else as a line. This file adds the settings
+ * and the verdict.
  */
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void show(char *out, size_t bytes, const json_t *value)
     }
 }
 
-/* True if the value has a text to show other than "" and "-". */
+/* Returns whether the value has a text to show, other than "" and "-". */
 static bool says(const json_t *value)
 {
     char text[CELL_BYTES];
@@ -128,7 +128,7 @@ static void print_pairs(const char *title, const json_t *object)
     ak_table_print(&table);
 }
 
-/* Returns the settings that were made; the others have the defaults that --help names. */
+/* Returns the settings that have a value; the others have the defaults that --help names. */
 static json_t *settings_made(const json_t *settings)
 {
     json_t *made = json_array(), *row;
@@ -176,7 +176,7 @@ static void join(char out[CELL_BYTES], const json_t *rows, const char *member, c
     {
         const char *text = json_string_value(json_object_get(row, member));
         size_t used = strlen(out);
-        /* our own reference for memory-bound kernels, not a library */
+        /* "copy" is no library but our own reference for memory-bound kernels */
         bool copy = strcmp(ak_json_text_at(row, "name"), "copy") == 0;
         if (text != NULL && !copy &&
             (wanted == NULL || json_is_true(json_object_get(row, wanted)))) {
@@ -199,7 +199,8 @@ static bool judge_cpu(json_t *list, const json_t *findings)
     return add_verdict(list, "kernels for this CPU", true, text);
 }
 
-/* Judges the devices whose names begin with `prefix`. `why` says why there may be none. */
+/* Adds the verdict on the devices whose names begin with `prefix`. If there are none, `why` is the
+   reason; NULL: not known. */
 static bool judge_devices(json_t *list, const json_t *findings, const char *what,
                           const char *prefix, const char *why)
 {
@@ -220,7 +221,7 @@ static bool judge_devices(json_t *list, const json_t *findings, const char *what
                                      : why);
 }
 
-/* A build without a backend has no findings of it, so nothing is said of it. */
+/* A build without a backend has no findings for it, and then no verdict on it is added. */
 static bool judge_backends(json_t *list, const json_t *findings)
 {
     const json_t *cuda = json_object_get(findings, "cuda");
@@ -267,8 +268,8 @@ static bool judge_confinement(json_t *list, const json_t *findings)
     return add_verdict(list, "confinement of candidates", landlock && seccomp, text);
 }
 
-/* Returns the packages that would add something: those that notes of libraries name, and
-   compilers. */
+/* Returns the packages worth installing: missing compilers, missing libraries whose note names a
+   package, and libcurl. */
 static json_t *packages_of(const json_t *findings)
 {
     static const char phrase[] = "apt-get install ";
@@ -297,7 +298,7 @@ static json_t *packages_of(const json_t *findings)
     return ak_json_whole(list, good);
 }
 
-/* Returns what works, and what does not with the reason. */
+/* Returns the rows of the verdict: what works, and what does not, with the reason. */
 static json_t *verdict_of(const json_t *findings)
 {
     json_t *list = json_array();
@@ -329,7 +330,7 @@ static void print_verdict(const json_t *findings)
     }
 }
 
-/* Returns whether this machine can run a kernel: the verdict on its processor or on a device. */
+/* Returns whether this machine can run a kernel, on its processor or on a device. */
 static bool can_run(const json_t *findings)
 {
     size_t i;
@@ -387,7 +388,7 @@ static bool add_archive(json_t *findings, const ak_settings *settings)
     return ak_json_set_text(findings, "archive", set == NULL ? path : set);
 }
 
-/* Adds the settings, the files that may hold them, and misspelled variables. */
+/* Adds archive, settings and their files, verdict, packages to install, and unknown variables. */
 static ak_status add_settings(json_t *findings, ak_error *err)
 {
     ak_settings settings;

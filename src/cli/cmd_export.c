@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/task_args.h"
 
-/* Returns whether a best_config.json is of a recording, on which nothing can be measured. */
+/* Returns whether a file of results is of a recording, on which nothing can be measured. */
 static bool is_simulated(const char *path)
 {
     json_t *document = NULL;
@@ -50,8 +50,7 @@ static int tell(const ak_args *args, const char *format, const char *path)
     return AK_EXIT_DONE;
 }
 
-/* Suggests what to do with the file that was written. A kernel that cannot be found from here
-   cannot be measured, so nothing is suggested. */
+/* Suggests measuring the exported configuration again, if its kernel can be found from here. */
 static void suggest(const ak_args *args, const char *place, const char *format, const char *path)
 {
     bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;
@@ -72,7 +71,7 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     ak_buf_free(&command);
 }
 
-/* Writes a file that describes a task; no archive is needed. */
+/* Writes a file that describes a task, which needs no archive. */
 static int export_task(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -91,7 +90,7 @@ out:
     return strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
 }
 
-/* Reads the trial of a --config such as "#5"; 0: no --config names a trial. */
+/* Reads the id of the trial in a --config such as "#5"; 0 without --config. */
 static ak_status read_trial(int64_t *out, const ak_args *args, ak_error *err)
 {
     *out = 0;
@@ -113,7 +112,7 @@ static ak_status read_trial(int64_t *out, const ak_args *args, ak_error *err)
 
 /* If several tasks of the archive match the options, narrows the filter to the task that
    `autokernel tune KERNEL` works on. *out is the best trial of that task (ak_trial_clear). The
-   filter borrows texts of *task, which the caller closes, too. */
+   filter borrows texts of *task, which the caller closes. */
 static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter,
                         const ak_selection *selection, const ak_args *args, ak_error *err)
 {
@@ -130,8 +129,8 @@ static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter
     return ak_archive_best(out, selection->archive, filter, NULL) == AK_OK ? AK_OK : err->status;
 }
 
-/* Says whether the kernel has changed since the run whose table is exported; the archive may have
-   trials of other sizes and other states of the kernel, which are not in the table. */
+/* Warns if the kernel has changed since the run whose table is exported. The filter may also match
+   trials that are not in the table, so only those of that run count. */
 static ak_status say_table_changed(ak_archive *archive, const ak_archive_filter *filter,
                                    const ak_args *args, ak_error *err)
 {
@@ -192,7 +191,8 @@ out:
     return code;
 }
 
-/* Writes a file of trials, or of what was chosen from them, once it is known what is in it. */
+/* Writes a file of trials, or of a choice from them. The text is made first, so that a failure
+   leaves an existing file as it is. */
 static int export_trials(const char *format, const char *path, const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -203,7 +203,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     char *text = NULL;
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
-    bool asked = false; /* the command was right; the archive may have no answer yet */
+    bool asked = false; /* set once the options are valid: AK_NOT_FOUND then has exit code 1 */
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
     const bool table = strcmp(format, "dispatch") == 0;
     AK_TRY(ak_selection_open(&selection, args, &err));

@@ -1,5 +1,5 @@
-/* cmd_fleet.c: shows which workers a launcher reaches, and writes the array job that tunes a size
-   on each node. */
+/* cmd_fleet.c: shows which workers a launcher reaches, and writes the array job that tunes each
+   size on its own node. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-/* Prints a member that is a real number, with its unit; "-" if it is missing. */
+/* Adds a cell with a member that is a number, and its unit; "-" if it is missing. */
 static void cell_number(ak_table *table, const json_t *object, const char *key, const char *unit)
 {
     char text[AK_NUMBER_BYTES];
@@ -108,10 +108,11 @@ out:
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
-/* Options of `fleet batch` that the jobs' own command lines do not have. Each takes a value. */
+/* Options of `fleet batch` that are not passed on to the jobs. Each takes a value. */
 static const char *const own[] = {"--sizes", "--launcher", "--workers", "--archive", "--output"};
 
-/* Returns how many words an own option takes here: 0 if this is none, 1 for --sizes=X. */
+/* Returns how many words an option of `own` takes at `word`: 2, or 1 for --sizes=X; 0 if that is
+   none of them. */
 static int own_words(const char *word)
 {
     for (size_t i = 0; i < AK_COUNT(own); i++) {
@@ -123,7 +124,7 @@ static int own_words(const char *word)
     return 0;
 }
 
-/* Adds the words that were typed, without the verb, the kernel and the own options. */
+/* Adds the words that were typed, without the verb, the kernel and the options of `own`. */
 static void add_options(ak_buf *out, const ak_args *args)
 {
     size_t operands = 0;
@@ -141,7 +142,7 @@ static void add_options(ak_buf *out, const ak_args *args)
     }
 }
 
-/* Adds a line for each option of srun that --launcher slurm:OPTIONS has; sbatch has the same. */
+/* Adds a line for each srun option in --launcher slurm:OPTIONS; sbatch takes the same options. */
 static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *err)
 {
     const char *launcher = args->text[AK_OPTION_LAUNCHER];
@@ -196,8 +197,8 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
     return ak_buf_status(out, err);
 }
 
-/* Refuses what every job would refuse, at each size. Whether the nodes have the device and what the
-   kernel needs is not known here. */
+/* Opens the task at each size, so that mistakes are found before the jobs start. A device that is
+   missing here is no mistake, because the nodes may have it. */
 static ak_status check_sizes(const ak_size_list *list, const ak_args *args, ak_error *err)
 {
     ak_problem *problem = NULL;

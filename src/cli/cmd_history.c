@@ -9,8 +9,8 @@
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
-/* How many trials a table shows by default. The archive gives the oldest first and people want the
-   latest, so a ring keeps the last `limit`. */
+/* How many trials or runs a table shows by default. The archive gives the oldest trials first and
+   people want the latest, so a ring keeps the last `limit`. */
 #define SHOWN_DEFAULT 20
 
 typedef struct ring {
@@ -19,7 +19,7 @@ typedef struct ring {
     size_t capacity, count, next; /* `next` is the oldest once the ring is full */
     bool by_status;
     ak_trial_status wanted;
-    size_t seen, matched; /* `matched` counts those of `seen` that have the status */
+    size_t seen, matched; /* `matched` counts those with the wanted status */
     ak_status status;
     ak_error *err;
 } ring;
@@ -46,8 +46,8 @@ static bool keep(void *context, const ak_trial *trial)
     return r->status == AK_OK;
 }
 
-/* Says that nothing matches, and suggests what shows something: the same without --status, else
-   all trials of the kernel, else a run. */
+/* Says that nothing matches. Suggests `history` without filters if that shows trials, else
+   `tune`. */
 static void print_none(const ring *r, const ak_selection *selection, const ak_args *args)
 {
     const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;
@@ -134,7 +134,7 @@ static ak_status read_status(ring *r, const ak_args *args, ak_error *err)
 
 typedef struct sources {
     const char *folder; /* NULL: standard output */
-    json_t *list;       /* list for --json */
+    json_t *list;       /* the files, for --json; NULL: print text */
     ak_status status;
     ak_error *err;
 } sources;
@@ -150,7 +150,7 @@ static void show_file(void *context, const char *name, const char *data, size_t 
         return;
     }
     if (s->list != NULL) {
-        char *clean = ak_utf8_clean(data); /* compilers take other bytes, too */
+        char *clean = ak_utf8_clean(data); /* a source may have bytes that are not UTF-8 */
         json_t *one = clean == NULL ? NULL : json_pack("{s:s, s:s}", "name", name, "text", clean);
         ak_free(clean);
         s->status = json_array_append_new(s->list, one) == 0 ? AK_OK : ak_fail_memory(s->err);

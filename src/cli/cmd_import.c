@@ -5,11 +5,11 @@
 #include "cli/task_args.h"
 
 typedef struct tally {
-    size_t added, known, files; /* files: without those that could not be added */
+    size_t added, known, files; /* files: number of files that could be added */
     int code;                   /* exit code */
 } tally;
 
-/* Adds each file, also after one that cannot be added, and says why that is so. */
+/* Adds all files. Complains about each that cannot be added and goes on with the next. */
 static void add_files(tally *out, ak_archive *archive, const char *format, const ak_args *args)
 {
     for (size_t i = 0; i < args->operand_count; i++) {

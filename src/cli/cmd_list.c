@@ -7,14 +7,14 @@
 #include "cli/table.h"
 #include "cli/task_args.h"
 
-/* Characters of a list of values that a table shows; --json prints all of it. */
+/* Limit on the characters of a list of values in the table; --json prints all values. */
 #define VALUES_SHOWN 100
 
 /* ---- the build ------------------------------------------------------------------------------- */
 
 typedef struct listing {
     json_t *rows;
-    bool kernels; /* rows also name their implementations */
+    bool kernels; /* add_row also adds "implementations" */
     bool failed;
 } listing;
 
@@ -201,7 +201,7 @@ static void show_values(char *out, size_t bytes, const ak_parameter *p)
     }
 }
 
-/* Prints lines of a label, blanks and a text as two columns. */
+/* Prints each line, which has a label, at least two blanks and a text, as two columns. */
 static void print_description(const char *text)
 {
     ak_table table;
@@ -267,7 +267,7 @@ static int list_kernel(const ak_args *args)
     }
     AK_TRY(ak_problem_describe(&description, ak_task_problem(task), &err));
     print_task(task, description);
-    /* A space file without a problem has no sizes and cannot be compiled or timed, so nothing is
+    /* A space file without a problem has no sizes and cannot be compiled or timed, so `tune` is not
        suggested. */
     if (ak_task_size(task)[0] == 0) {
         ak_out_next("new kernel my_kernel", "a kernel folder to put this space into");
@@ -285,8 +285,7 @@ static int run(const ak_args *args)
     if (args->operand_count > 0) {
         return list_kernel(args);
     }
-    /* An option that is about a kernel is a mistake without one; the same setting from a file is
-       not. */
+    /* Without a kernel, a typed option is a mistake; a setting for all commands is not. */
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;

@@ -27,8 +27,8 @@ typedef struct board {
     double control[AK_OPERANDS_MAX]; /* the score of random search; 0 if it was not simulated */
 } board;
 
-/* True if this part of a comma list continues the strategy before it: it has '=' and no ':' before
-   that. So "genetic:population=20,mutation=0.1,random" names two strategies. */
+/* Returns whether this part of a comma list continues the strategy before it: it has '=' and no ':'
+   before that. So "genetic:population=20,mutation=0.1,random" names two strategies. */
 static bool belongs_to_previous(const char *part, size_t length)
 {
     const char *equals = memchr(part, '=', length), *colon = memchr(part, ':', length);
@@ -85,9 +85,9 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
-/* Random search would score 0 on every recording if ranks were not whole numbers. With few
-   configurations they are coarse, and 0 is not its score: so it is simulated, as often as makes
-   chance small, and the result is said if it is far from 0. */
+/* The score is defined so that random search gets 0, but its ranks are whole numbers, which are
+   coarse if there are few configurations. So with fewer than FEW_CONFIGURATIONS, random search is
+   simulated often enough to average out chance, and its score is reported if it is far from 0. */
 #define FEW_CONFIGURATIONS 1000
 #define CONTROL_REPEATS    100
 #define CONTROL_FAR        0.1
@@ -119,7 +119,7 @@ static ak_status control(board *b, const ak_args *args, ak_error *err)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Means over the repeats. */
+/* Means over the repeats; best_seconds over those that found a configuration. */
 typedef struct means {
     double evaluations, failed, seconds, best_seconds;
 } means;
@@ -212,7 +212,7 @@ static json_t *board_json(const board *b, const ak_args *args)
     return ak_json_whole(object, good);
 }
 
-/* Prints an object for one strategy, a list of objects for several. */
+/* Prints the object of a single strategy, or {"strategies": [...]} for several. */
 static bool print_json(const json_t *all)
 {
     const json_t *list = json_object_get(all, "strategies");

@@ -50,7 +50,7 @@ static double success_rate(const tally *t)
     return t->trials == 0 ? 0 : (double)t->by_status[AK_TRIAL_OK] / (double)t->trials;
 }
 
-/* Reads the library's parameter importance; *out is NULL if there is none for these trials. */
+/* Reads the parameter importance of these trials, or the reason why there is none. */
 static ak_status read_importance(json_t **out, const ak_selection *selection, ak_error *err)
 {
     char *text = NULL;
@@ -84,10 +84,10 @@ static json_t *best_json(const ak_trial *list, size_t count)
 /* What the command shows. */
 typedef struct findings {
     tally tally;
-    ak_trial *best; /* of each task */
+    ak_trial *best; /* the best trial of each task */
     size_t count;
-    json_t *importance, *worth; /* NULL: there is none */
-    const char *path;           /* of the archive */
+    json_t *importance, *worth; /* NULL: not read, or no model took part */
+    const char *path;           /* path of the archive */
 } findings;
 
 static bool print_json(const findings *f)
@@ -129,7 +129,7 @@ static void print_region(const char *label, const json_t *region)
     }
 }
 
-/* Prints the parameter importance, and the fraction of the variance that the model explains. */
+/* Prints the parameter importance, and how well the model that it comes from fits (R2). */
 static void print_importance(const json_t *importance)
 {
     const char *why = json_string_value(json_object_get(importance, "why_not"));

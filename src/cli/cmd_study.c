@@ -17,7 +17,7 @@ typedef struct watch {
     size_t done, total;
 } watch;
 
-/* Counts the runs for the progress; ak_tune reports what happens within a run. */
+/* Counts the runs for the progress line. Of the events within a run only warnings are shown. */
 static void on_event(void *context, const char *event, const char *json)
 {
     watch *w = context;
@@ -96,7 +96,7 @@ static void print_arms(const json_t *study)
     ak_table_print(&table);
 }
 
-/* Prints the arms beside each other along one axis; nothing if no arm has a curve. */
+/* Prints quality along one axis, with a column for each arm; nothing if no arm has a curve. */
 static void print_axis(const json_t *study, const char *axis)
 {
     const json_t *arm, *step, *longest = NULL;
@@ -174,7 +174,7 @@ static void print_text(const json_t *study)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Options that choose a task: a recording is of one task already. */
+/* Options that choose a task. A recording is of one task, so they are refused with it. */
 #define OF_A_TASK (AK_O_TASK | AK_O(THREADS) | AK_O(LAUNCHER) | AK_O(WORKERS))
 
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
@@ -219,7 +219,8 @@ static ak_status print_study(json_t *study, const ak_args *args, ak_error *err)
     return page ? ak_study_print_page("study", study, err) : AK_OK;
 }
 
-/* Estimates the number of arms for the progress, by the commas that begin a new one. */
+/* Estimates the number of arms for the progress line by the commas. Hyper-parameters have commas
+   too, so the estimate may be too large. */
 static size_t arms_of(const ak_study_options *options)
 {
     const char *text =

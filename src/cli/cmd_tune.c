@@ -19,7 +19,7 @@
 /* The limit on evaluations when there is a time budget and no --evals: in effect none. */
 #define EVALUATIONS_OPEN 1000000
 
-/* Says in words why the search ended. */
+/* Returns in words why the search ended. */
 static const char *ending(const char *stopped_by)
 {
     static const struct {
@@ -38,8 +38,8 @@ static const char *ending(const char *stopped_by)
     return i < AK_COUNT(endings) ? endings[i].text : stopped_by;
 }
 
-/* Says why the search ended. It stops at the target by its own measurements, which only the finish
-   can confirm. */
+/* Returns in words why the run ended. The search stops at the target by its own measurements, which
+   the finish may not confirm. */
 static const char *ending_of(const ak_tune_result *result, double target)
 {
     if (strcmp(result->stopped_by, "target") == 0 && !(result->speedup >= target)) {
@@ -48,7 +48,8 @@ static const char *ending_of(const ak_tune_result *result, double target)
     return ending(result->stopped_by);
 }
 
-/* Prints the comparison with other candidates. Every finish has some; a recording has no finish. */
+/* Prints the summary of the finish, or why there is none: a recording has none, and an interrupted
+   run may stop before it. */
 static void print_beside(const ak_tune_result *result, const ak_task *task)
 {
     if (ak_device_is_recorded(ak_task_device(task))) {
@@ -79,7 +80,7 @@ static void print_beside(const ak_tune_result *result, const ak_task *task)
 static void print_counts(const ak_tune_result *result, double target)
 {
     char a[AK_NUMBER_BYTES];
-    size_t failed = 0; /* resumed ones that the check before the finish refutes among them */
+    size_t failed = 0; /* includes resumed trials that failed the check before the finish */
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         failed += i == AK_TRIAL_OK ? 0 : result->failed[i];
     }
@@ -97,7 +98,7 @@ static void print_counts(const ak_tune_result *result, double target)
     ak_out("; %s\n", ending_of(result, target));
 }
 
-/* Prints a line of the placement. The first has no label, because its text says what it is. */
+/* Prints a line of the placement. The roofline has no label, because its text says what it is. */
 static void print_fact(void *context, const char *name, const char *text)
 {
     (void)context;
@@ -138,7 +139,7 @@ static void print_next(const ak_task *task, const ak_tune_result *result, const 
     ak_next_on_archive("report", result->run, "what happened in this run", args);
 }
 
-/* Returns why a configuration that worked in the search did not in the finish; NULL if none did. */
+/* Returns why a configuration failed in the finish; NULL if none did. */
 static const char *lost_in_finish(const ak_tune_result *result)
 {
     const char *reason = NULL;
@@ -213,7 +214,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     return AK_OK;
 }
 
-/* Fills the options from the arguments. `llm` and `like` must live as long as the result. */
+/* Fills the options from the arguments. They borrow `llm` and `like`. */
 static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
                                   const ak_llm_options *llm, const ak_like_files *like)
 {
@@ -242,8 +243,8 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
     return options;
 }
 
-/* Refuses on a recording what is for the finish, which it has not. --target-speedup from a setting
-   is meant for devices; there it is ignored. */
+/* A recording has no finish, so options of the finish are refused with it. A --target-speedup that
+   comes from a setting is meant for devices, so it is ignored with a recording. */
 static ak_status fit_recording(ak_tune_options *options, const ak_args *args, const ak_task *task,
                                ak_error *err)
 {

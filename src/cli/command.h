@@ -55,12 +55,12 @@ _Static_assert(AK_OPTION_COUNT <= 128, "an option has a bit in ak_option_set");
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) |                \
      AK_O(OBJECTIVE) | AK_O(ARCHIVE))
 
-#define AK_OPERANDS_MAX 64   /* recordings of one simulate; other commands take one or two */
-#define AK_FILES_MAX    4096 /* of one import */
-#define AK_CONFIGS_MAX  64   /* candidates of one bench; more than these would be a search */
+#define AK_OPERANDS_MAX 64   /* recordings of one simulate, kernels of one mcp; others take fewer */
+#define AK_FILES_MAX    4096 /* files of one import */
+#define AK_CONFIGS_MAX  64   /* configurations of --config; more would be a search */
 
 #define AK_LIKES_MAX 16
-#define AK_SET_BYTES 4096 /* as long as a task allows, with room for the objective */
+#define AK_SET_BYTES 4096 /* bytes of --set and --objective together */
 
 /* The parsed command line. Texts are borrowed from argv, the environment and the settings. */
 typedef struct ak_args {
@@ -73,7 +73,7 @@ typedef struct ak_args {
     size_t config_count;
     const char *like[AK_LIKES_MAX];
     size_t like_count;
-    char set[AK_SET_BYTES]; /* --set and --objective together, as text[AK_OPTION_SET] has them */
+    char set[AK_SET_BYTES]; /* the text[AK_OPTION_SET] that joins --set and --objective */
     char **words;           /* what was typed after the command's name */
     int word_count;
 } ak_args;

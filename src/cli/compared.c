@@ -8,7 +8,7 @@
 #include "base/value_json.h"
 #include "cli/task_args.h"
 
-/* If a speed differs from the ratio of two medians by at least this, a line explains why. */
+/* A line explains a speed that differs from the ratio of two medians by more than this fraction. */
 #define PAIRED_APART 0.02
 
 /* Prints clocks, power and temperature if the device's driver reported them. */
@@ -39,8 +39,8 @@ static void print_conditions(const ak_compared *list, size_t count)
     ak_table_print(&table);
 }
 
-/* Names the candidates whose kernels may begin early (programmatic launches); prints nothing if
-   none may. */
+/* Names the candidates whose kernels may begin before their predecessors have ended (programmatic
+   launches); prints nothing if there are none. */
 static void print_overlap(const ak_compared *list, size_t count)
 {
     static const struct {
@@ -63,7 +63,7 @@ static void print_overlap(const ak_compared *list, size_t count)
     }
 }
 
-/* Returns the place among the candidates, from 1; 0 for a library and for what failed. */
+/* Returns the rank of a configuration, from 1; 0 for a library and for what failed. */
 static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *one)
 {
     size_t order[AK_COMPARED_MAX], ranks = ak_compared_order(order, list, count);
@@ -75,8 +75,8 @@ static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *
     return 0;
 }
 
-/* Names a candidate by its rank, "#1 tuned", "#2", "#3 default", and a library by name and
-   version. */
+/* Adds the name of a candidate: a configuration by its rank, "#1 tuned", "#2", "#3 default", and a
+   library by name and version. */
 static void name_cell(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c)
 {
     bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
@@ -88,8 +88,8 @@ static void name_cell(ak_table *table, const ak_compared *list, size_t count, co
     }
 }
 
-/* Gives words only for a tie and for an undecided verdict; numbers show who is faster or slower. An
-   interval may look like a decision where the verdict is that there is none. */
+/* Writes words only for a tie and for an undecided verdict, since figures show who is faster or
+   slower. Without the words, the interval may look decisive although the verdict is undecided. */
 const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c)
 {
     const char *why = ak_speed_doubt_text(c->doubt);
@@ -137,7 +137,7 @@ static bool is_default(const char *name)
     return strcmp(last == NULL ? name : last + 1, "default") == 0 && strchr(name, '=') == NULL;
 }
 
-/* Adds why the candidate failed or, for a configuration, what it changes. */
+/* Adds why the candidate failed or, for a configuration, what it changes from `base`. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
@@ -160,7 +160,7 @@ static bool has_objective(const ak_task *task)
     return strcmp(ak_task_objective(task), "time") != 0;
 }
 
-/* What a table of a comparison shows. */
+/* The input of a comparison's table. */
 typedef struct compared_rows {
     const ak_compared *list;
     size_t count;
@@ -169,7 +169,7 @@ typedef struct compared_rows {
     const ak_task *task;
 } compared_rows;
 
-/* Gives the default configuration of a task; NULL if memory is out. The caller frees it. */
+/* Gives the text of a task's default configuration, for ak_free; NULL if memory is out. */
 static void default_text(char **out, const ak_task *task)
 {
     ak_config fallback;
@@ -203,7 +203,7 @@ static void add_row(ak_table *table, const compared_rows *rows, const ak_compare
     ak_free(base);
 }
 
-/* Adds the candidates by their rank, then those that failed, then the libraries. */
+/* Adds the configurations by rank, then those that failed, then the libraries. */
 static void add_rows(ak_table *table, const compared_rows *rows)
 {
     const ak_compared *list = rows->list;
@@ -225,7 +225,7 @@ static void add_rows(ak_table *table, const compared_rows *rows)
     }
 }
 
-/* Explains two figures of one candidate that seem to contradict each other. */
+/* If a speed differs from the ratio of the times beside it, explains why. */
 static void print_paired(const ak_compared *list, size_t count)
 {
     const ak_compared *reference = NULL;

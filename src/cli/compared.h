@@ -4,14 +4,15 @@
 
 #include "cli/table.h"
 
-/* A longer version is printed below the table instead of beside the name. */
+/* Longest version of a library that is printed beside its name; longer ones follow the table. */
 #define AK_VERSION_BESIDE 32
 
-/* Prints a row for each candidate. A configuration has its rank by time and, below its row, what it
-   changes from the task's default. `placement` says whether TFLOP/s or GB/s are shown. */
+/* Prints a row for each candidate and library. A configuration has its rank and, below its row,
+   what it changes from the task's default. `placement` decides whether TFLOP/s or GB/s are
+   shown. */
 void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
                        const ak_task *task);
-/* Gives "  tie", "  not decided: times vary", or "". */
+/* Writes and returns "  tie", "  not decided: REASON", or "". */
 #define AK_VERDICT_WORDS 48
 const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c);
 /* Explains why verdicts are undecided, each reason once. */

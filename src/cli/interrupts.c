@@ -1,4 +1,4 @@
-/* interrupts.c: notes Ctrl-C; see task_args.h. */
+/* interrupts.c: catches Ctrl-C and SIGTERM; see task_args.h. */
 #include "cli/task_args.h"
 
 #include <signal.h>
@@ -8,8 +8,8 @@
 
 volatile int ak_interrupted;
 
-/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its group, so two
-   signals within a second count as one. Only a second Ctrl-C ends the process. */
+/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its process
+   group, so two signals within a second count as one. After that, only Ctrl-C ends the process. */
 static void interrupt(int number)
 {
     static volatile int64_t first_ns;

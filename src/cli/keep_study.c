@@ -11,8 +11,8 @@
 
 #define COMMAND_BYTES_MAX (64u << 10)
 
-/* Adds a word of the command. What simulates is kept without paths: "sim:/tmp/a.json" becomes
-   "sim:a.json", so that the same study gives the same bytes on every machine. */
+/* Adds a word of the command line. If a recording is used, folders are left out ("sim:/tmp/a.json"
+   becomes "sim:a.json"), so that the same study gives the same bytes on every machine. */
 static void put_word(ak_buf *out, const char *word, bool simulated)
 {
     const char *slash = simulated ? strrchr(word, '/') : NULL;

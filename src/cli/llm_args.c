@@ -13,7 +13,7 @@ void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *c
                             .replay = args->text[AK_OPTION_LLM_REPLAY],
                             .budget_usd = args->number[AK_OPTION_LLM_BUDGET],
                             .timeout_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
-                            /* a server may be silent for as long as it may take */
+                            /* with --llm-timeout, silence alone does not end a call earlier */
                             .stall_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
                             .output_tokens = (int)args->number[AK_OPTION_LLM_OUTPUT],
                             .tokens = (int64_t)args->number[AK_OPTION_LLM_TOKENS],

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-/* Fills *out. Texts are borrowed from `args`; `cancel` is the caller's. */
+/* Fills *out, which borrows its texts from `args` and keeps the pointer `cancel`. */
 void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel);
 
 #endif

@@ -25,7 +25,7 @@ static void print_text(const char *title, const char *text)
     }
 }
 
-/* Writes what came of a proposal: "ok 0.157 ms, +12.3 %", "wrong_result: ...", or why it was not
+/* Writes the outcome of a proposal: "0.157 ms, +12.3 %", "wrong_result: ...", or why it was not
    tried. */
 static void show_outcome(char *out, size_t bytes, const json_t *proposal)
 {
@@ -75,8 +75,8 @@ static void print_proposals(const json_t *call)
     ak_table_print(&table);
 }
 
-/* Writes "12.3k tokens in, 400 out"; if calls were answered without a count, as by file:, that it
-   is not known. */
+/* Writes "12,300 tokens in, 400 out" or, if calls were answered without a count, as by file:, that
+   the number is not known. */
 static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tokens, bool answered)
 {
     char in[AK_NUMBER_BYTES], back[AK_NUMBER_BYTES];
@@ -103,7 +103,7 @@ static void print_call(const json_t *call, bool first)
         ak_out(", $%.4f", ak_json_number_at(call, "cost_usd"));
     }
     ak_out("\n");
-    if (first) { /* the system text is the same in all generations */
+    if (first) { /* all generations have the same system text and brief */
         print_text("system", ak_json_text_at(call, "system"));
         print_text("brief", ak_json_text_at(call, "brief"));
     }
@@ -167,7 +167,8 @@ out:
 
 /* ---- stats ----------------------------------------------------------------------------------- */
 
-/* Adds the interval of a speed; one that contains 1 does not decide. */
+/* Adds a cell with the interval of a speed, marked as not decided if it contains 1. The reference
+   itself, 1 .. 1, has an empty cell. */
 static void interval_cell(ak_table *table, const json_t *interval)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];

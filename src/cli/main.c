@@ -1,5 +1,5 @@
-/* main.c: finds the command, reads options and settings, runs it, and reports an output that could
-   not be written. */
+/* main.c: finds the command, reads options and settings, runs the command, and reports a failed
+   write to standard output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ const ak_command *ak_command_find(const char *name)
     return NULL;
 }
 
-/* Opens closed standard streams on /dev/null. Otherwise a file that is opened later would take the
-   place of one, and messages would be written into it. */
+/* Opens closed standard streams on /dev/null. Otherwise a file that is opened later would get the
+   number of one of them, and messages would be written into that file. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -68,7 +68,8 @@ static int unknown_command(const char *word)
     return ak_complain_error(&err);
 }
 
-/* Warns of variables that are most likely misspelled. `doctor` lists all that mean nothing. */
+/* Warns of unknown AUTOKERNEL_ variables that resemble a setting. `doctor` lists all unknown
+   ones. */
 static void warn_of_misspelled(const ak_command *command)
 {
     json_t *unknown = ak_settings_unknown(), *name;

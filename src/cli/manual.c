@@ -16,7 +16,7 @@ static bool takes(const ak_command *command, size_t option)
 
 /* ---- the manual page ------------------------------------------------------------------------- */
 
-/* Writes text for roff: no hyphen becomes a dash, no line begins with a control character. */
+/* Escapes text for roff, so that '-' stays ASCII and no line begins with a control character. */
 static void put_roff_part(ak_buf *out, const char *text, size_t length)
 {
     bool begin = true;
@@ -56,7 +56,7 @@ static void put_option(ak_buf *out, const ak_option *option)
     ak_buf_puts(out, "\n");
 }
 
-/* Paragraphs are separated by empty lines, which roff knows as .PP. */
+/* Writes each paragraph after .PP. Empty lines separate paragraphs in `text`. */
 static void put_paragraphs(ak_buf *out, const char *text)
 {
     while (*text != 0) {
@@ -94,7 +94,8 @@ static void write_man(ak_buf *out)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Writes text inside '…' of a shell; an apostrophe has to leave the quotes. */
+/* Writes text for use within apostrophes in a shell. An apostrophe in it closes them, is escaped,
+   and opens them again. */
 static void put_quoted(ak_buf *out, const char *text)
 {
     for (; *text != 0; text++) {

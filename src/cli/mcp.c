@@ -1,4 +1,4 @@
-/* mcp.c: the life of a session: see mcp.h. */
+/* mcp.c: handles the messages of a session; see mcp.h. */
 #include "cli/mcp.h"
 
 #include <string.h>
@@ -7,19 +7,19 @@
 #include "cli/options.h"
 
 /* Revisions of the protocol, newest first: https://modelcontextprotocol.io/specification. Their
-   names are days, so that later ones compare as greater. The newest has no sessions: each request
-   names the revision. The others begin with "initialize". */
+   names are dates, so strcmp orders them. The newest has no sessions: each request names the
+   revision. A session of the others begins with "initialize". */
 #define NEWEST     "2026-07-28"
-#define TOOL_FAULT "2025-11-25" /* since then wrong arguments are the result of a tool */
-#define STRUCTURED "2025-06-18" /* since then there is structured content */
-#define BATCHES    "2025-03-26" /* only then are there batches of messages */
+#define TOOL_FAULT "2025-11-25" /* from here on a tool's result reports wrong arguments */
+#define STRUCTURED "2025-06-18" /* from here on results have structured content */
+#define BATCHES    "2025-03-26" /* the only revision with batches of messages */
 static const char *const revisions[] = {NEWEST, TOOL_FAULT, STRUCTURED, BATCHES, "2024-11-05"};
 #define REVISIONS (AK_COUNT(revisions))
 /* Members of "_meta" in requests and results of the newest revision. */
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER       "io.modelcontextprotocol/serverInfo"
-/* How long a client may keep a list: nothing in it changes while the server runs. */
+/* How long, in ms, a client may cache a list: no list changes while the server runs. */
 #define KEEP_MS 3600000
 
 static const char instructions[] =
@@ -90,7 +90,7 @@ static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message
                 err);
 }
 
-/* Says what this server is, in the newest revision, where nothing is initialized. */
+/* Describes this server in the newest revision, which has no initialize. */
 static ak_rpc_code discover(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                             ak_error *err)
 {
@@ -153,8 +153,7 @@ static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_e
     return AK_RPC_BAD_PARAMS;
 }
 
-/* Makes the result of a tool. Clients of a revision without structured content get that as a second
-   text. */
+/* Makes the result of a tool. Revisions without structured content get it as a second text. */
 static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
 {
     bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);
@@ -194,7 +193,7 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     if (none == NULL || schema == NULL || call.result == NULL) {
         code = no_memory(err);
     } else if (ak_mcp_check(schema, call.arguments, tool->name, err) != AK_OK) {
-        /* a model reads the result of its call and can mend it */
+        /* in a result, the model reads what is wrong and can correct the call */
         code = since(mcp, TOOL_FAULT) ? give(result, tool_result(mcp, &call, err), err)
                                       : AK_RPC_BAD_PARAMS;
     } else {
@@ -244,9 +243,9 @@ static ak_rpc_code read_resource(json_t **result, ak_mcp *mcp, const ak_rpc_mess
 
 static const struct {
     const char *name;
-    bool early;  /* also allowed before the client has said that it is ready */
+    bool early;  /* also allowed before notifications/initialized */
     bool newest; /* only in the newest revision */
-    bool kept;   /* in the newest revision the client is told how long it may keep the result */
+    bool kept;   /* in the newest revision, its result may be cached (KEEP_MS) */
     method_run run;
 } methods[] = {{"initialize", true, false, false, initialize},
                {"server/discover", false, true, true, discover},
@@ -290,7 +289,7 @@ static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message
     return AK_RPC_NO_METHOD;
 }
 
-/* Runs a request that names its revision, for which there is no session. */
+/* Runs a request that names its revision in "_meta" and so needs no session. */
 static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
                              ak_error *err)
 {
@@ -316,7 +315,7 @@ static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message 
     return code;
 }
 
-/* Makes the error that names what a client of an unknown revision can choose. */
+/* Makes the error for an unknown revision, which names the one that is supported. */
 static json_t *revision_error(const json_t *id, const char *wanted)
 {
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");

@@ -31,7 +31,7 @@ typedef struct ak_mcp {
     ak_mcp_link *link;
     ak_archive *archive;
     const char *revision;                /* revision of the protocol; NULL: before initialize */
-    bool ready;                          /* the client has said that it is ready */
+    bool ready;                          /* the client has sent notifications/initialized */
     size_t evaluations, evaluations_max; /* configurations measured; max 0: no limit */
     int64_t spent_ns, spend_max_ns;      /* time spent in measuring; max 0: no limit */
 } ak_mcp;
@@ -69,7 +69,8 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err);
 ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err);
 ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err);
 
-/* The opened problem of a kernel. A recording has a problem only as part of its task. */
+/* The opened problem of a kernel, which `own` or `task` owns: a recording has a problem only as
+   part of its task. */
 typedef struct ak_mcp_opened {
     const ak_problem *problem;
     ak_problem *own;
@@ -78,17 +79,17 @@ typedef struct ak_mcp_opened {
 ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand, ak_error *err);
 void ak_mcp_opened_close(ak_mcp_opened *opened);
 
-/* Returns the part of the limits that is left, as results report it. */
+/* Returns what is left of the limits, as results report it. */
 json_t *ak_mcp_budget(const ak_mcp *mcp);
 
 /* Return a tool's object in tools/list, and the schema of its arguments; NULL: no memory. */
 json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp);
 json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp);
-/* AK_INVALID with one line if the value does not fit; `where` names it. */
+/* Returns AK_INVALID if the value does not fit the schema; `where` names it in the error. */
 ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *where, ak_error *err);
 
-/* Turns the arguments of a call into those of a command line: the kernel becomes the operand, the
-   arguments that name the task become options. The texts are borrowed from the call. */
+/* Turns the arguments of a call into those of a command line: the kernel becomes the operand, and
+   the arguments that name the task become options. *out borrows its texts from the call. */
 ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
 /* Returns a text among the arguments, or the fallback. */
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
@@ -97,7 +98,7 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
 /* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
                         const ak_task *task, ak_error *err);
-/* Write a trial as a JSON object, without members that are of no use to a client, and as one line
+/* Write a trial as a JSON object, without the members that a client does not need, and as one line
    of text. */
 json_t *ak_mcp_trial_json(const ak_trial *trial);
 void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial);

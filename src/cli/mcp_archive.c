@@ -9,9 +9,9 @@
 #define HISTORY_DEFAULT 20
 #define EXPORT_MAX      (16u << 20)
 
-/* The archive, and the filter that the arguments describe. */
+/* The filter that the arguments describe, and what owns its texts. */
 typedef struct selected {
-    ak_archive_filter filter; /* texts belong to the arguments, to the session and to `task` */
+    ak_archive_filter filter; /* texts belong to the arguments, the session and these tasks */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
     ak_task *recorded;        /* NULL unless the device is a recording's file */
 } selected;
@@ -138,8 +138,8 @@ out:
 
 /* ---- report and export ----------------------------------------------------------------------- */
 
-/* Gives the id of the run that `text` names, or of the latest one if that is NULL, among the runs
-   of kernels that the client may use. Errors name no others. */
+/* Finds the id of the run that `text` names, or of the latest run if that is NULL, among the runs
+   of kernels that the client may use. Errors name no other runs. The caller frees *out. */
 static ak_status find_run(char **out, const ak_mcp_call *call, const char *text, ak_error *err)
 {
     const ak_mcp *mcp = call->mcp;

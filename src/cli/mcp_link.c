@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "cli/task_args.h"
 
-#define QUEUE_MAX    64  /* requests that wait while another is under way */
-#define POLL_MS      100 /* time between two checks of the clock and of signals */
+#define QUEUE_MAX    64  /* messages that wait while a request is under way */
+#define POLL_MS      100 /* ms between two checks of the clock and of signals */
 #define CHUNK        65536
 #define REPLY_MAX    (64u << 20)
 #define TICK_SECONDS 1.0
@@ -23,7 +23,7 @@ struct ak_mcp_link {
     int out;
     pthread_t reader;
     ak_rpc_lines lines;
-    /* Everything below is under the lock; `stop` is also read without it. */
+    /* `writing` guards output, `lock` everything below; `stop` is also read without it. */
     pthread_mutex_t lock, writing;
     pthread_cond_t ready;
     json_t *queue[QUEUE_MAX];
@@ -56,8 +56,8 @@ void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
     json_decref(message);
     ak_buf_putc(&text, '\n');
     (void)pthread_mutex_lock(&link->writing);
-    /* A client that does not read must not keep a signal from ending this process. If poll reports
-       a pipe as writable, PIPE_BUF bytes can be written without blocking. */
+    /* A client that does not read must not keep a signal from ending this process, so no write may
+       block: if poll reports a pipe as writable, PIPE_BUF bytes can be written without blocking. */
     for (size_t at = 0; at < text.length && ak_interrupted == 0;) {
         struct pollfd mouth = {.fd = link->out, .events = POLLOUT};
         size_t left = text.length - at;
@@ -66,7 +66,7 @@ void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
         }
         ssize_t count = write(link->out, text.data + at, left < PIPE_BUF ? left : PIPE_BUF);
         if (count < 0 && errno != EINTR && errno != EAGAIN) {
-            break; /* the client has ended; the reader of standard input notices that too */
+            break; /* the client has ended, which the reader of standard input notices too */
         }
         at += count > 0 ? (size_t)count : 0;
     }
@@ -99,7 +99,7 @@ void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, d
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
-/* Cancels a request that is under way or in the queue. A request that is over is ignored. */
+/* Cancels a request that is under way or in the queue. The id of a finished request is ignored. */
 static void cancel_request(ak_mcp_link *link, const json_t *id)
 {
     (void)pthread_mutex_lock(&link->lock);

@@ -3,7 +3,7 @@
  *
  * A thread reads standard input. It answers pings and lines that are not JSON at once, notes
  * cancellations, watches the deadline and queues all other messages, which the caller takes one by
- * one. Only messages get to standard output: what other code prints there is sent to standard
+ * one. Only messages go to standard output: what other code prints there is redirected to standard
  * error.
  */
 #ifndef AK_CLI_MCP_LINK_H
@@ -25,7 +25,7 @@ ak_status ak_mcp_link_open(ak_mcp_link **out, ak_error *err);
 void ak_mcp_link_close(ak_mcp_link *link);
 
 /* Waits for the next message and returns it, for the caller to release; NULL at the end of the
-   input. The request of the message is under way from then on. */
+   input or after a signal. The request of the message is then under way. */
 json_t *ak_mcp_link_take(ak_mcp_link *link);
 /* Puts another request of a batch under way. `id` must live until the next request is under way. */
 void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
@@ -33,9 +33,9 @@ void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
    ignored. */
 void ak_mcp_link_send(ak_mcp_link *link, json_t *message);
 
-/* These are about the request under way. _stopped returns why it must end. _cancel returns the same
-   as a number for ak_task_set_cancel, which may become non-zero at any time. _deadline sets the
-   time of ak_clock_ns at which it must end. */
+/* These concern the request under way. _stopped returns why it must end, or AK_MCP_GO. _cancel
+   returns a pointer to the same value, for ak_task_set_cancel; it may change at any time. _deadline
+   sets the time (ak_clock_ns) at which the request must end. */
 ak_mcp_stop ak_mcp_link_stopped(const ak_mcp_link *link);
 const volatile int *ak_mcp_link_cancel(const ak_mcp_link *link);
 void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
@@ -44,8 +44,8 @@ void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
    NULL, the client wants no progress and nothing is sent. */
 void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,
                           const char *text);
-/* Sends progress every second, without a total, until the next request is taken: for work that
-   cannot tell how much of it is done. `token` must live until then. */
+/* Sends progress every second, without a total, until the next request is taken: for work whose end
+   cannot be estimated. `token` and `text` must live until then. A NULL token ends it. */
 void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* mcp_look.c: the tools that only look: kernels, spaces, facts. */
+/* mcp_look.c: the tools that neither measure nor show results: kernels, spaces, facts. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -72,8 +72,7 @@ out:
     return status;
 }
 
-/* Opens a task that will not be run. If the machine has no device for it, a data sheet takes its
-   place. */
+/* Opens a task that will not be run. A data sheet replaces a device that this machine lacks. */
 static ak_status look(ak_task **out, ak_args *args, const ak_mcp_call *call, ak_error *err)
 {
     ak_task_spec spec = {.look = true};

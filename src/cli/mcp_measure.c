@@ -6,7 +6,7 @@
 #include "cli/mcp.h"
 
 #define COMPARED_MAX 16
-#define CODE_BYTES   400 /* of what the compiled code of a trial consists of */
+#define CODE_BYTES   400 /* bytes of the text on a trial's compiled code (ak_tester_code) */
 
 /* ---- the budget ------------------------------------------------------------------------------ */
 
@@ -48,7 +48,7 @@ static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
                    mcp->evaluations_max - mcp->evaluations, mcp->evaluations_max);
 }
 
-/* Returns the current time, and limits the work from now on to what is left of the time budget. */
+/* Returns the current time, and sets the deadline to the end of the time budget. */
 static int64_t start_clock(const ak_mcp *mcp)
 {
     int64_t now = ak_clock_ns();
@@ -76,7 +76,7 @@ typedef struct measuring {
     const char *stopped_by;
 } measuring;
 
-/* Adds a trial, with what its compiled code consists of where that is known. */
+/* Adds a trial, with a line on its compiled code if that is known. */
 static ak_status add_trial(measuring *m, const ak_trial *trial, const ak_config *config,
                            ak_error *err)
 {
@@ -94,7 +94,7 @@ static ak_status add_trial(measuring *m, const ak_trial *trial, const ak_config 
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-/* Adds a configuration that is not in the space: it becomes a trial without a measurement. */
+/* Adds a configuration that is not in the space, as a trial with the status "invalid". */
 static ak_status add_invalid(measuring *m, const json_t *config, const char *reason, ak_error *err)
 {
     char *text = NULL;

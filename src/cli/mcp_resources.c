@@ -14,8 +14,8 @@
 #define FILE_MAX (1u << 20)
 #define SCHEME   "autokernel://"
 
-/* Called for each resource; `path` is a file, or NULL where `asset` has the text. Return false to
-   stop. */
+/* Called for each resource, whose text is in `asset` or, if that is NULL, in the file `path`.
+   Returns false to stop. */
 typedef bool (*resource_visitor)(void *context, const char *uri, const ak_asset *asset,
                                  const char *path);
 
@@ -51,7 +51,8 @@ static bool each_asset(const char *folder, const char *uri, resource_visitor vis
     return true;
 }
 
-/* Visits each file of a known type in the folder, except links that lead out of it. */
+/* Visits each file of a known type in the folder, except links that lead out of it. Returns false
+   if the visitor stopped. */
 static bool each_file(const char *folder, const char *uri, resource_visitor visit, void *context)
 {
     char **names = NULL;

@@ -1,4 +1,5 @@
-/* mcp_schema.c: checks a value against a JSON Schema: the part of it that mcp_tools.c uses. */
+/* mcp_schema.c: checks a value against a JSON Schema, of which it knows the keywords that
+   mcp_tools.c uses. */
 #include <string.h>
 
 #include "cli/mcp.h"
@@ -18,7 +19,7 @@ static bool is_type(const json_t *value, const char *type)
                                           : json_is_null(value);
 }
 
-/* "type" is a name or a list of them. */
+/* Checks "type", which is the name of a type or a list of names. */
 static ak_status check_type(const json_t *schema, const json_t *value, const char *where,
                             ak_error *err)
 {

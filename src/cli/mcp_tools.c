@@ -1,4 +1,4 @@
-/* mcp_tools.c: the table of tools, with what their arguments and results look like. */
+/* mcp_tools.c: the table of tools, with the schemas of their arguments and results. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The properties of the arguments that name a task, without the kernel (kernel_text). */
+/* Properties of the arguments that name a task, except "kernel", which ak_mcp_input_schema adds. */
 #define TASK                                                                                       \
     "\"size\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"M=1024,N=1024,"       \
     "K=1024, or one number for all sizes alike; left out: the kernel's default\"},"                \
@@ -140,7 +140,7 @@ json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
     return ak_json_whole(schema, good);
 }
 
-/* All of the properties are required: a result has one form. */
+/* All properties are required, because a result always has all of its members. */
 static json_t *output_schema(const ak_mcp_tool *tool)
 {
     ak_buf text = AK_BUF(1 << 16);
@@ -174,8 +174,8 @@ const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fa
     return text == NULL ? fallback : text;
 }
 
-/* Refuses a device other than that of the command line, if one was given there, and any recording:
-   a recording is a file, which only the user who starts the server may name. */
+/* If the server was started for one device, refuses every other. Also refuses recordings: a
+   recording is a file, which only the user who starts the server may name. */
 static ak_status check_device(const ak_args *args, const char *device, ak_error *err)
 {
     const char *set = args->text[AK_OPTION_DEVICE];

@@ -34,7 +34,7 @@ static void add_option(ak_buf *out, ak_option_id id, const char *value)
     ak_quote(out, value);
 }
 
-/* Adds --archive if it was typed. Settings hold for the next command anyway. */
+/* Adds --archive if it was typed. An archive from a setting is used by the next command anyway. */
 static void add_archive(ak_buf *out, const ak_args *args)
 {
     if (ak_args_typed(args, AK_OPTION_ARCHIVE)) {
@@ -42,7 +42,7 @@ static void add_archive(ak_buf *out, const ak_args *args)
     }
 }
 
-/* Prints a suggestion, unless it is too long to be useful or memory is out. */
+/* Prints a suggestion, unless it is too long to be useful or memory is out, and frees it. */
 static void suggest(ak_buf *command, const char *why)
 {
     if (ak_buf_status(command, NULL) == AK_OK) {
@@ -114,8 +114,9 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
     }
     ak_buf_print(&command, "%s ", command_name);
-    /* The archive has the trials of a recording under the names of what was recorded. Commands that
-       open the recording need it as it was given. */
+    /* The archive has trials on a recording under the names of the task's kernel and device, so
+       export gets these. Other commands open the recording and need operand and --device as
+       given. */
     bool recorded = ak_device_is_recorded(ak_task_device(task));
     bool by_name = recorded && strcmp(command_name, "export") == 0;
     const char *device = recorded && !by_name ? args->text[AK_OPTION_DEVICE] : ak_task_device(task);

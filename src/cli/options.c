@@ -1,5 +1,5 @@
-/* options.c: see options.h. Arguments are read in one pass and each option is checked when it is
-   met, so that the first mistake is the one reported. */
+/* options.c: see options.h. Arguments are read in one pass and each option is checked as it is
+   read, so that the first mistake is the one reported. */
 #include "cli/options.h"
 
 #include <assert.h>
@@ -102,7 +102,8 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     const ak_option *option = &ak_options_all[id];
     const bool list = id == AK_OPTION_SET || id == AK_OPTION_FIX;
     double number = 0;
-    /* Of other options the last one counts, as people expect; of these they would expect both. */
+    /* For other options the last value counts, as users expect. For these two they would expect
+       both to apply, so a second value is refused. */
     if (list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
         strcmp(args->text[id], text) != 0) {
         return ak_fail(err, AK_INVALID,
@@ -218,8 +219,8 @@ ak_status ak_check_file(const char *path, const char *what, ak_error *err)
     return AK_OK;
 }
 
-/* Checks the value of an option that names a file. Sizes and configurations name one only behind
-   '@', recordings may be "none", and without a path after '@' the command itself complains. */
+/* Checks the value of an option that names a file. Sizes and configurations name a file only after
+   '@', and recordings may be "none". A bare '@' is left to the command, which reports it. */
 static ak_status check_value(ak_option_id id, const char *value, const char *what, ak_error *err)
 {
     bool marked = id == AK_OPTION_SIZES || id == AK_OPTION_CONFIG;
@@ -253,7 +254,7 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
-/* Words that people try although there is no such option, and how to do it instead. */
+/* Options that do not exist but that users try, and what to do instead; "%s" is the command. */
 static const struct {
     const char *word, *instead;
 } explained[] = {
@@ -380,7 +381,7 @@ static bool wants_help(const ak_command *command, int argc, char **argv)
     return false;
 }
 
-/* The objective is an option of every problem: adds it to --set. */
+/* Adds --objective to --set, because the objective is an option that every problem has. */
 static ak_status join_objective(ak_args *args, ak_error *err)
 {
     const char *objective = args->text[AK_OPTION_OBJECTIVE], *set = args->text[AK_OPTION_SET];
@@ -426,7 +427,7 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             status = unknown_option(command, word, err);
         } else {
             const ak_option *option = &ak_options_all[id];
-            /* Where values of the command line come from, as messages name it: "--evals". */
+            /* The origins of values from the command line, as messages name them. */
             static const char *const origins[AK_OPTION_COUNT] = {
 #define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
 #include "cli/options.def"

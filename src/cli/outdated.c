@@ -9,9 +9,10 @@
 
 /* ---- kernels that have changed --------------------------------------------------------------- */
 
-#define STATES_MAX 32 /* states of kernels; trials of further environments are ignored */
+#define STATES_MAX 32 /* limit on states; trials of further ones are ignored */
 
-/* The trials of one state of a kernel, which their environment names. */
+/* The trials of one kernel in one environment, which includes the hash of the source: one state of
+   the kernel. */
 typedef struct state {
     ak_trial latest;
     size_t count;
@@ -78,7 +79,7 @@ static void say_one(const state *one, size_t all, const char *place, bool warnin
     ak_buf_free(&tune);
 }
 
-/* Prints a sentence for each state that has changed, and frees the states. */
+/* Prints a sentence for each state that is not the kernel's present one, and frees the states. */
 static ak_status say_states(states *s, ak_archive *archive, const ak_args *args, bool warning,
                             ak_error *err)
 {

@@ -58,7 +58,8 @@ size_t ak_columns(FILE *stream)
     return known ? size.ws_col : COLUMNS_DEFAULT;
 }
 
-/* The incomplete last line of standard output; used on a terminal only. */
+/* The incomplete last line of standard output, which is folded when it is complete; used on a
+   terminal only. */
 static ak_buf pending = AK_BUF(LINE_BYTES_MAX);
 
 static void write_text(const char *text, size_t bytes)
@@ -102,8 +103,8 @@ static void write_pending(size_t width, bool all)
     pending = rest;
 }
 
-/* Texts come from kernels, bundles, archives and workers of others, so whatever is printed loses
-   what a terminal would obey. */
+/* Texts may come from kernels, bundles, archives and workers of others, so control characters are
+   replaced, except in a text that is too long for the buffer. */
 void ak_out(const char *format, ...)
 {
     va_list args;
@@ -112,13 +113,13 @@ void ak_out(const char *format, ...)
     va_start(args, format);
     ak_buf_vprint(&text, format, args);
     va_end(args);
-    if (ak_buf_status(&text, NULL) != AK_OK) { /* a whole file; it is printed as it is */
+    if (ak_buf_status(&text, NULL) != AK_OK) { /* too long: printed as it is */
         va_start(args, format);
         write_pending(width, true);
         note_error(vprintf(format, args) < 0);
         va_end(args);
     } else {
-        ak_plain_screen(text.data); /* names and messages are not ours */
+        ak_plain_screen(text.data);
         if (width == 0) {
             write_text(text.data, text.length);
         } else {
@@ -170,7 +171,7 @@ bool ak_out_json(const json_t *value)
     return good;
 }
 
-/* As people type it. */
+/* The program's name in suggestions. */
 static const char *own_name = "autokernel";
 
 /* The arguments of the command that runs. */
@@ -237,8 +238,8 @@ void ak_warn(const char *format, ...)
     ak_buf_free(&text);
 }
 
-/* Says of each setting that an error names where it is from, if nobody typed it. The archive's path
-   is in many errors that have another cause. */
+/* Appends the origin of each setting whose value the error contains, unless it was typed. The
+   archive is left out, because many errors with another cause contain its path. */
 static void add_origins(ak_buf *out, const char *text)
 {
     for (size_t i = 0; settings_of != NULL && i < AK_OPTION_COUNT; i++) {
@@ -316,7 +317,7 @@ const char *ak_show_real(char out[AK_NUMBER_BYTES], double value)
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    if (high <= 0 || !(high > low)) { /* what was recorded has one figure, no interval */
+    if (high <= 0 || !(high > low)) { /* a recorded time has no interval */
         (void)snprintf(out, AK_NUMBER_BYTES, "-");
         return out;
     }

@@ -4,15 +4,15 @@
  * Results go to standard output, progress and complaints to standard error. Control characters in
  * text from outside (archives, kernels, compilers) are replaced, so that such text cannot steer a
  * terminal. On a terminal no line is wider than the screen: lines are folded between words, tables
- * in their columns (table.h). A pipe or a file gets whole lines. COLUMNS, if it is set, overrides
- * the width that the terminal reports.
+ * in their columns (table.h). A pipe or a file gets whole lines. The variable COLUMNS overrides the
+ * width that the terminal reports.
  */
 #ifndef AK_CLI_OUTPUT_H
 #define AK_CLI_OUTPUT_H
 
 #include "base/json.h"
 
-/* AK_EXIT_NO_WORKER is only said to another autokernel (cli/wide.c): the worker did not come or was
+/* AK_EXIT_NO_WORKER is only for another autokernel (cli/wide.c): the worker did not come or was
    lost, which says nothing about the task. */
 typedef enum ak_exit {
     AK_EXIT_DONE = 0,
@@ -22,13 +22,13 @@ typedef enum ak_exit {
 } ak_exit;
 
 void ak_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints a text without folding its lines. */
+/* Prints a text as it is: lines are not folded, and control characters are not replaced. */
 void ak_out_whole(const char *text);
-/* Prints a text of the library and a line break, if `status` says that the call succeeded which
-   made the text. Frees the text and returns `status`. */
+/* If `status`, the result of the call that made the text, is AK_OK, prints the text and a line
+   break. Frees the text and returns `status`. */
 ak_status ak_out_document(ak_status status, char *text);
-/* Parses a JSON text of the library, if `status` says that the call succeeded which made it. Frees
-   the text, and sets *text to NULL. `what` names it in messages:
+/* If `status`, the result of the call that made the JSON text, is AK_OK, parses the text. Frees the
+   text and sets *text to NULL. `what` names the text in messages:
 
        AK_TRY(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err)); */
 ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *what,
@@ -36,29 +36,29 @@ ak_status ak_out_parse(json_t **out, ak_status status, char **text, const char *
 /* Returns the current width of the terminal that a stream is connected to; 0 if it is not a
    terminal. */
 size_t ak_columns(FILE *stream);
-/* Returns the width that the variable COLUMNS asks for; 0: none. */
+/* Returns the width that the variable COLUMNS sets; 0: none. */
 size_t ak_columns_wanted(void);
 /* Prints a JSON value and a line break. Returns false if memory is out. */
 bool ak_out_json(const json_t *value);
 /* Prints "next:" and a command to try, with what it does. */
 void ak_out_next(const char *command, const char *why);
-/* Names the program in suggestions as it was started, if the shell would not find `autokernel`. */
+/* Makes suggestions name the program as it was started, if the shell does not find `autokernel`. */
 void ak_out_started_as(const char *program);
-/* Keeps a command's arguments, so that an error that names one says where it was set, if not on the
-   command line; NULL: no longer. */
+/* Keeps the arguments of the command that runs, so that an error which contains the value of a
+   setting says where the setting is from. NULL ends this. */
 struct ak_args;
 void ak_out_settings(const struct ak_args *args);
 /* Prints one line on standard error, with "autokernel: " in front. */
 void ak_complain(const char *text);
 /* Prints one line on standard error, with "warning: " in front. */
 void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Complains about an error and returns the exit code: 2 for wrong input, else 1. */
+/* Complains about an error and returns the exit code: 2 for wrong or damaged input, else 1. */
 int ak_complain_error(const ak_error *err);
-/* Flushes standard output; to be called last. A failed write becomes a complaint and exit code
-   1. */
+/* Flushes standard output; to be called last. Returns `code`, or 1 if that is 0 and a write failed.
+   A failed write is also complained about, unless the reader has closed the pipe. */
 int ak_out_end(int code);
 
-/* In the order of ak_plain_styles. */
+/* Indices into ak_plain_styles. */
 typedef enum ak_style {
     AK_STYLE_PLAIN,
     AK_STYLE_BOLD,
@@ -66,7 +66,7 @@ typedef enum ak_style {
     AK_STYLE_GOOD,
     AK_STYLE_BAD
 } ak_style;
-/* Returns the escape sequence, or "" where colour is not wanted: NO_COLOR, no terminal,
+/* Returns the escape sequence of a style; "" where colour is not wanted: NO_COLOR, no terminal,
    TERM=dumb. */
 const char *ak_style_on(FILE *stream, ak_style style);
 
@@ -75,7 +75,7 @@ const char *ak_style_on(FILE *stream, ak_style style);
 /* Four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
-/* Writes " (LOW .. HIGH)", to stand behind a figure; "" where there is no interval. */
+/* Writes " (LOW .. HIGH)", to follow a figure; "" if there is no interval. */
 const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);
 /* "1.23x"; "-" for 0. */
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
@@ -83,7 +83,7 @@ const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
    `bound` is "compute", "memory" or NULL. */
 const char *ak_show_rate(char out[AK_NUMBER_BYTES], double tflops, double gbs, const char *bound);
 const char *ak_show_percent(char out[AK_NUMBER_BYTES], double fraction);
-/* 1234567 as "1,234,567", large numbers as 2.4e+09. */
+/* 1234567 as "1,234,567"; from 1e15 on, "1.23e+15". */
 const char *ak_show_count(char out[AK_NUMBER_BYTES], double count);
 /* "12 s", "3:05", "1:02:03" */
 const char *ak_show_seconds(char out[AK_NUMBER_BYTES], double seconds);

@@ -1,5 +1,5 @@
-/* progress.c: see progress.h. Events are read by name; unknown ones and missing fields are ignored,
-   so that the stream can grow. */
+/* progress.c: see progress.h. Events are found by name. Unknown events and missing members are
+   ignored, so that the stream can grow. */
 #include "cli/progress.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define BAR_CELLS_MAX  24
 #define HANGING        2
 #define TREND_CELLS    8
-/* A number of evaluations from here on is not a plan but means "as many as time allows". */
+/* From this number on, a limit on evaluations means no limit, and no total is shown. */
 #define OPEN_ENDED 1000000
 
 ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
@@ -48,8 +48,8 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     return AK_OK;
 }
 
-/* Erases the line that was drawn. A terminal that became narrower has folded it, so all its rows
-   are erased. */
+/* Erases the line that was drawn. If the terminal has become narrower, it has folded the line, so
+   all rows of the line are erased. */
 static void erase(ak_progress *p)
 {
     if (p->drawn > 0) {
@@ -62,8 +62,8 @@ static void erase(ak_progress *p)
     }
 }
 
-/* Prints a line that stays, above the bar. Control characters are replaced: texts come from kernels
-   and compilers. */
+/* Prints a line that stays, above the redrawn one. Control characters are replaced, because texts
+   come from kernels and compilers. */
 static void say(ak_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(ak_progress *p, const char *format, ...)
 {
@@ -83,7 +83,7 @@ static void say(ak_progress *p, const char *format, ...)
     ak_buf_free(&folded);
 }
 
-/* Draws a line that is overwritten later, cut to the width of the terminal. */
+/* Draws a line that the next one overwrites, cut to the width of the terminal. */
 static void draw(ak_progress *p, const char *line)
 {
     size_t width = ak_columns(stderr), bytes = strlen(line);
@@ -96,8 +96,7 @@ static void draw(ak_progress *p, const char *line)
     p->drawn = width > 0 && ak_layout_width(line) >= width ? width - 1 : ak_layout_width(line);
 }
 
-/* Returns the part of the run that is over, 0..1: of its evaluations or of its time, whichever ends
-   first. */
+/* Returns how much of the run is over, 0..1: of its evaluations or its time, whichever is more. */
 static double fraction_of(const ak_progress *p, double elapsed)
 {
     double by_count = p->total > 0 ? (double)p->done / (double)p->total : 0;
@@ -106,7 +105,7 @@ static double fraction_of(const ak_progress *p, double elapsed)
     return fraction > 1 ? 1 : fraction;
 }
 
-/* Appends to the line if the terminal has room for all of it: a figure is never cut. */
+/* Appends to the line if the terminal has room for all of it, so that no figure is cut. */
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
@@ -121,7 +120,7 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     }
 }
 
-/* Keeps the best after this trial. When there is no room, every second one goes. */
+/* Records best_ms after this trial. A full array keeps every second value, at twice the step. */
 static void note_trend(ak_progress *p)
 {
     p->trend_step = p->trend_step == 0 ? 1 : p->trend_step;
@@ -138,7 +137,8 @@ static void note_trend(ak_progress *p)
     p->trend[p->trend_count++] = p->best_ms;
 }
 
-/* Appends how the speed of the best grew, in a few cells from the first best to the present one. */
+/* Appends a small chart of how the best speed grew, on a logarithmic scale from the first best to
+   the present one. */
 static void add_trend(char text[LINE_MAX_BYTES], const ak_progress *p)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -161,8 +161,8 @@ static void add_trend(char text[LINE_MAX_BYTES], const ak_progress *p)
     add(text, " %s", cells);
 }
 
-/* Draws "[####......] 23/60, 12.3 ms, 0.174 TFLOP/s, ..."; the bar gets the room that the figures
-   leave. */
+/* Draws "[####......] 23/60, best 12.3 ms, 0.174 TFLOP/s, ..."; the bar gets the columns that the
+   figures leave. */
 static void draw_bar(ak_progress *p)
 {
     double elapsed = (double)(ak_clock_ns() - p->begin_ns) / 1e9;
@@ -183,7 +183,7 @@ static void draw_bar(ak_progress *p)
         add(text, ", %s%s ms%s%s", p->best_value > 0 ? "" : "best ",
             ak_number_short(figure, p->best_ms, 3), known ? ", " : "", known ? rate : "");
     }
-    /* A narrow line leaves out what comes last. */
+    /* What does not fit is left out, so the most important figures come first. */
     if (p->best_ms > 0 && p->baseline_ms > 0 && p->unit[0] == 0) {
         add(text, ", %.2fx %s", p->baseline_ms / p->best_ms, p->baseline);
     }
@@ -213,8 +213,7 @@ static void draw_bar(ak_progress *p)
     draw(p, line);
 }
 
-/* Says which trials of the same task --resume does not count, because they were measured on
-   something else. */
+/* Says how many trials of the task --resume leaves out, because kernel or environment differ. */
 static void say_not_counted(ak_progress *p, const json_t *event)
 {
     static const char *const whose[] = {
@@ -236,7 +235,7 @@ static void say_not_counted(ak_progress *p, const json_t *event)
 static void on_start(ak_progress *p, const json_t *event)
 {
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
-    /* With several sizes each run begins anew. */
+    /* With several sizes, each size has a run and starts from 0. */
     p->done = p->failed = p->trend_count = p->trend_step = 0;
     p->before = (size_t)ak_json_number_at(event, "resumed");
     p->default_ms = p->baseline_ms = 0;
@@ -331,7 +330,7 @@ static void on_trial(ak_progress *p, const json_t *event)
     bool better = ok && ms > 0 &&
                   (p->unit[0] == 0 ? p->best_ms <= 0 || ms < p->best_ms
                                    : p->best_value != ak_json_number_at(event, "best_value"));
-    /* The check before a finish may refuse what was evaluated before. */
+    /* A failure in the check before the finish is of a configuration that was counted before. */
     bool again = strcmp(ak_json_text_at(event, "strategy"), AK_FINALISTS) == 0;
     p->done += again ? 0 : 1;
     p->default_ms = ak_json_number_at(event, "default_ms");
@@ -395,8 +394,7 @@ static void on_phase(ak_progress *p, const json_t *event)
     }
 }
 
-/* Prints a warning even when only results are wanted. If several parts of a run repeat it, it is
-   printed once. */
+/* Prints a warning even with --quiet or --json, but not the same one twice in succession. */
 static void on_warning(ak_progress *p, const json_t *event)
 {
     const char *text = ak_json_text_at(event, "text");

@@ -42,7 +42,7 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
     AK_TRY(choose_format(&format, args, &err));
     AK_TRY(ak_args_archive(&archive, args, &err));
     if (strcmp(format, "text") == 0) {
-        /* A report is read by people, also in a file: there COLUMNS alone folds it. */
+        /* In a pipe or a file a report is folded only if COLUMNS sets the width. */
         size_t width = to_file ? 0 : ak_columns(stdout);
         width = width == 0 ? ak_columns_wanted() : width;
         (void)snprintf(with_width, sizeof with_width, "text:%zu", width);

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* Finds the name under which the archive has a kernel operand. */
+/* Finds the name under which the archive has a kernel, and whether it has trials of it. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
@@ -36,8 +36,8 @@ static ak_status quoted(char **out, const char *word, ak_error *err)
     return ak_buf_take(out, &text, err);
 }
 
-/* Brings sizes and options to the canonical form in which the archive has them, by opening a
-   task. */
+/* Replaces size and options in the filter by their canonical forms, which the archive has, by
+   opening a task. */
 static ak_status canonical(ak_selection *out, const ak_args *args, bool archived, ak_error *err)
 {
     const char *size = args->text[AK_OPTION_SIZE], *set = args->text[AK_OPTION_SET];
@@ -61,7 +61,7 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
-        /* Without the kernel or device here, trials are found by the size as it was typed. */
+        /* If kernel or device is missing here, trials are found by the size as typed. */
         return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
     }
     out->filter.size = size == NULL ? NULL : ak_task_size(out->task);
@@ -171,7 +171,7 @@ void ak_selection_say_hidden(const ak_selection *selection)
     ak_archive_filter filter = selection->filter;
     size_t hidden = 0;
     if (filter.device != NULL || filter.run != NULL || filter.environment != NULL) {
-        return; /* what was asked for is shown */
+        return; /* the options select what is shown */
     }
     filter.device = "sim";
     (void)ak_archive_count(&hidden, NULL, selection->archive, &filter, NULL);

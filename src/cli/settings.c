@@ -17,8 +17,8 @@
 #define ORIGIN_MAX     (AK_PATH_MAX + NAME_MAX_BYTES)
 #define PREFIX         "AUTOKERNEL_"
 
-/* Variables that the program, or a job that it writes, reads and that are not settings.
-   tools/lint.sh holds this list to the names in src/. */
+/* Variables that are not settings but are read by the program or by a job that it writes.
+   tools/lint.sh compares this list with the names in src/. */
 static const char *const other_variables[] = {
     "AUTOKERNEL_BEAT_MS",        "AUTOKERNEL_CEILING_MIB", "AUTOKERNEL_COMPILERS",
     "AUTOKERNEL_IMPORT_SECONDS", "AUTOKERNEL_JOBS",        "AUTOKERNEL_LIBCUBLASLT",
@@ -27,8 +27,8 @@ static const char *const other_variables[] = {
     "AUTOKERNEL_PYTHON",         "AUTOKERNEL_RUNTIME",     "AUTOKERNEL_SAMPLES",
     "AUTOKERNEL_SEAT",           "AUTOKERNEL_WORKER",      NULL};
 
-/* Says what an option decides that the user decides, not a file that came with a project; NULL for
-   the others. */
+/* Returns what an option decides, if only the user may decide it and not a file that comes with a
+   project; NULL for other options. */
 static const char *private_matter(ak_option_id id)
 {
     switch (id) {
@@ -52,8 +52,8 @@ static const char *private_matter(ak_option_id id)
     }
 }
 
-/* Says whether the first `length` characters of a path name a symbolic link, which a project can
-   bring along. */
+/* Returns whether the first `length` bytes of a path name a symbolic link (a project may have
+   one). */
 static bool is_link(const char *path, size_t length)
 {
     char part[AK_PATH_MAX];
@@ -62,7 +62,7 @@ static bool is_link(const char *path, size_t length)
     return lstat(part, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-/* Says whether a project's setting names a file that is not in the project's folder. */
+/* Returns whether a project's setting names a file that may be outside of the project's folder. */
 static bool leads_out(ak_option_id id, const json_t *value)
 {
     const char *path = json_string_value(value);
@@ -81,7 +81,7 @@ static bool leads_out(ak_option_id id, const json_t *value)
     return out;
 }
 
-/* Writes an option's name as a key ("target_speedup") or as a variable
+/* key_of writes an option's name as a key ("target_speedup"), variable_of as a variable
    ("AUTOKERNEL_TARGET_SPEEDUP"). */
 static void key_of(char out[NAME_MAX_BYTES], ak_option_id id)
 {
@@ -101,7 +101,7 @@ static void variable_of(char out[NAME_MAX_BYTES], ak_option_id id)
     }
 }
 
-/* Checks a setting, and keeps it unless a stronger source has set it. */
+/* Checks a setting, and keeps it unless a source of higher priority, read before, has set it. */
 static ak_status offer(ak_settings *settings, ak_option_id id, const char *text, const char *origin,
                        ak_error *err)
 {
@@ -282,7 +282,7 @@ bool ak_settings_meant(char *out, size_t bytes, const char *name)
     for (size_t i = 0, count = 0; i < AK_OPTION_COUNT; i++) {
         if (ak_options_all[i].setting) {
             variable_of(names[i], (ak_option_id)i);
-            known[count++] = names[i] + strlen(PREFIX); /* all begin so: it makes none alike */
+            known[count++] = names[i] + strlen(PREFIX); /* the shared prefix says nothing */
         }
     }
     const char *nearest = ak_text_meant(name + strlen(PREFIX), known);
@@ -310,7 +310,7 @@ json_t *ak_settings_unknown(void)
             meant |= strcmp(other_variables[i], name) == 0;
         }
         if (!meant && json_array_append_new(list, json_string(name)) != 0) {
-            json_decref(list); /* a name that is not UTF-8 cannot be shown */
+            json_decref(list); /* a name that is not UTF-8 cannot be kept: start again */
             list = json_array();
         }
     }

@@ -26,16 +26,16 @@ typedef struct ak_settings {
 /* Reads and checks all settings. */
 ak_status ak_settings_open(ak_settings *out, ak_error *err);
 void ak_settings_close(ak_settings *settings);
-/* Fills the arguments that the command takes and that the command line does not have. */
+/* Fills the arguments that the command takes and that the command line leaves open. */
 ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_settings *settings,
                             ak_error *err);
 /* Returns [{"name", "value", "from"}] for every setting; "from" is "default" if it is not set. */
 json_t *ak_settings_json(const ak_settings *settings);
-/* Returns the names of AUTOKERNEL_ variables that mean nothing: they are most likely misspelled. */
+/* Returns the names of AUTOKERNEL_ variables that nothing reads, most of them misspelled. */
 json_t *ak_settings_unknown(void);
 
-/* Writes the variable that such a name is most likely meant to be. Returns false if it is like
-   none, so that it may be the user's own. */
+/* Writes the setting's variable that `name`, which begins with AUTOKERNEL_, resembles most. Returns
+   false if it resembles none: it may then be a variable of the user's own. */
 bool ak_settings_meant(char *out, size_t bytes, const char *name);
 
 #endif

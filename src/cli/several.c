@@ -39,7 +39,7 @@ static ak_status give_config(ak_several_part *part, const char *text, size_t len
 {
     ak_args *args = part->args;
     if (length == 0) {
-        return AK_OK; /* an empty item, as after the last ';' */
+        return AK_OK; /* an empty item, such as that after a final ';' */
     }
     if (args->config_count == AK_CONFIGS_MAX) {
         return ak_fail(err, AK_INVALID, "--config: at most %d configurations at once",
@@ -51,7 +51,7 @@ static ak_status give_config(ak_several_part *part, const char *text, size_t len
     return AK_OK;
 }
 
-/* Calls `part_of` for each implementation that --config names or, with `give`, gives each part its
+/* Adds a part for each implementation that --config names or, with `give`, gives each part its
    configurations. */
 static ak_status read_configs(ak_several *several, const ak_args *args, bool give, ak_error *err)
 {

@@ -5,13 +5,13 @@
 
 #include "cli/task_args.h"
 
-/* More implementations than a kernel has for one device. */
+/* Limit on the implementations in one comparison; no built-in kernel has more for one device. */
 #define AK_SEVERAL_MAX 8
 
 /* An implementation that takes part. */
 typedef struct ak_several_part {
-    /* The command line as if it were alone: --impl, and the --config that are its, whose texts the
-       part owns. */
+    /* The command line as if this implementation took part alone: with its own --impl and --config,
+       whose texts the part owns. */
     ak_args *args;
     char name[64]; /* "": the options name none, and the device decides */
 } ak_several_part;
@@ -21,13 +21,12 @@ typedef struct ak_several {
     size_t count; /* 1 or more */
 } ak_several;
 
-/* Splits the options. A --config that names no implementation belongs to the first: that of --impl
-   or, without --impl, the first that a --config names. The caller frees the parts, also after a
+/* Splits the options. A configuration that names no implementation belongs to the first: that of
+   --impl or, without --impl, the first that a --config names. The caller frees *out, also after a
    failure. */
 ak_status ak_several_split(ak_several *out, const ak_args *args, ak_error *err);
 void ak_several_free(ak_several *several);
-/* Opens the task of a part beside that of the first: at its size, dtype and options, on its
-   device. */
+/* Opens the task of a later part, with the size, dtype, options and device of `first`. */
 ak_status ak_several_task(ak_task **out, const ak_several_part *part, const ak_task *first,
                           ak_error *err);
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/plain.h"
 
-/* Longest cell; a configuration of 64 parameters is shorter. */
+/* Limit on the bytes of a cell; a configuration of 64 parameters is shorter. */
 #define CELL_MAX        8192
 #define TABLE_BYTES_MAX (256u << 20)
 

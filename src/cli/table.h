@@ -1,12 +1,12 @@
 /*
- * table.h: aligned columns for people, as wide as the terminal at most.
+ * table.h: prints aligned columns for people, at most as wide as the terminal.
  *
  *     ak_table table;
  *     ak_table_begin(&table, "kernel", ">ms", "_configuration", NULL);
  *                    '>': to the right; '_': below its row, indented, on a terminal
  *     ak_table_cell(&table, "%s", name);                   row by row
  *     ak_table_cell(&table, "%.3f", ms);
- *     ak_table_print(&table);                              and ends it
+ *     ak_table_print(&table);                              prints and frees the table
  */
 #ifndef AK_CLI_TABLE_H
 #define AK_CLI_TABLE_H
@@ -23,7 +23,7 @@ typedef struct ak_table {
     size_t width; /* line width in a pipe or a file (used for help); 0: no limit */
     char **cells;
     size_t count, capacity;
-    bool failed; /* memory is out: the rest is left out, and printing says so */
+    bool failed; /* memory is out: further cells are dropped, and printing says so */
 } ak_table;
 
 void ak_table_begin(ak_table *table, const char *header, ...) __attribute__((sentinel));

@@ -18,7 +18,7 @@ typedef struct best_file {
     json_t *document;
     const char *kernel;
     char size[ASSIGNMENTS_BYTES], choices[ASSIGNMENTS_BYTES];
-    char implementation[64]; /* that --config names before a ':' */
+    char implementation[64]; /* the NAME of --config NAME:... */
     ak_trial trial;          /* the trial of "#5" */
 } best_file;
 
@@ -61,7 +61,7 @@ static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args
     ak_archive *archive = NULL;
     ak_archive_filter filter = {.simulated = true};
     bool found;
-    char id[32]; /* others may follow after a ';' */
+    char id[32]; /* another may follow after a ';' */
     (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text + 1, ";"), text + 1);
     if (!ak_text_int(&filter.id, id) || filter.id < 1) {
         return ak_fail(err, AK_INVALID,
@@ -83,7 +83,7 @@ out:
     return status;
 }
 
-/* Fills what the options leave open from the trial's task. */
+/* Fills *spec from the trial's task; options override it later. */
 static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *text,
                             const ak_args *args, ak_error *err)
 {
@@ -99,7 +99,7 @@ static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *tex
     return AK_OK;
 }
 
-/* The value of a parameter may have a ':', but that comes behind its '='. */
+/* A ':' in the value of a parameter is not mistaken for a prefix, because it follows an '='. */
 size_t ak_config_prefix(const char *text)
 {
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
@@ -187,7 +187,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     spec->seed = (uint64_t)args->number[AK_OPTION_SEED];
 }
 
-/* Refuses the device of a result that came from a recording, unless the device names its file. */
+/* Refuses a result of a recording, unless --device is given or the recording's file is here. */
 static ak_status refuse_simulated(const best_file *file, const char *device, const ak_args *args,
                                   ak_error *err)
 {
@@ -221,8 +221,8 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
         status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
                           : ak_task_open(&task, &spec, err);
     }
-    /* If the file is of another kernel, its sizes do not fit either; the message must name the
-       kernel. */
+    /* If the file is of another kernel, its sizes do not fit either. The error must name the kernel
+       and not the sizes. */
     ak_problem *problem = NULL;
     const char *name = spec.kernel;
     if (status == AK_OK) {
@@ -247,7 +247,7 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     return AK_OK;
 }
 
-/* Returns whether the text of --size, such as "M=3,N=4", gives a size. */
+/* Returns whether the text of --size, such as "M=3,N=4", gives the size `name`. */
 static bool size_is_given(const char *text, const char *name, size_t length)
 {
     while (*text != 0) {
@@ -314,7 +314,7 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
     ak_status status = AK_OK;
     AK_TRY(ak_args_task(&task, args, err));
     if (has_choice(args, task)) {
-        /* An archive that is still to be made knows nothing, and nothing is taken from it. */
+        /* An archive that does not exist yet counts as empty and is not created. */
         AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
         AK_TRY(ak_args_measured_task(&task, args, archive, false, err));
     }
@@ -370,7 +370,8 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ar
     return ak_config_read(&out->config, task, text + 1, err);
 }
 
-/* Reads one --config, which may hold several configurations with ';' between them. */
+/* Reads one --config, which may hold several configurations with ';' between them. One that is not
+   valid is added with the reason in `invalid`. */
 static ak_status read_candidates(ak_candidate *out, size_t *count, const char *text,
                                  const ak_args *args, const ak_task *task, ak_error *err)
 {
@@ -380,7 +381,7 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
         char *part = ak_strndup(text, length);
         AK_DO(ak_made(part, err));
         if (part[0] == 0) {
-            status = AK_OK; /* an empty item, as after the last ';' */
+            status = AK_OK; /* an empty item, such as that after a final ';' */
         } else if (*count == AK_CONFIGS_MAX) {
             status = ak_fail(err, AK_INVALID, "--config: at most %d configurations at once",
                              AK_CONFIGS_MAX);
@@ -418,7 +419,7 @@ ak_status ak_args_candidates_marked(ak_candidate *out, size_t *count, const ak_a
 
 ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task, ak_error *err)
 {
-    /* A trial's configuration was not typed, so the message says whose it is and where. */
+    /* The error must name the trial and the size, because the configuration was not typed. */
     return candidate->name[0] == '#'
                ? ak_fail(err, AK_INVALID, "--config %s at %.160s: %s", candidate->name,
                          ak_task_size(task), candidate->invalid)

@@ -15,8 +15,8 @@
 
 /* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
-/* Opens the task that the options describe. A best_config.json or a trial given by --config fills
-   what they leave open: device, implementation, size, dtype, options. */
+/* Opens the task that the options describe. If --config names a best_config.json or a trial, that
+   fills what they leave open: device, implementation, size, dtype, options. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If several implementations can run the task, replaces *task by the one measured fastest: in the
@@ -27,8 +27,9 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* Return the length of "NAME:" with which a configuration names its implementation, 0 if it names
-   none; and that of the configuration at the begin of a --config, which may hold several. */
+/* ak_config_prefix returns the length of the "NAME:" by which a configuration names its
+   implementation, 0 without one. ak_config_length returns the length of the first configuration of
+   a --config: up to a ';' or, for "@FILE", to the end. */
 size_t ak_config_prefix(const char *text);
 size_t ak_config_length(const char *text);
 
@@ -43,27 +44,27 @@ typedef struct ak_candidate {
 ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
                              const ak_task *task, ak_error *err);
 /* Does the same for a command with several sizes: a configuration that is not valid for this task
-   is no error and says so in `invalid`. */
+   is no error, and its `invalid` says why. */
 ak_status ak_args_candidates_marked(ak_candidate *out, size_t *count, const ak_args *args,
                                     const ak_task *task, ak_error *err);
 /* Returns AK_INVALID with the reason of a marked candidate. */
 ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task, ak_error *err);
-/* Writes a value as it stands in a configuration. */
+/* Writes a value for people: "true", "64", "0.5", "[1 2]". */
 void ak_value_show(char *out, size_t bytes, const ak_value *value);
 
-/* Prints "matmul  M=64,N=64,K=64  f32  on host (implementation host)", and why this implementation
-   if several could run. */
+/* Prints "matmul  M=64,N=64,K=64  f32  on host (implementation host)", the reference, and why this
+   implementation was chosen if several could run. */
 void ak_task_print(const ak_task *task);
-/* Sets kernel, implementation, device, size, dtype and options ("choices") as members of `object`.
- */
+/* Sets kernel, implementation, device, size, dtype, options ("choices"), the reason for the
+   implementation and the reference as members of `object`. */
 bool ak_task_json(json_t *object, const ak_task *task);
 /* Returns the same members with parameters, conditions and counts: the object of `autokernel list
    KERNEL --json` (cmd_list.c). NULL: no memory. */
 json_t *ak_space_json(const ak_task *task);
 
-/* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same kernel and
-   task. It repeats the kernel as it was given and the options that the other command takes too. The
-   size is repeated if an option or a best_config.json gave it, and always if `with_size`. */
+/* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same task. The
+   kernel is repeated as it was given, and so are the typed options that the other command takes.
+   What a best_config.json or a trial gave is repeated too, and with `with_size` always the size. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
                      bool with_size);
 /* Suggests this command line again with --resume. */
@@ -71,47 +72,48 @@ void ak_next_resume(const char *verb, const ak_args *args);
 /* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.
  */
 void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);
-/* Suggests a command on the trials that were shown, in the same way. Those of recordings are shown
-   only if --device asks for them, so it is repeated. */
+/* Does the same for a command on the trials that were shown, and repeats a --device that names a
+   recording, because trials on recordings are only shown if it asks for them. */
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
-/* Appends an argument as a shell takes it, quoted where needed. */
+/* Appends a word for a shell, quoted if needed. */
 void ak_quote(ak_buf *out, const char *word);
 
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
-   or that of a setting, counts as empty if it does not exist yet. */
+   or that of a setting, counts as empty if it does not. The run of --run must be in the archive. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
-/* If the archive has trials of this task from several environments (machines, compilers, sources),
-   prints which one `taken` is from. */
+/* If the archive has trials of the task of `taken` from several environments (machines, compilers,
+   sources), prints from which one `taken` is. */
 ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
 
-/* The archive, and the filter that the options and the optional KERNEL describe. */
+/* The archive, and the filter that the options and the optional operand KERNEL describe. */
 typedef struct ak_selection {
     ak_archive *archive;
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
-    char *place;              /* what a command that measures it has to name; NULL: not known */
-    char *named;              /* the same in quotes where it needs them, or "KERNEL" */
+    char *place;              /* operand with which commands find the kernel; NULL: not known */
+    char *named;              /* `place`, quoted if needed, or "KERNEL" if it is NULL */
     char *run;                /* the whole id of --run; NULL: all runs */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
     ak_task *recorded;        /* NULL unless the device is a recording's file */
 } ak_selection;
-/* If the filter's device is sim:FILE, replaces it by the name that trials of this recording have as
-   their device, which *recorded owns. */
+/* If the filter's device is sim:FILE, replaces it by the device name that trials on this recording
+   have, a text which *recorded owns. */
 ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err);
-/* Opens the archive and fills the filter. KERNEL may also be just a name if trials of that name are
-   archived. */
+/* Opens the archive and fills the filter. KERNEL need not be found here if the archive has trials
+   of a kernel of this name. */
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err);
 void ak_selection_close(ak_selection *selection);
-/* Returns what to say if nothing matches: "" or, if trials on recordings would match and were not
-   asked for, how to see them. */
+/* If nothing matches: returns how to see trials on recordings, if some would match, else "". */
 const char *ak_selection_hint(const ak_selection *selection);
-/* Says in a line how many trials on recordings are left out; prints nothing if none is. */
+/* Prints how many trials on recordings are left out; nothing if there are none, or if the options
+   name a device or a run. */
 void ak_selection_say_hidden(const ak_selection *selection);
-/* Suggests the command that makes trials of the selected kernel; nothing if it is not known where
-   that is. */
+/* Suggests the command that makes trials of the selected kernel, or of matmul if none is selected;
+   nothing if the kernel is not found. */
 void ak_next_make_some(const ak_selection *selection, const ak_args *args);
 
-/* ak_interrupted is set by Ctrl-C and SIGTERM; the second one ends the process at once with 130. */
+/* Set by Ctrl-C and SIGTERM. A Ctrl-C more than a second later ends the process at once with exit
+   code 130. */
 extern volatile int ak_interrupted;
 void ak_catch_interrupts(void);
 

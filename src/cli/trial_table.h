@@ -4,18 +4,18 @@
 
 #include "cli/table.h"
 
-/* Adds a cell with what a trial has to say: its reason, after its configuration where that is not
-   `hidden` and the trial is ok or says nothing. */
+/* Adds a cell with a trial's configuration and its reason. The configuration is left out if
+   `hidden`, or if the trial failed and has a reason. */
 void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden);
-/* A table with one row for each trial, oldest first. */
+/* These begin a table of trials and add a row to it. */
 void ak_history_begin(ak_table *table);
 void ak_history_row(ak_table *table, const ak_trial *trial);
-/* A table with one row for each task: its best trial. */
+/* These begin a table of the best trials of tasks and add a row to it. */
 void ak_best_begin(ak_table *table);
 void ak_best_row(ak_table *table, const ak_trial *trial);
 
-/* Finds the best trial of every task that the filter matches, in the order in which the tasks were
-   first tried. Free with ak_trials_free. */
+/* Finds the best trial of every task that the filter matches, in the order in which the tasks first
+   had a successful trial. Free with ak_trials_free. */
 ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
                          const ak_archive_filter *filter, ak_error *err);
 void ak_trials_free(ak_trial *list, size_t count);

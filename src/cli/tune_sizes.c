@@ -13,13 +13,13 @@
 #include "cli/task_args.h"
 #include "cli/wide.h"
 
-/* Returns whether sizes are compared by their times. */
+/* Returns whether the objective is the time. */
 static bool timed(const ak_sizes_result *r)
 {
     return strcmp(r->objective, "time") == 0;
 }
 
-/* Returns what a loss is: "slower" or, with another objective, "worse". */
+/* Returns the word for a loss: "slower" or, with another objective, "worse". */
 static const char *lossy(const ak_sizes_result *r)
 {
     return timed(r) ? "slower" : "worse";
@@ -27,7 +27,7 @@ static const char *lossy(const ak_sizes_result *r)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Writes a ratio of times or costs as "3.1 %"; "-" if it is not known. */
+/* Writes the loss of a ratio of times or costs: 1.031 is "3.1 %"; "-" if it is not known. */
 static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
 {
     if (loss > 0) {
@@ -40,7 +40,7 @@ static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
     return out;
 }
 
-/* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
+/* Returns the number of a configuration in the dispatch table, from 1; 0 if it is not in it. */
 static size_t number_in_table(const ak_sizes_result *r, size_t config)
 {
     for (size_t i = 0; i < r->table_count; i++) {
@@ -51,7 +51,7 @@ static size_t number_in_table(const ak_sizes_result *r, size_t config)
     return 0;
 }
 
-/* Gives the words for what is no win and no loss. */
+/* Returns the words for a tie and for an undecided verdict; "" for others. */
 static const char *verdict_words(ak_speed_verdict verdict)
 {
     return verdict == AK_SPEED_UNDECIDED ? "  not decided" : verdict == AK_SPEED_TIE ? "  tie" : "";
@@ -94,7 +94,7 @@ static void print_sizes(const ak_sizes_result *r)
     ak_table_print(&table);
 }
 
-/* Prints how the winner of each size does at the other sizes. */
+/* Prints the largest loss of each size's winner at the other sizes. */
 static void print_stability(const ak_sizes_result *r)
 {
     ak_table table;
@@ -152,7 +152,7 @@ static void print_tradeoff(const ak_sizes_result *r)
     ak_table_print(&table);
 }
 
-/* Prints what the table loses at the sizes for which that was decided. */
+/* Prints the loss of the dispatch table against the winners, at the sizes where it was decided. */
 static void print_loss(const ak_sizes_result *r)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
@@ -211,7 +211,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
         return ak_out_document(status, text);
     }
     if (r->table_count == 0) {
-        return AK_OK; /* the caller reports why */
+        return AK_OK; /* the caller reports why, by no_table() */
     }
     char a[AK_NUMBER_BYTES];
     ak_out("%s%s%s  %zu size%s%s%s  %s  on %s (implementation %s)\n",
@@ -234,7 +234,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
     return AK_OK;
 }
 
-/* Fails with one line that says why there is no table. */
+/* Fails with one line that says why there is no dispatch table. */
 static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_error *err)
 {
     size_t tuned = 0, working = 0;

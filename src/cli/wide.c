@@ -1,5 +1,5 @@
-/* wide.c: see wide.h. Each size is tuned by a process of its own, because that is what shares
-   nothing with the others but the archive: a fault of one costs only its size. */
+/* wide.c: see wide.h. Each size is tuned by its own process, which shares only the archive with the
+   others, so that a crash costs only one size. */
 #include "cli/wide.h"
 
 #include <signal.h>
@@ -18,15 +18,15 @@
 #define SEARCH_SHARE 0.6
 #define TEXT_BYTES   32
 #define POLL_NS      (20 * AK_MS_NS)
-/* A size is begun at most this often if its worker does not come or is lost. */
+/* Limit on the attempts at a size whose worker does not come or is lost. */
 #define BEGINNINGS_MAX 3
-/* A place whose worker did not come rests this long, twice as long after each failure in a row. All
-   places having failed this often in a row, the rest of the sizes is not tried here. */
+/* A place whose worker did not come or was lost rests for this time, which doubles with each
+   further failure in a row. When all places have failed FAILURES_MAX times in a row, no more sizes
+   are started here. */
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
-/* Options of the whole run, which the run of one size does not have, and whether they take a
-   value. */
+/* Options of the whole run that single sizes do not get as typed; `value`: it takes a value. */
 static const struct {
     const char *name;
     bool value;
@@ -43,15 +43,15 @@ typedef struct wide {
         ak_proc proc; /* pid 0: free */
         size_t size;
         int failures;  /* in a row */
-        int64_t rests; /* until then */
+        int64_t rests; /* the time (ak_clock_ns) until which it rests */
     } * at;
     size_t places, done;
     size_t *queue; /* sizes that wait, from `next` to `queued` */
     size_t next, queued;
-    int *begun; /* how often each size was */
+    int *begun; /* how often each size was started */
 } wide;
 
-/* Returns how many words an option of the whole run takes here; 0 if this is none. */
+/* Returns how many words an option of `whole` takes at `word`; 0 if that is none of them. */
 static int whole_words(const char *word)
 {
     for (size_t i = 0; i < AK_COUNT(whole); i++) {
@@ -95,7 +95,7 @@ static void command(wide *w, size_t at)
         w->argv[count++] = w->budget;
     }
     if (w->begun[at] > 0 && !ak_args_has(w->args, AK_OPTION_RESUME)) {
-        w->argv[count++] = "--resume"; /* what a lost worker had measured counts */
+        w->argv[count++] = "--resume"; /* so that the trials of the lost worker count */
     }
     w->argv[count] = NULL;
 }
@@ -114,7 +114,8 @@ static ak_status start(wide *w, size_t place, ak_error *err)
     return ak_proc_start(&p->proc, &spec, err);
 }
 
-/* Returns whether a size waits to be begun again, because its worker did not come. */
+/* If the worker of a place did not come or was lost, and there are other places, lets this one rest
+   and queues its size again. Returns false if the size is not tried again. */
 static bool again(wide *w, struct place *p, bool unreached)
 {
     p->failures = unreached ? p->failures + 1 : 0;
@@ -149,7 +150,7 @@ static void ended(wide *w, size_t place, const char *how)
     }
 }
 
-/* Returns whether no place is worth waiting for. */
+/* Returns whether every place has failed too often in a row to be tried again. */
 static bool hopeless(const wide *w)
 {
     for (size_t i = 0; i < w->places; i++) {
@@ -160,8 +161,8 @@ static bool hopeless(const wide *w)
     return true;
 }
 
-/* Returns whether a place takes the next size now. One whose worker did not come takes none that
-   was begun before, as long as another place works. */
+/* Returns whether a place takes the next size now. As long as another place works, a place whose
+   last worker did not come takes only sizes that were not started before. */
 static bool takes(const wide *w, const struct place *p)
 {
     bool others = false;
@@ -174,7 +175,8 @@ static bool takes(const wide *w, const struct place *p)
     return p->failures == 0 || !others || w->begun[w->queue[w->next]] == 0;
 }
 
-/* Starts what can be started, and reaps what has ended. Returns false if nothing is left to do. */
+/* Reaps the processes that have ended and starts those that can be started. Returns false if
+   nothing is left to do, or if a start failed and set *err. */
 static bool turn(wide *w, ak_error *err)
 {
     char how[128];
@@ -203,7 +205,8 @@ static void interrupt(wide *w)
     }
 }
 
-/* Shares the budgets among the sizes. */
+/* Divides the budgets: evaluations and dollars by the number of sizes, time by the number of sizes
+   that each place tunes. */
 static void share(wide *w)
 {
     double dollars = w->args->number[AK_OPTION_LLM_BUDGET];

@@ -6,8 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Compares a Host with "localhost:8017"; the port may be missing if it is 80, the default of
-   HTTP. */
+/* Returns whether `host` is NAME:PORT. The port may be missing if it is 80, the default of HTTP. */
 static bool is_name_of(const char *host, const char *name, unsigned port)
 {
     char with_port[64];
@@ -23,8 +22,8 @@ static bool is_local(const char *host, const ak_gate *gate)
            (gate->address != NULL && is_name_of(host, gate->address, port));
 }
 
-/* Compares in constant time: the loop runs over the length of the token, whatever was given, so the
-   duration does not tell how much of a guess is right. */
+/* Compares in constant time: the loop always runs over the whole token, so the duration does not
+   tell how much of a guess is right. */
 static bool same_token(const char *token, const char *given)
 {
     size_t length = strlen(token), other = given == NULL ? 0 : strlen(given);

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* Returns true if `a` goes before `b`. */
+/* Returns whether `a` is to be replaced before `b`. */
 static bool goes_before(const ak_guest *a, const ak_guest *b)
 {
     return a->streams != b->streams ? b->streams : a->order < b->order;

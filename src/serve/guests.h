@@ -1,10 +1,10 @@
 /*
- * guests.h: the open connections of the dashboard, and which of them gives its place to a new one.
+ * guests.h: keeps the open connections of the dashboard and decides which one a new one replaces.
  *
- * Whoever can connect may open connections and say nothing, or half a request, or open event
- * streams by the dozen. So a full dashboard does not wait for them to end: the newest always gets a
- * place, and the one that has been without a whole request for longest gives its own; event streams
- * do so last, the oldest first. A browser whose stream ends comes back by itself.
+ * Anyone who can connect may hold connections open with no request or half of one, or open event
+ * streams by the dozen. So a new connection always gets a place. If all are taken, it replaces the
+ * connection whose last whole request (or, without one, whose start) is the oldest; event streams
+ * are replaced last. A browser whose stream ends reconnects by itself.
  */
 #ifndef AK_SERVE_GUESTS_H
 #define AK_SERVE_GUESTS_H
@@ -13,29 +13,29 @@
 
 #include "base/status.h"
 
-/* How many may be connected at once. A browser has up to six connections to one server. */
+/* Limit on connections, dismissed ones not counted. A browser opens up to six to one server. */
 #define AK_GUESTS_MAX 64
 
 typedef struct ak_guest {
     int fd;
-    bool streams, dismissed; /* dismissed: its connection is being ended */
-    uint64_t order;          /* of its last request, or of its coming */
+    bool streams, dismissed; /* streams: it gets events; dismissed: it is being closed */
+    uint64_t order;          /* ak_guests.clock at its last request or, without one, its start */
     struct ak_guest *next;
 } ak_guest;
 
 typedef struct ak_guests {
     ak_guest *first;
-    size_t count; /* of those that are not dismissed */
+    size_t count; /* number that are not dismissed */
     uint64_t clock;
 } ak_guests;
 
-/* Adds a connection; NULL: no memory. *leaver is the one that has to go for it, or NULL. */
+/* Adds a connection; NULL: no memory. *leaver is the connection to dismiss for it, or NULL. */
 ak_guest *ak_guests_enter(ak_guest **leaver, ak_guests *guests, int fd);
-/* Notes a whole request. */
+/* Notes a whole request; `streams` says whether its reply is an event stream. */
 void ak_guests_asked(ak_guests *guests, ak_guest *guest, bool streams);
-/* Notes that a connection is being ended; its place is free. */
+/* Notes that a connection is being closed, which frees its place. */
 void ak_guests_dismiss(ak_guests *guests, ak_guest *guest);
-/* Removes a connection that has ended. */
+/* Removes and frees a connection that has ended. */
 void ak_guests_leave(ak_guests *guests, ak_guest *guest);
 /* Returns true if the other end has closed the connection. */
 bool ak_guest_is_gone(const ak_guest *guest);

@@ -5,7 +5,7 @@
 
 #include "base/dl.h"
 
-/* A process has one server at most, which one thread opens, so no lock is needed. */
+/* No lock is needed, because a process has at most one server, which one thread opens. */
 static ak_mhd mhd;
 static void *library;
 

@@ -3,8 +3,8 @@
  * and may be absent.
  *
  * The package with its header also installs the headers of a TLS library, which nothing else here
- * needs. So the few names are declared here, as in its manual (version 0.9.75,
- * "libmicrohttpd.texi") and its stable interface, libmicrohttpd.so.12.
+ * needs. So the few names are declared here, as the manual has them (version 0.9.75,
+ * "libmicrohttpd.texi") and as libmicrohttpd.so.12 exports them.
  */
 #ifndef AK_SERVE_MHD_H
 #define AK_SERVE_MHD_H
@@ -19,28 +19,29 @@ struct MHD_Response;
 
 enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 
-/* Flags of MHD_start_daemon. The first polls by epoll in the thread that calls MHD_run_wait. The
-   second allows connections to be suspended, for which the library keeps a pipe to itself. */
+/* Flags of MHD_start_daemon. The first makes the thread that calls MHD_run_wait poll with epoll.
+   The second allows connections to be suspended, for which the library needs a pipe to wake
+   itself. */
 #define AK_MHD_USE_EPOLL            512u
 #define AK_MHD_ALLOW_SUSPEND_RESUME (8192u | 1024u)
 
 /* Options of MHD_start_daemon: the end of the list; the limit on simultaneous connections
    (unsigned); the seconds without a byte after which a connection ends (unsigned); a listening
-   socket (int), which the library closes in the end. */
+   socket (int), which the library closes when it stops. */
 #define AK_MHD_OPTION_END                0
 #define AK_MHD_OPTION_CONNECTION_LIMIT   2
 #define AK_MHD_OPTION_CONNECTION_TIMEOUT 3
 #define AK_MHD_OPTION_LISTEN_SOCKET      12
 
-/* A function that is called when a connection begins and ends. */
+/* The option sets a function (ak_mhd_notice) that is called when a connection begins and ends. */
 #define AK_MHD_OPTION_NOTIFY_CONNECTION 27
 #define AK_MHD_CONNECTION_STARTED       0
 
-/* What is asked of a connection: its socket, and what the function above has set. */
+/* Questions of MHD_get_connection_info: the socket, and the pointer set by the notice function. */
 #define AK_MHD_INFO_FD      6
 #define AK_MHD_INFO_CONTEXT 7
 
-/* Kinds of values of a connection. */
+/* Kinds of values that MHD_lookup_connection_value finds. */
 #define AK_MHD_HEADER   1
 #define AK_MHD_COOKIE   2
 #define AK_MHD_ARGUMENT 8
@@ -57,7 +58,7 @@ typedef int (*ak_mhd_handler)(void *context, struct MHD_Connection *connection, 
                               size_t *upload_bytes, void **request);
 typedef void (*ak_mhd_notice)(void *context, struct MHD_Connection *connection,
                               void **connection_context, int what);
-/* The library's answer: the member depends on the question. */
+/* Answer of MHD_get_connection_info; the question decides which member is valid. */
 union MHD_ConnectionInfo {
     int fd;
     void *context;
@@ -87,7 +88,7 @@ typedef struct ak_mhd {
     void (*MHD_destroy_response)(struct MHD_Response *response);
 } ak_mhd;
 
-/* Loads the library once. AK_UNAVAILABLE, with the package to install, if it is absent. */
+/* Loads the library once. AK_UNAVAILABLE, with what to install, if it is absent or too old. */
 ak_status ak_mhd_load(const ak_mhd **out, ak_error *err);
 
 #endif

@@ -50,13 +50,13 @@ struct server {
     char *token;
     ak_guests guests;
     ak_streams streams;
-    int64_t page_killed; /* version of the killed runs that the page was made with */
-    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* the run that was asked for last */
+    int64_t page_killed; /* ak_watch_killed's version when `page` was made */
+    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* data of the run asked for last */
 };
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Queues a response and takes ownership of it. It may be NULL; the connection then ends. */
+/* Queues `response` and takes ownership of it. If it is NULL, the library closes the connection. */
 static int queue(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
                  struct MHD_Response *response)
 {
@@ -152,8 +152,7 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
                  asset->data, asset->length, AK_MHD_PERSISTENT);
 }
 
-/* Makes the data of the page of a run, unless the last page made is of this run and the archive has
-   not changed since. */
+/* Makes the data of a run's page, unless the data made last are of this run and still current. */
 static ak_status make_run(server *s, const char *id, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -274,8 +273,8 @@ static int show_events(server *s, struct MHD_Connection *connection)
                  ak_streams_add(&s->streams, connection, guest, last != NULL ? last : since));
 }
 
-/* Notes a connection that begins or ends. One that comes to a full house takes the place of
-   another, whose socket is closed: the library then ends it. */
+/* Called by the library when a connection begins or ends. If all places are taken, a new connection
+   gets the place of another, whose socket is shut down so that the library ends it. */
 static void notice(void *context, struct MHD_Connection *connection, void **guest, int what)
 {
     server *s = context;
@@ -301,7 +300,8 @@ static const char *header_of(server *s, struct MHD_Connection *connection, const
     return s->mhd->MHD_lookup_connection_value(connection, AK_MHD_HEADER, name);
 }
 
-/* Moves the token from the address into a cookie, so that it does not stay in the address. */
+/* Stores the token in a cookie and redirects to "/", so that the token does not stay in the
+   browser's address bar. */
 static int take_token(server *s, struct MHD_Connection *connection)
 {
     ak_buf cookie = AK_BUF(AK_KEY_MAX + 128);
@@ -381,7 +381,7 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* The browser keeps the token as a cookie, whose values have some characters less (RFC 6265). */
+/* Refuses a token with characters that RFC 6265 forbids in a cookie, where the browser keeps it. */
 static ak_status check_token(const char *token, const char *file, ak_error *err)
 {
     const char *bad = strpbrk(token, "\",;\\");
@@ -392,8 +392,8 @@ static ak_status check_token(const char *token, const char *file, ak_error *err)
                                  file, *bad);
 }
 
-/* Opens the listening socket. Without a token, an address that other machines can reach is
-   refused. */
+/* Opens the listening socket and sets *port to its port (0 asks the system for a free one). Without
+   a token, refuses an address that other machines can reach. */
 static ak_status listen_at(int *out, unsigned *port, const char *address, bool token, ak_error *err)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
@@ -441,8 +441,8 @@ static void close_server(server *s)
     ak_free(s->page);
 }
 
-/* Serves until it is cancelled. If the archive cannot be read for a moment (a lock), it is read at
-   a later poll. */
+/* Serves until it is cancelled. A poll that fails, for example because the archive is locked, is
+   repeated at the next interval. */
 static ak_status run(server *s, const volatile int *cancel, ak_error *err)
 {
     int64_t polled_ns = ak_clock_ns(), pulsed_ns = polled_ns;

@@ -4,8 +4,6 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Returns the names of the arms with what each reached: the quality at the end of a study, the
-   score of simulations. */
 json_t *ak_shown_arms(const json_t *result, bool simulated)
 {
     json_t *list = json_array(), *one;
@@ -27,7 +25,6 @@ json_t *ak_shown_arms(const json_t *result, bool simulated)
     return list;
 }
 
-/* Returns what was searched: "matmul M=64 on host", or the first recording and how many more. */
 json_t *ak_shown_subject(const json_t *result, bool simulated)
 {
     const json_t *recordings =
@@ -41,7 +38,7 @@ json_t *ak_shown_subject(const json_t *result, bool simulated)
     if (more > 0) {
         ak_buf_print(&text, " and %zu more", more);
     }
-    /* A name that was cut may end within a character. */
+    /* %.1000s may cut a name within a character. */
     char *clean = text.failed == AK_OK ? ak_utf8_clean(text.data) : NULL;
     json_t *subject = clean == NULL ? NULL : json_string(clean);
     ak_free(clean);
@@ -49,8 +46,6 @@ json_t *ak_shown_subject(const json_t *result, bool simulated)
     return subject;
 }
 
-/* Returns the workers of a fleet with the members that a page shows, whatever another program wrote
-   there. NULL: no memory. */
 json_t *ak_shown_workers(const json_t *said)
 {
     static const char *const texts[] = {"name", "state", "since", "host", "why"};

@@ -1,17 +1,20 @@
 /*
- * shown.h: makes what a page shows of the JSON in a row of the archive, whatever another program
- * wrote there: members that are missing or of another type are empty. NULL: no memory.
+ * shown.h: makes the JSON that a page shows from the JSON in a row of the archive. Another program
+ * may have written the row, so members that are missing or of another type become empty. Each
+ * function returns NULL if there is no memory.
  */
 #ifndef AK_SERVE_SHOWN_H
 #define AK_SERVE_SHOWN_H
 
 #include "base/json.h"
 
-/* The arms of a study or the strategies of simulations, each with what it reached. */
+/* Returns [{"name", "value"}]: each arm of a study with the quality at its end, or each simulated
+   strategy with its score. */
 json_t *ak_shown_arms(const json_t *result, bool simulated);
-/* What a study or simulations are about. */
+/* Returns what was searched: "matmul M=64 on host" or, for simulations, the first recording and the
+   number of others. */
 json_t *ak_shown_subject(const json_t *result, bool simulated);
-/* The workers of a fleet; `said` may be NULL. */
+/* Returns the workers of a fleet with the members that a page shows; `said` may be NULL. */
 json_t *ak_shown_workers(const json_t *said);
 
 #endif

@@ -1,7 +1,7 @@
 /* sse.c: see sse.h. */
 #include "serve/sse.h"
 
-/* Writes one field; blanks take the place of what the protocol takes for the end of a line. */
+/* Writes one field. Blanks replace CR and LF, each of which would end the line. */
 static void put_field(ak_buf *out, const char *name, const char *text)
 {
     ak_buf_print(out, "%s: ", name);

@@ -1,5 +1,5 @@
-/* streams.c: see streams.h. A stream with nothing to send is suspended: the library does not look
-   at its connection then, so this file does. */
+/* streams.c: see streams.h. A stream with nothing to send is suspended. The library does not watch
+   suspended connections, so ak_streams_sweep does. */
 #include "serve/streams.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ struct ak_stream {
     ak_buf pending;
     size_t sent; /* number of bytes of `pending` that were sent */
     bool suspended, over;
-    int64_t fleets, killed; /* versions of what was sent last */
+    int64_t fleets, killed; /* versions of the states sent last */
     ak_stream *next;
 };
 
@@ -29,8 +29,8 @@ static void wake(ak_stream *one)
     }
 }
 
-/* Queues a state that the browser does not know. The event has no place: whoever comes back gets
-   the present state. */
+/* Queues a state if the browser has an older version of it. The event has no id, because every new
+   stream begins with the present states. */
 static void tell_state(ak_stream *one, int64_t *known, int64_t version, const char *event,
                        const json_t *state)
 {
@@ -41,7 +41,7 @@ static void tell_state(ak_stream *one, int64_t *known, int64_t version, const ch
     }
 }
 
-/* Queues an event with its place; nothing if the list is empty. */
+/* Queues an event whose id is `place`; does nothing if the list is empty. */
 static void tell_list(ak_stream *one, const char *event, const json_t *list, const char *place)
 {
     if (json_array_size(list) > 0) {
@@ -50,8 +50,9 @@ static void tell_list(ak_stream *one, const char *event, const json_t *list, con
     }
 }
 
-/* Queues the studies and the runs that changed since the place `since`. Only the last event has the
-   new place, so a browser that loses the connection between the two events gets both again. */
+/* Queues the studies and the runs that changed since `since`. If that is a place and both changed,
+   only the last event has the new place, so a browser that loses the connection between the two
+   gets both again. */
 static void tell(ak_stream *one, const char *since)
 {
     char place[AK_WATCH_PLACE_BYTES];
@@ -77,7 +78,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t m
     (void)position;
     size_t left = one->pending.length - one->sent;
     if (one->over || one->pending.failed != AK_OK || (left == 0 && one->owner->closing)) {
-        return AK_MHD_END_OF_STREAM; /* the browser comes back with its Last-Event-ID */
+        return AK_MHD_END_OF_STREAM; /* the browser reconnects with its Last-Event-ID */
     }
     if (left == 0) {
         ak_buf_clear(&one->pending);

@@ -1,6 +1,6 @@
 /*
- * streams.h: the browsers that wait for events. A stream whose other end is gone is noticed at the
- * next turn of the server's loop, though nothing is written to it.
+ * streams.h: sends events to the browsers that wait on /events. A stream whose browser is gone is
+ * noticed at the next turn of the server's loop, even if nothing is written to it.
  */
 #ifndef AK_SERVE_STREAMS_H
 #define AK_SERVE_STREAMS_H
@@ -18,17 +18,17 @@ typedef struct ak_streams {
     bool closing;
 } ak_streams;
 
-/* Makes a stream that begins with what changed since a place of watch.h; NULL or no place: with
-   all. Returns what to send, or NULL if there is no memory. */
+/* Adds a stream that begins with the changes since the place `since` (watch.h) or, if that is NULL
+   or not a place, with everything. Returns the response to queue; NULL: no memory. */
 struct MHD_Response *ak_streams_add(ak_streams *streams, struct MHD_Connection *connection,
                                     const ak_guest *guest, const char *since);
-/* Sends every browser what changed since a place. */
+/* Sends every browser what changed since the place `since`. */
 void ak_streams_tell(ak_streams *streams, const char *since);
-/* Sends every browser a comment, which it ignores, so that nothing between takes it for dead. */
+/* Sends every browser a comment, which it ignores, so that no proxy closes an idle stream. */
 void ak_streams_pulse(ak_streams *streams);
-/* Ends the streams whose browsers are gone, and that of a guest who has to go. */
+/* Ends the streams whose browsers are gone or whose connections are dismissed (guests.h). */
 void ak_streams_sweep(ak_streams *streams);
-/* Ends all streams, once what is pending was sent. */
+/* Ends all streams as soon as their pending bytes are sent. */
 void ak_streams_close(ak_streams *streams);
 
 #endif

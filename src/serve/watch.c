@@ -1,5 +1,5 @@
-/* watch.c: see watch.h. The figures of a run that ended come from its result. The trials of other
-   runs are counted, and counted again when there are new ones. */
+/* watch.c: see watch.h. The figures of a run come from its result if it has one. Otherwise its
+   trials are counted, and counted again when there are new ones. */
 #include "serve/watch.h"
 
 #include <inttypes.h>
@@ -15,23 +15,24 @@
 #include "base/number.h"
 #include "serve/shown.h"
 
-/* A run notes its process just after it has begun; one that has not at so many looks never does. */
+/* A run records its process just after it begins. If the record is still missing after this many
+   looks at the archive, the run is taken to have none. */
 #define ASKS_MAX 20
 
-/* The results of studies may be megabytes each. A poll takes at most so long for them, so that
-   requests do not wait; the others come with the next polls. */
+/* The result of a study may have megabytes. A poll stops reading them after this many ms, so that
+   requests do not wait; the next polls read the rest. */
 #define STUDIES_MS 200
 
 typedef struct seen {
-    json_t *shown; /* what does not change while it runs */
+    json_t *shown; /* members that do not change while it runs */
     char *id, *ended;
-    char *process; /* of a run under way, see base/alive.h; NULL: not known */
-    int asks;      /* how often its process was asked for */
-    bool killed;   /* its process has ended, and the run has not */
+    char *process; /* note of a run under way (base/alive.h); NULL: not known */
+    int asks;      /* how often `process` was looked up */
+    bool killed;   /* its process is gone, but the run has not ended */
     int64_t number, trials, ok, last_trial;
-    int64_t ends; /* how many runs had ended when this one was seen to have; 0: it has not */
+    int64_t ends; /* value of ak_watch.ends when the end was seen; 0: it has not ended */
     double best_ms;
-    bool has_result, imported, stale; /* stale: its devices have to be asked for again */
+    bool has_result, imported, stale; /* stale: `devices` has to be read again */
     json_t *devices;                  /* of a run under way; NULL: not known */
 } seen;
 
@@ -40,8 +41,8 @@ struct ak_watch {
     char *path; /* as given to ak_watch_open; NULL: the user's archive */
     bool there; /* the archive has a file */
     int64_t version, last_trial, last_number, last_study;
-    json_t *studies; /* those of the archive, oldest first */
-    bool unfinished; /* there are more, which the next poll reads */
+    json_t *studies; /* the archive's studies, oldest first */
+    bool unfinished; /* the next poll has to read more studies */
     int64_t until_ns;
     json_t *fleets; /* what the workers of tuners do */
     int64_t fleets_version;
@@ -51,7 +52,7 @@ struct ak_watch {
     seen *runs;
     size_t count, capacity;
     ak_map *by_id;
-    ak_status status; /* of a visit */
+    ak_status status; /* failure of the latest visitor, see visited() */
     ak_error *err;
 };
 
@@ -92,8 +93,8 @@ static bool count_trials(void *context, const ak_overview_trials *trials)
     return true;
 }
 
-/* Counts the end of a run. The moment of the end is a text of the archive and no order: the clock
-   of a recording begins in 1970. */
+/* Numbers the ends of runs in the order in which they are seen. The times in the archive give no
+   order, because the clock of a recording begins in 1970. */
 static void note_end(ak_watch *w, seen *s, bool ended_before)
 {
     if (s->ended != NULL && !ended_before) {
@@ -138,7 +139,8 @@ static bool update_run(void *context, const ak_overview_run *run)
 
 /* ---- studies --------------------------------------------------------------------------------- */
 
-/* A row that another program spoiled is passed over: the others must be shown. */
+/* Adds a study. A row without a JSON object, which another program may have written, is skipped so
+   that the others are still shown. */
 static bool add_study(void *context, const ak_overview_study *study)
 {
     ak_watch *w = context;
@@ -182,7 +184,7 @@ static bool add_device(void *context, const ak_overview_device *device)
     return json_array_append_new(s->devices, ak_json_whole(object, good)) == 0;
 }
 
-/* Asks for the devices of the latest runs under way that have new trials. */
+/* Reads the devices of those of the latest runs under way that have new trials. */
 static ak_status look_at_devices(ak_watch *w, ak_error *err)
 {
     size_t asked = 0;
@@ -237,7 +239,7 @@ static ak_status look_at_fleets(ak_watch *w, ak_error *err)
 
 /* ---- runs that were killed ------------------------------------------------------------------- */
 
-/* Asks for the processes of the runs under way that are not known yet. */
+/* Looks up the process of each run under way whose process is not known yet. */
 static ak_status look_at_processes(ak_watch *w, ak_error *err)
 {
     for (size_t i = 0; i < w->count; i++) {
@@ -252,8 +254,8 @@ static ak_status look_at_processes(ak_watch *w, ak_error *err)
     return AK_OK;
 }
 
-/* Finds the runs whose process has ended without a word. A process does not come back, so none is
-   asked after twice. */
+/* Finds the runs whose process is gone although they have not ended. Once gone, a process is not
+   checked again, because it cannot come back. */
 static ak_status look_for_killed(ak_watch *w, ak_error *err)
 {
     bool changed = false;
@@ -262,7 +264,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
         seen *s = &w->runs[i];
         bool before = s->killed;
         if (s->ended != NULL || s->process == NULL) {
-            s->killed = false; /* it ended after all: the last that it wrote */
+            s->killed = false; /* the process wrote the end before it exited */
         } else if (!s->killed) {
             s->killed = ak_alive_check(s->process) == AK_ALIVE_NO;
         }
@@ -281,7 +283,7 @@ static ak_status look_for_killed(ak_watch *w, ak_error *err)
 
 /* ---- what is new ----------------------------------------------------------------------------- */
 
-/* Marks a run that has new trials; its trials are counted again after the visit. */
+/* Marks a run that has new trials, so that look() counts its trials again after the visit. */
 static bool note_trials(void *context, const ak_overview_trials *trials)
 {
     ak_watch *w = context;
@@ -314,11 +316,11 @@ static ak_status look(ak_watch *w, ak_error *err)
     AK_DO(visited(w, ak_archive_runs_since(w->archive, w->last_number, add_run, w, err)));
     for (size_t i = before; i < w->count; i++) {
         w->runs[i].trials = w->runs[i].has_result ? w->runs[i].trials : -1;
-        /* In which order those ended that had ended before is not known. */
+        /* The order of the ends before the first look is unknown, so these runs get one number. */
         bool ended_before = before == 0 && w->runs[i].ended != NULL;
         w->runs[i].ends = ended_before ? w->ends : w->runs[i].ends;
     }
-    if (before == 0) { /* at first every run is new */
+    if (before == 0) { /* first look: add_run has seen all runs */
         AK_DO(ak_archive_last_trial(&w->last_trial, w->archive, err));
     } else {
         AK_DO(visited(w, ak_archive_trials_since(w->archive, w->last_trial, note_trials, w, err)));
@@ -401,7 +403,7 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
     int64_t version;
     *changed = false;
     if (!w->there && ak_fs_is_file(ak_archive_path(w->archive))) {
-        AK_DO(open_archive(w, err)); /* the first run has begun */
+        AK_DO(open_archive(w, err)); /* the file has been created since */
     }
     char before[AK_WATCH_PLACE_BYTES], after[AK_WATCH_PLACE_BYTES];
     const int64_t fleets = w->fleets_version, killed = w->killed_version;
@@ -411,7 +413,7 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
         AK_DO(look(w, err));
         w->version = version;
     }
-    /* A process that is killed writes nothing. */
+    /* Needed even if the archive has not changed: a killed process writes nothing. */
     AK_DO(look_for_killed(w, err));
     ak_watch_place(after, w);
     *changed =
@@ -436,7 +438,7 @@ typedef struct place {
     int64_t trial, number, study, ends;
 } place;
 
-/* Reads a number and the character `end` behind it. */
+/* Reads a number and the character `end` after it. */
 static bool read_number(int64_t *out, const char **text, char end)
 {
     const char *p = *text;

@@ -1,11 +1,12 @@
 /*
- * watch.h: finds what changed in an archive that other processes write. The archive is read only
- * when it is polled; a poll costs one small query if nothing changed. Nothing is ever written.
+ * watch.h: finds what changed in an archive that other processes write. The watch reads the archive
+ * only when it is polled; a poll costs one small query if nothing changed. It never writes.
  *
  * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDS", the highest id of a trial,
  * the highest number of a run, the highest id of a study and the number of runs that have ended. It
- * means the same after a restart, so a browser that comes back with one gets what it missed: of the
- * runs that ended while no server looked it cannot be told which they are, so it gets all.
+ * keeps its meaning after a restart of the server, so a browser that reconnects with one gets what
+ * it missed. If runs ended while no server was watching, it is not known which they are, so the
+ * browser gets all ended runs.
  */
 #ifndef AK_SERVE_WATCH_H
 #define AK_SERVE_WATCH_H
@@ -13,7 +14,7 @@
 #include "archive/archive.h"
 
 #define AK_WATCH_PLACE_BYTES 128
-/* The devices of this many runs under way are shown, the latest first. */
+/* Limit on the runs under way whose devices are read; the latest take precedence. */
 #define AK_WATCH_FLEETS_MAX 16
 
 typedef struct ak_watch ak_watch;
@@ -21,12 +22,12 @@ typedef struct ak_watch ak_watch;
 /* Opens the archive, which need not exist yet. `path` is as for ak_archive_open. */
 ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err);
 void ak_watch_close(ak_watch *watch);
-/* *changed is true if there are new runs or trials, if a run ended, or if workers do something
-   else. */
+/* *changed is true if runs, trials or studies were added, if a run ended or was killed, or if the
+   state of a fleet changed. */
 ak_status ak_watch_poll(bool *changed, ak_watch *watch, ak_error *err);
 ak_archive *ak_watch_archive(ak_watch *watch);
 
-/* Returns whether a text is a place; NULL is none. */
+/* Returns whether `text` is a place; false for NULL. */
 bool ak_watch_is_place(const char *text);
 void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
 /* Returns the runs that changed since the place `since` as an array of objects, oldest first
@@ -34,11 +35,11 @@ void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
 json_t *ak_watch_runs(const ak_watch *watch, const char *since);
 /* Does the same for the results of studies and simulations. */
 json_t *ak_watch_studies(const ak_watch *watch, const char *since);
-/* Returns what the workers of all tuners do, as an array that belongs to the watch, and a number
-   that grows whenever it changes. */
+/* Returns what the workers of all tuners do, as an array that belongs to the watch. *version grows
+   whenever it changes. */
 const json_t *ak_watch_fleets(int64_t *version, const ak_watch *watch);
-/* Returns in the same way the ids of the runs that were killed on this machine: the process is
-   gone, and the run has not ended. */
+/* Does the same for the ids of the runs that were killed on this machine: the process is gone, but
+   the run has not ended. */
 const json_t *ak_watch_killed(int64_t *version, const ak_watch *watch);
 
 #endif
