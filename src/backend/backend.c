@@ -272,8 +272,7 @@ static const char *name_of(const json_t *environment)
     return name[0] == 0 ? "another" : name;
 }
 
-/* Refuses devices with different environments, because times that they measure are not comparable.
- */
+/* Refuses devices with different environments, whose times are not comparable. */
 static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
 {
     json_t *first = NULL;

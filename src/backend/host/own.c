@@ -187,8 +187,8 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
     return status;
 }
 
-/* One line each way; a function that fails now leaves its outputs unwritten, which is a wrong
-   result. */
+/* Sends a line, which runs the function, and waits for the reply. A function that fails now leaves
+   its outputs unwritten, which is a wrong result. */
 static void python_run(ak_baseline *b, const ak_host_call *call)
 {
     char reply = 0;
