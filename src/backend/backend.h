@@ -36,7 +36,7 @@ typedef struct ak_compile_job {
     const char *compiler;    /* NULL: the backend's default */
     const char *const *argv; /* options of the compiler */
     size_t argc;
-    const char *folder;   /* where the compiler may write; ak_compile_apart gives it its own */
+    const char *folder;   /* where the compiler may write; ak_compile_apart makes one below it */
     const char *artifact; /* path of the file to write */
     /* Limit of processor time; ak_compile_limit derives the limit of elapsed time from it. */
     int64_t timeout_ns;
@@ -198,7 +198,7 @@ typedef struct ak_sanitized {
 typedef struct ak_backend_ops {
     const char *name, *description;
     const ak_backend_rules *rules; /* (optional) rules for its space files */
-    const ak_backend_role *roles;  /* (optional) ends with a role without an option */
+    const ak_backend_role *roles;  /* (optional) array of roles; the last has no option */
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
     /* (optional) Explains why there is no device of this name. Always fails, with a line that says
@@ -228,7 +228,7 @@ typedef struct ak_backend_ops {
     const char *const *shown_facts;
     ak_status (*quick_ceilings)(ak_ceilings *out, const char *device, ak_error *err);
     ak_status (*describe)(json_t *object, ak_error *err);
-    /* (optional) Binds a task if the device decides more of it than facts can tell. */
+    /* (optional) Makes the task itself, if the device, such as a recording, brings the problem. */
     ak_status (*bind)(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err);
 
     /* (optional) Gives status, reason, samples and statistics of a configuration and, as
@@ -289,7 +289,7 @@ typedef struct ak_backend_ops {
        again, even if the baseline is loaded anew. */
     bool (*another)(ak_runnable *runnable);
     void (*unload)(ak_runnable *runnable);
-    /* (optional) Gives what the device did in the timed batches since the last call. */
+    /* (optional) Gives clocks, power and temperature in the timed batches since the last call. */
     void (*conditions)(ak_conditions *out, ak_device *device);
     /* (optional) Gives the energy in joules that the device has used since a fixed moment in the
        past. Fails with one line that says why it cannot be read here. */

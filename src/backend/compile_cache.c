@@ -150,7 +150,7 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
     return found;
 }
 
-/* Makes room in a folder that is full. */
+/* Removes a folder that is full, to make room. */
 static void make_room(const char *folder)
 {
     char **names = NULL;

@@ -203,8 +203,7 @@ static int width_of(const char *word, const char *operands, size_t length)
 }
 
 /* Takes the register that an instruction writes: the first operand or, in objdump's x86, the last.
-   The name of a vector register loses its letter for the width, because all widths are one
-   register. */
+   The letter for the width of a vector register is dropped, because all widths share a register. */
 static void take_register(char out[REGISTER_BYTES], const char *operands, size_t length, bool gpu)
 {
     const char *at = operands;

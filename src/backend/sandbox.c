@@ -71,7 +71,7 @@ typedef struct ll_ruleset {
     uint64_t access_fs;
     /* From version 4 on: binding and connecting TCP ports. */
     uint64_t access_net;
-    /* From version 6 on: abstract sockets and signals stay inside. */
+    /* From version 6 on: no abstract sockets and signals of processes outside. */
     uint64_t scoped;
 } ll_ruleset;
 

@@ -108,7 +108,7 @@ typedef struct ak_host_energy {
 } ak_host_energy;
 ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err);
 
-/* host_elf.c. Hashes what an artifact does: its code, its constants, and the names that it calls.
+/* host_elf.c. Hashes all that is loaded of an artifact: code, constants, names of imports.
    Returns false if the file is not a well-formed 64-bit ELF file. */
 bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and

@@ -36,7 +36,8 @@ static ak_status print_buffer(ak_buf *out, const char *name, const ak_problem *p
                    name, problem->name);
 }
 
-/* Prints an expression in C, which has the same meaning for numbers, sizes, + - * and brackets. */
+/* Prints an expression of a space file in C. Refuses all but numbers, sizes, + - * and brackets,
+   which mean the same in both. */
 static ak_status print_value(ak_buf *out, const char *type, const char *text,
                              const ak_problem *problem, const char *where, ak_error *err)
 {

@@ -172,7 +172,7 @@ static void peak_tiles(void)
 {
 #if defined(__x86_64__)
     static const unsigned char shapes[64] __attribute__((aligned(64))) = {
-        [0] = 1, /* the palette; then bytes of a row, and rows */
+        [0] = 1, /* the palette; [16..]: bytes of a tile's row; [48..]: its rows */
         [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
         [48] = 16, [49] = 16, [50] = 16, [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16};
     __asm__ volatile("ldtilecfg %0" ::"m"(shapes));
@@ -285,8 +285,8 @@ static double fastest(bench *m, what kind, ak_host_pool *pool)
 }
 
 /* Adds up the runs per second of all threads, each by the processor time of its own fastest run,
-   which other load cannot lengthen. For what cores do not share; `fastest` is for memory, which
-   they do. */
+   which other load cannot lengthen. This is for what cores do not share; `fastest` is for memory,
+   which they share. */
 static double rate(bench *m, what kind, ak_host_pool *pool)
 {
     int threads = ak_host_pool_threads(pool);

@@ -107,7 +107,7 @@ void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
    number in its file schedstat (Documentation/scheduler/sched-stats.rst). Negative if that is not
    known. */
 int64_t ak_host_waits(const char *schedstat);
-/* The same of the child's threads, added up. */
+/* Returns the sum of this time over the child's threads; negative if one is not known. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
 #endif

@@ -27,7 +27,7 @@
 /* Limits for references and baselines. */
 #define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
 #define OWN_MEMORY_MAX ((size_t)4 << 30)
-/* The longest first line of --version that is kept, and of how many compilers. */
+/* Room for the first line of --version, and the number of compilers for which it is kept. */
 #define VERSION_BYTES 256
 #define ANSWERS       4
 
@@ -197,7 +197,7 @@ static ak_status leave_out_libgomp(parts *out, const ak_compile_job *job, ak_err
     return ak_fs_is_file(path) ? AK_OK : ak_fs_write(path, spec, sizeof spec - 1, err);
 }
 
-/* Says that this machine cannot compile Fortran; returns whether it cannot. */
+/* Returns whether this machine cannot compile Fortran, with the reason in `out`. */
 static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 {
     char path[AK_PATH_MAX];

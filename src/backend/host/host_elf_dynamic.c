@@ -15,9 +15,9 @@
 #define TAG_RELR    36
 #define TAG_RELRENT 37
 
-/* What linkers write into a shared object that has only functions and constants. Of each there is
-   at most one, but for DT_NEEDED. What processors add to this (0x70000000 and more) says how
-   procedure linkage tables look. */
+/* The tags that linkers write into a shared object of functions and constants only. Each occurs at
+   most once, except DT_NEEDED. Those of a processor (0x70000000 and more) describe procedure
+   linkage tables. */
 static const int64_t usual[] = {DT_NEEDED,   DT_PLTRELSZ, DT_PLTGOT,   DT_HASH,       DT_STRTAB,
                                 DT_SYMTAB,   DT_RELA,     DT_RELASZ,   DT_RELAENT,    DT_STRSZ,
                                 DT_SYMENT,   DT_RPATH,    DT_RUNPATH,  DT_PLTREL,     DT_JMPREL,
@@ -134,9 +134,9 @@ static bool find_symbols(Elf64_Shdr *symbols, Elf64_Shdr *names, const dynamic *
     return false;
 }
 
-/* What the loader may do to an artifact: write addresses of its own and of what it imports. All
-   other relocations are refused: an IRELATIVE one calls code of the artifact (and needs no symbol
-   that names a resolver), a COPY one brings a variable of a library, those of TLS bring state. */
+/* Returns whether a relocation only writes an address of the artifact or of what it imports. Others
+   are refused: IRELATIVE calls code of the artifact (and needs no symbol that names a resolver),
+   COPY brings a variable of a library, and those of TLS bring state. */
 static bool is_plain_relocation(const ak_elf *f, uint64_t type)
 {
     switch (f->head.e_machine) {

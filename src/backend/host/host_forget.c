@@ -131,8 +131,7 @@ void ak_host_forget(void)
     if (status != 0 || control != CONTROL_USUAL) {
         __asm__ volatile("fninit");
     }
-    /* fnstenv shows the address of the last x87 instruction and of its operand: now those of this.
-     */
+    /* fnstenv shows the last x87 instruction and its operand, which are these from now on. */
     __asm__ volatile("flds %0; fstp %%st(0)" : : "m"(zero) : "st");
     __builtin_ia32_ldmxcsr(MXCSR_USUAL);
     forget_selectors(); /* before the base of GS, which a new selector may change */

@@ -271,7 +271,7 @@ void ak_host_pool_barrier(void *opaque)
     }
 }
 
-/* The pool that a handle stands for. */
+/* The pool of ak_host_pool_give. */
 static ak_host_pool *given;
 
 static void parallel_of_given(void *handle, int n, void (*task)(void *context, int thread, int n),

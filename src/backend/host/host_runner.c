@@ -444,7 +444,7 @@ static void forget_calls(runner *r)
     forget_in_thread();
 }
 
-/* Returns whether calls leave out work: by one batch, or by all batches together. */
+/* Returns whether calls leave out work, judged by one batch or by all batches together. */
 static bool leaves_out(const runner *r, uint64_t skipped)
 {
     return skipped >= SKIPPED_MIN || r->blank >= BLANK_MIN ||
@@ -596,7 +596,7 @@ static void run(runner *r)
     uint64_t state = asked.salt;
     (void)ak_host_drawn(&state); /* mixes the time into it */
     paint_red_zone(r);
-    ak_host_pool_limit(r->pool, asked.threads); /* also of a kernel that asks for more */
+    ak_host_pool_limit(r->pool, asked.threads); /* even if a kernel asks for more */
     ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
     (void)repeat(r, &asked, &call, asked.warm, &state);

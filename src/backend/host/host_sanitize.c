@@ -252,7 +252,7 @@ static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
     ak_reads_open(&reads);
     ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
     ak_reads_add(&reads, b->folder);
-    ak_reads_add_tool(&reads, b->compiler); /* which the runtime of the sanitizers comes with */
+    ak_reads_add_tool(&reads, b->compiler); /* the sanitizers' runtime is installed with it */
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
     ak_sandbox_plan_open_alone(&plan, reads.path, writable);
     spec.setenv = environment;
@@ -400,7 +400,7 @@ static const char *const sanitizers[] = {"-O1",
                                          "-fno-sanitize-recover=all",
                                          "-w"};
 
-/* Says why it cannot be built. */
+/* Writes why the candidate cannot be built with sanitizers. */
 static void cannot(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
     char line[160];
@@ -465,7 +465,7 @@ static bool is_left_out(const char *option)
     return ak_text_begins(option, left_out);
 }
 
-/* What is made, one after the other. */
+/* What is compiled, in this order. */
 typedef enum product { OBJECT, LIBRARY, PROGRAM } product;
 
 static ak_status compile(ak_proc_result *run, const build *b, product what, ak_error *err)

@@ -39,7 +39,7 @@ uint64_t ak_host_drawn(uint64_t *state)
 static uint64_t get(const unsigned char *at, uint32_t bytes)
 {
     uint64_t value = 0;
-    switch (bytes) { /* sizes are constants because a call would cost more */
+    switch (bytes) { /* memcpy of a constant size is no call, which would cost more */
     case 8:
         memcpy(&value, at, 8);
         break;

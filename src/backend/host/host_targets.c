@@ -171,7 +171,7 @@ static ak_status read_target(ak_host_targets *out, const char *p, ak_error *err)
     const bool bracket = *p == '(';
     p += bracket ? 1 + strspn(p + 1, BLANK) : 0;
     if (*p != '"') {
-        /* A name of the source's own, unless it is a string of another kind, such as R"(avx2)". */
+        /* This is a name of the source's own, unless another kind of string follows: R"(avx2)". */
         out->unknown = out->unknown || memchr(p, '"', strcspn(p, ");\n")) != NULL;
         return AK_OK;
     }
