@@ -48,8 +48,8 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
  * The functions below confine a child that is about to become another program, a compiler. They
  * restrict what the child reads and writes, and every system call that reaches out of it: no socket
  * of any kind; no process group or session of its own, so that everything it starts ends with it;
- * no access to other processes. The parent prepares the plan; ak_sandbox_plan_apply only makes
- * system calls (`confine` in base/proc.h).
+ * no access to the memory of other processes; no signals to them from Landlock 6 on. The parent
+ * prepares the plan; ak_sandbox_plan_apply only makes system calls (`confine` in base/proc.h).
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {

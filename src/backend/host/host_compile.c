@@ -1,8 +1,8 @@
 /*
  * host_compile.c: compiles source and options to a shared object, with the machine's own gcc or
  * clang. The compiler always runs as a child with limits on time and memory that reads only
- * what is installed and can reach no other process (sandbox.h). Its temporary files go where the
- * artifact goes; its output is bounded and cleaned before anybody sees it.
+ * what is installed and reaches no network and no other process's memory (sandbox.h). Its temporary
+ * files go where the artifact goes; its output is bounded and cleaned before anybody sees it.
  *
  * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
  * source, this processor and what else the compiler reads are the same. Code with Fortran is not
