@@ -99,7 +99,7 @@ const ak_backend_rules *ak_backend_rules_find(const char *backend)
     return ak_backend_find(&found, backend, NULL) == AK_OK ? found->rules : NULL;
 }
 
-/* A device to look for; without a name, the first. */
+/* The device that look_for searches; if `name` is NULL, the first one. */
 typedef struct wanted_device {
     const char *name;
     char *out;
@@ -272,8 +272,7 @@ static const char *name_of(const json_t *environment)
     return name[0] == 0 ? "another" : name;
 }
 
-/* Refuses devices with different environments: their times are not comparable, and neither are
-   configurations that they measured. */
+/* Refuses devices with different environments, whose times are not comparable. */
 static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
 {
     json_t *first = NULL;
@@ -312,7 +311,8 @@ static ak_status name_several(const ak_backend_ops **out, names *list, const cha
                                                               : status;
 }
 
-/* Returns whether the name stands for several devices; never for a backend that takes any name. */
+/* Returns whether the name stands for several devices; false for a backend with `find`, which takes
+   any name. */
 static bool is_several(const char *wanted)
 {
     char name[AK_DEVICE_NAME_BYTES];

@@ -36,20 +36,22 @@ typedef struct ak_compile_job {
     const char *compiler;    /* NULL: the backend's default */
     const char *const *argv; /* options of the compiler */
     size_t argc;
-    const char *folder;   /* where the compiler may write; ak_compile_apart gives it its own */
+    const char *folder;   /* where the compiler may write; ak_compile_apart makes one below it */
     const char *artifact; /* path of the file to write */
-    /* Limit of processor time; ak_compile_limit derives the limit by the clock. */
+    /* Limit of processor time; ak_compile_limit derives the limit of elapsed time from it. */
     int64_t timeout_ns;
     size_t memory_max; /* bytes for the compiler and each of its children */
-    /* The code may keep state: a reference may, because its author decides what is right anyway. */
+    /* The code may keep state between calls: true for references and baselines, false for
+       candidates. */
     bool keeps_state;
-    /* Code that spills registers and the like is REJECTED if the backend can tell. */
+    /* Code that spills registers, or is slow for another reason that the compiler reports, is
+       REJECTED. */
     bool reject_slow;
     ak_proc_priority priority;
 } ak_compile_job;
 
-/* The folders that a backend's compiler reads beyond those of the system and the compilers, and
-   writes beyond the job's; "" for none. */
+/* What a backend's compiler may read besides the system's, the compilers' and the job's folders,
+   and one folder that it may write to besides the job's ("": none). */
 typedef struct ak_compile_folders {
     ak_reads reads;
     char writable[AK_PATH_MAX];
@@ -63,7 +65,7 @@ typedef struct ak_compile_result {
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
     int code_bytes;                           /* machine code in the artifact; 0: not known */
     char artifact_hash[33];                   /* of the code; equal for equal code */
-    char file_hash[33];                       /* of all bytes of the artifact that was looked at */
+    char file_hash[33];                       /* of the whole file; shows a later change of it */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
 
@@ -82,7 +84,8 @@ typedef struct ak_runnable ak_runnable;
    for them. */
 #define AK_BASELINE_ON_DEMAND "torch-"
 
-/* Is called with each baseline. `note` says what is missing if it is not installed. */
+/* Called with each baseline. `note` says what is missing if the baseline is not installed, and may
+   hold a remark, such as the number of threads, if it is. */
 typedef void (*ak_baseline_visitor)(void *context, const char *name, const char *title,
                                     const char *version, bool installed, const char *note);
 
@@ -104,9 +107,9 @@ typedef struct ak_launch {
     size_t workspace_bytes;
     int threads;
     uint32_t iterations;
-    bool unpredicted;   /* on a CPU: its branch predictors know nothing of the kernel any more */
-    bool unseen;        /* on a CPU, of a call alone: all inputs appear only when it is ready */
-    bool plain;         /* on a CPU, of a reference: outputs stay as they are before the call */
+    bool unpredicted;   /* on a CPU: the branch predictors are made to forget the kernel first */
+    bool unseen;        /* on a CPU, one iteration: the inputs appear once the runner is ready */
+    bool plain;         /* on a CPU, for a reference: outputs are not changed before the call */
     int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 
@@ -117,18 +120,18 @@ typedef struct ak_outcome {
     /* Time for all iterations, minus the harness' own cost, by the clock that the backend trusts:
        the worker's or the events of the device. */
     int64_t ns;
-    /* Time for which the candidate's threads and the one that takes the time, added up, could have
-       run but waited for a processor. */
+    /* How long the candidate's threads and the worker's timing thread, added up, were ready to run
+       but waited for a processor. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
-    /* The block holds what a single run on its former contents has written, whatever the number of
+    /* The block holds the result of a single run on its former contents, even if there were several
        iterations. */
     bool alone;
 } ak_outcome;
 /* Sets status and reason; such an outcome has no time. */
 void ak_outcome_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Refuses a candidate that has changed the zone before or the one behind its workspace. */
+/* Refuses a candidate unless the red zones before and after its workspace are intact. */
 void ak_outcome_whole(ak_outcome *out, bool before, bool after);
 /* Refuses a candidate that did not end in time. */
 void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns);
@@ -137,8 +140,8 @@ void ak_outcome_endless(ak_outcome *out, int64_t timeout_ns);
  * A referee: the reference and the comparison on the device itself, for arrays so large that
  * computing, fetching and comparing them on the host would take longer than the tuning. For one
  * shape it computes in double what reference.c computes, from the inputs in the block, and compares
- * every element of every output with that. Its user first compares it with reference.c
- * (judge/stage_referee.c).
+ * every element of every output with that. The judge first compares the referee itself with
+ * reference.c (judge/stage_referee.c).
  */
 typedef struct ak_referee ak_referee;
 
@@ -172,7 +175,7 @@ typedef struct ak_referee_ops {
     void (*close)(ak_referee *referee);
 } ak_referee_ops;
 
-/* Exit code of a role whose command line is not the one that autokernel itself uses. */
+/* Exit code of a role that was started with arguments that autokernel itself never gives. */
 #define AK_WORKER_EXIT_USAGE 2
 /* Writes a text to the standard output, for roles that run as children. */
 void ak_backend_say(const char *text);
@@ -195,7 +198,7 @@ typedef struct ak_sanitized {
 typedef struct ak_backend_ops {
     const char *name, *description;
     const ak_backend_rules *rules; /* (optional) rules for its space files */
-    const ak_backend_role *roles;  /* (optional) ends with a role without an option */
+    const ak_backend_role *roles;  /* (optional) array of roles; the last has no option */
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
     /* (optional) Explains why there is no device of this name. Always fails, with a line that says
@@ -208,8 +211,8 @@ typedef struct ak_backend_ops {
     /* (optional) For devices that `probe` cannot list: returns AK_OK if a device of this name
        exists. */
     ak_status (*find)(const char *device, ak_error *err);
-    /* Gives the facts for expressions. Host: cpu_threads, vector_bytes, vector_registers,
-       l1d_bytes, l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
+    /* Gives the facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, amx_bf16,
+       l1d_bytes, l2_bytes, l3_bytes. `threads` is as in ak_task_spec. */
     ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
     /* Gives what a result depends on besides the source: device name, compilers and versions,
        kernel, libraries. It is hashed into every trial's key. */
@@ -225,7 +228,7 @@ typedef struct ak_backend_ops {
     const char *const *shown_facts;
     ak_status (*quick_ceilings)(ak_ceilings *out, const char *device, ak_error *err);
     ak_status (*describe)(json_t *object, ak_error *err);
-    /* (optional) Binds a task if the device decides more of it than facts can tell. */
+    /* (optional) Makes the task itself, if the device, such as a recording, brings the problem. */
     ak_status (*bind)(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err);
 
     /* (optional) Gives status, reason, samples and statistics of a configuration and, as
@@ -247,22 +250,23 @@ typedef struct ak_backend_ops {
        shapes. Blocks for some seconds; may be called in any process. */
     ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
                           ak_error *err);
-    /* The device is the CPU itself, so compilers run only where nothing else wants to (SCHED_IDLE).
-       With other devices compilers have the lowest usual priority, because Linux treats a processor
-       that runs only SCHED_IDLE tasks as idle and starts the next task there even if another
-       processor is free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
+    /* The device is the CPU itself, so compilers run only on processors that are otherwise idle
+       (SCHED_IDLE). With other devices compilers have the lowest usual priority, because Linux
+       treats a processor that runs only SCHED_IDLE tasks as idle and starts the next task there
+       even if another processor is free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4
+       on). */
     bool is_cpu;
-    /* (optional) Gives the folders that `compile` needs with these compilers, of which `out` has
-       none yet. Called only in a compile worker, before it is confined. */
+    /* (optional) Adds the folders that `compile` needs with these compilers to `out`, which already
+       has the system's and the compilers' own. Called in a compile worker before it is confined. */
     ak_status (*folders)(ak_compile_folders *out, const char *const *compilers, size_t count,
                          ak_error *err);
     /* (optional) Returns the process that outlives a call of `compile` to serve the next; 0: none.
-       After each call the compile worker ends every other process that it has left behind. */
+       After each call the compile worker ends every other process that the call left behind. */
     pid_t (*compiler_process)(void);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
-    /* Reserves one block for all arguments; a second call replaces it. `map` gives its address if
-       the harness can access it directly; if not (NULL), `upload` and `download` copy. */
+    /* Reserves one block for all arguments; a later call for more bytes replaces it. `map` gives
+       its address if the harness can access it; if not (NULL), `upload` and `download` copy. */
     ak_status (*reserve)(ak_device *device, size_t bytes, ak_error *err);
     void *(*map)(ak_device *device); /* (optional) */
     ak_status (*upload)(ak_device *device, size_t offset, const void *data, size_t bytes,
@@ -281,17 +285,17 @@ typedef struct ak_backend_ops {
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
     /* (optional) After a wrong result of a baseline: returns whether its library can do the work in
-       another way. If so the next launch uses that way, and this device never uses the wrong one
-       again, whoever loads the baseline. */
+       another way. If so, the next launch uses that way, and this device never uses the wrong one
+       again, even if the baseline is loaded anew. */
     bool (*another)(ak_runnable *runnable);
     void (*unload)(ak_runnable *runnable);
-    /* (optional) Gives what the device did in the timed batches since the last call. */
+    /* (optional) Gives clocks, power and temperature in the timed batches since the last call. */
     void (*conditions)(ak_conditions *out, ak_device *device);
-    /* (optional) Gives the energy in joules that the device has taken since some moment in the
+    /* (optional) Gives the energy in joules that the device has used since a fixed moment in the
        past. Fails with one line that says why it cannot be read here. */
     ak_status (*joules)(double *out, ak_device *device, ak_error *err);
-    /* (optional) Returns whether kernels of its batches may begin early; UNKNOWN until a batch of
-       several runs has been timed. */
+    /* (optional) Returns whether a kernel of a batch may begin before the previous one has ended;
+       UNKNOWN until a batch of several runs has been timed. */
     ak_overlap (*overlap)(const ak_runnable *runnable);
     /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);
@@ -312,8 +316,8 @@ typedef struct ak_backend_ops {
     void (*close)(ak_device *device);
 } ak_backend_ops;
 
-/* Writes a text with its name in front of it, for backends whose kernels see nothing else: their
-   `source`. */
+/* A `source` for backends whose kernels see nothing of the harness: writes a #line directive with
+   `name`, then `text`. */
 ak_status ak_backend_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 /* Writes the file that the compiler gets for an implementation. */
 ak_status ak_backend_write_source(const char *path, const ak_backend_ops *backend,
@@ -324,15 +328,15 @@ ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_e
 /* The table of backends.def, NULL-terminated. */
 extern const ak_backend_ops *const ak_backends[];
 ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err);
-/* Finds a device and its backend. "auto" is the first device of the last backend that has one;
-   "host" is the CPU; "cuda:0" names backend and number. */
+/* Finds a device and its backend. "auto" or NULL is the first device of the last backend in
+   backends.def that has one; "host" is the CPU; "cuda:0" names backend and number. */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
 
-/* Names of devices that can share a run, such as "cuda:0". */
+/* Most devices that can share a run, and room for the name of one, such as "cuda:0". */
 #define AK_DEVICES_MAX       16
 #define AK_DEVICE_NAME_BYTES 64
-/* Any name, such as "sim:FILE". */
+/* Room for a list of names, or for one with a path, such as "sim:FILE". */
 #define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8)
 /* The devices that share the trials of a run, in the order in which they were named. */
 typedef struct ak_device_list {

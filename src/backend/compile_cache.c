@@ -11,7 +11,7 @@
 #define LOG_MAX      (256u << 10)
 #define RULE_MAX     (256u << 10)
 #define ARTIFACT_MAX (64u << 20)
-/* The cache has 256 folders of at most this many files each: at most some hundred MB together. */
+/* The cache has 256 folders of at most this many files: some hundred MB if artifacts have 20 KB. */
 #define FOLDER_MAX 128
 
 /* Gives the folder of a backend's artifacts. Does not create it. */
@@ -43,7 +43,7 @@ void ak_compile_cache_find(ak_compile_cache *out, const char *backend, ak_hasher
     }
 }
 
-/* Adds a line with the state of a file: its size, its time in ns and its path. */
+/* Adds a line with the state of a file: its size, its time of change in ns and its path. */
 static bool add_file(ak_buf *out, const char *path)
 {
     struct stat file;
@@ -56,7 +56,7 @@ static bool add_file(ak_buf *out, const char *path)
     return true;
 }
 
-/* Takes the next path of a rule for make, in which a blank within a path has a backslash before it;
+/* Takes the next path of a rule for make, in which "\ " is a blank within a path and "$$" a dollar;
    returns false at the end. */
 static bool next_path(char out[AK_PATH_MAX], const char **at)
 {
@@ -73,7 +73,7 @@ static bool next_path(char out[AK_PATH_MAX], const char **at)
     return length > 0;
 }
 
-/* Adds the state of all files that a rule names but for `source`. */
+/* Adds the state of all files that a rule names, except `source`. */
 static bool add_rule(ak_buf *out, const char *rule, const char *source)
 {
     char path[AK_PATH_MAX], *text = NULL;
@@ -110,7 +110,7 @@ static bool files_unchanged(const char *lines, size_t length)
     return same;
 }
 
-/* Hashes the artifact, what the log says behind the hash, and whose they are. */
+/* Hashes the artifact, the log without its first line, and the path that both belong to. */
 static void checksum(char out[AK_HASH_BYTES], const ak_compile_cache *place, const char *artifact,
                      size_t length, const char *rest)
 {
@@ -121,8 +121,8 @@ static void checksum(char out[AK_HASH_BYTES], const ak_compile_cache *place, con
     ak_hasher_end(out, hasher);
 }
 
-/* The log has its checksum, a line each of the files that the compiler has read, an empty line, and
-   what the compiler said. It is written last, so an artifact with a log is complete. */
+/* The log has the checksum, a line for each file that the compiler has read, an empty line, and the
+   messages of the compiler. It is written last, so an artifact with a log is complete. */
 bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char *artifact)
 {
     char *data = NULL, *text = NULL, hash[AK_HASH_BYTES];
@@ -150,7 +150,7 @@ bool ak_compile_cache_take(char **log, const ak_compile_cache *place, const char
     return found;
 }
 
-/* Makes room in a folder that is full. */
+/* Removes a folder that is full, to make room. */
 static void make_room(const char *folder)
 {
     char **names = NULL;

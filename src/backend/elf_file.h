@@ -1,8 +1,8 @@
 /*
- * elf_file.h: reads the segments, sections and symbols of a compiled file, as those need it who
- * judge what a candidate's code may contain.
+ * elf_file.h: reads the segments, sections and symbols of an ELF file, for the checks of what a
+ * candidate's code may contain.
  *
- * The file comes from a compiler that ran on somebody's source, so every offset is checked.
+ * The file comes from a compiler that ran on untrusted source, so every offset is checked.
  */
 #ifndef AK_BACKEND_ELF_FILE_H
 #define AK_BACKEND_ELF_FILE_H
@@ -17,14 +17,16 @@ typedef struct ak_elf {
     Elf64_Ehdr head;
 } ak_elf;
 
-/* Returns false if these bytes, which are borrowed, are no such file. */
+/* Opens a file in memory, which is borrowed. Returns false if it has no ELF header; the class and
+   the machine are not checked. */
 bool ak_elf_open(ak_elf *out, const void *bytes, size_t length);
 /* Returns whether `size` bytes at `offset` lie within `length`. */
 bool ak_elf_inside(uint64_t offset, uint64_t size, size_t length);
 /* Gives the header of segment `i`; returns false if there is none, or its header lies beyond the
-   file. What it covers is not checked. */
+   file. The segment's contents may still lie beyond it. */
 bool ak_elf_segment(Elf64_Phdr *out, const ak_elf *f, size_t i);
-/* Gives the header of section `i`; returns false if there is none, or it lies beyond the file. */
+/* Gives the header of section `i`; returns false if there is none, or if its header or contents lie
+   beyond the file. */
 bool ak_elf_section(Elf64_Shdr *out, const ak_elf *f, size_t i);
 /* Returns a text of a string table, or "" if there is none at this offset. */
 const char *ak_elf_text(const ak_elf *f, const Elf64_Shdr *strings, uint64_t offset);

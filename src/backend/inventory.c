@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include "base/program.h"
 
-/* The first start of a driver loads firmware. */
+/* This is long because the first start of a driver loads firmware. */
 #define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define INVENTORY_MAX        65536
 

@@ -11,7 +11,7 @@
 
 #define AK_INVENTORY_ARGUMENTS_MAX 4
 
-/* What a backend has one of. */
+/* The inventory of a backend, which defines one, and how its child is asked for it. */
 typedef struct ak_inventory {
     const char *who;                                   /* "CUDA" */
     const char *where;                                 /* "CUDA inventory" */
@@ -34,7 +34,7 @@ ak_status ak_inventory_device(const json_t **out, ak_inventory *inventory, const
                               ak_error *err);
 /* Fails with a line that says what this machine has, or why it has no device. */
 ak_status ak_inventory_missing(ak_inventory *inventory, const char *device, ak_error *err);
-/* Adds the whole numbers that are known of a device. */
+/* Adds each whole number in the inventory of a device as a fact. */
 ak_status ak_inventory_facts(ak_scope *out, ak_inventory *inventory, const char *device,
                              ak_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * lacking.c: see lacking.h. The texts are those of ptxas 12 and 13, NVRTC 13, Triton 3.2 to 3.9,
- * gcc 12, clang 14, GNU as 2.40 and PoCL 3.1 (clang 15).
+ * lacking.c: see lacking.h. The texts in the table are those of ptxas 12 and 13, NVRTC 13,
+ * Triton 3.2 to 3.9, gcc 12, clang 14, GNU as 2.40 and PoCL 3.1 (clang 15).
  */
 #include "backend/lacking.h"
 
@@ -24,8 +24,8 @@
     "install a version of the compiler that knows it, or choose another device or "                \
     "\"Architecture\""
 
-/* A message that has both `texts`, and what to do: "WHO LACKS: ADVICE", where `who` is the target
-   if it is NULL. */
+/* A message that contains both `texts` is explained by "WHO LACKS: ADVICE". If `who` is NULL, it is
+   the target. */
 static const struct {
     const char *texts[2], *who, *lacks, *advice;
 } table[] = {
@@ -60,7 +60,7 @@ static const struct {
      CHOOSE},
 };
 
-/* Finds what is compiled for in the options of the job. */
+/* Reads the target from the options of the job: "sm_90", "-march=native", else "the target". */
 static void name_target(char out[TARGET_MAX], const ak_compile_job *job)
 {
     static const char *const options[] = {

@@ -5,8 +5,8 @@
 
 #include "backend/backend.h"
 
-/* Appends to result->reason, if it is such a message: "; sm_80 lacks it: ...". Without memory the
-   reason stays as it is. */
+/* If result->reason is such a message, appends target and advice: "; sm_80 lacks it: ...". Without
+   memory the reason stays as it is. */
 void ak_lacking_explain(ak_compile_result *result, const ak_compile_job *job);
 
 #endif

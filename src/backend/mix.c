@@ -20,7 +20,7 @@
 #define ISSUE_CPU 4.0
 #define ISSUE_GPU 1.0
 
-/* A line of a listing: an instruction, or a label. */
+/* An instruction of a listing. */
 typedef struct instruction {
     uint64_t at, target; /* target: where a jump goes to; UINT64_MAX: no jump */
     const char *label;   /* name that a jump goes to, until its address is known */
@@ -40,7 +40,7 @@ typedef struct listing {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Beginnings of mnemonics, of which the first that fits counts. */
+/* A prefix of mnemonics. The first in a table that matches a mnemonic gives its kind. */
 typedef struct beginning {
     const char *text;
     ak_mix_kind kind;
@@ -149,7 +149,7 @@ static ak_mix_kind kind_of(const char *word, bool gpu)
     return matrix ? AK_MIX_MATRIX : AK_MIX_OTHER;
 }
 
-/* Copies the word at `text` and returns what follows it and blanks. */
+/* Copies the word at `text`; returns the text after the word and the blanks that follow it. */
 static const char *take_word(char out[WORD_BYTES], const char *text)
 {
     size_t length = strcspn(text, " \t\n;");
@@ -162,8 +162,8 @@ static const char *take_word(char out[WORD_BYTES], const char *text)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Adds what the memory operand of an x86 instruction does: in objdump's order the last operand is
-   the destination. */
+/* Adds the kind of access of an x86 memory operand: load, store or spill. In objdump's order the
+   last operand is the destination. */
 static void read_memory(instruction *out, const char *word, const char *operands, size_t length)
 {
     const char *open = memchr(operands, '(', length);
@@ -188,7 +188,7 @@ static bool names(const char *operands, size_t length, const char *text)
     return memmem(operands, length, text, strlen(text)) != NULL;
 }
 
-/* Takes the width of an instruction that computes. */
+/* Returns the width in bits of an instruction that computes: 32 if it is scalar, 0 if not known. */
 static int width_of(const char *word, const char *operands, size_t length)
 {
     size_t end = strlen(word);
@@ -203,7 +203,7 @@ static int width_of(const char *word, const char *operands, size_t length)
 }
 
 /* Takes the register that an instruction writes: the first operand or, in objdump's x86, the last.
-   Of vector registers only the number is kept, because each has a name for every width. */
+   The letter for the width of a vector register is dropped, because all widths share a register. */
 static void take_register(char out[REGISTER_BYTES], const char *operands, size_t length, bool gpu)
 {
     const char *at = operands;
@@ -222,7 +222,7 @@ static void take_register(char out[REGISTER_BYTES], const char *operands, size_t
     }
 }
 
-/* Tells sums, to which an instruction adds, from registers that an instruction sets. */
+/* Notes the register that an instruction writes: in `sum` if it adds to it, else in `sets`. */
 static void read_registers(instruction *out, const char *operands, size_t length, bool gpu)
 {
     char name[REGISTER_BYTES] = "";
@@ -231,7 +231,7 @@ static void read_registers(instruction *out, const char *operands, size_t length
         return;
     }
     take_register(name, operands, length, gpu);
-    if (gpu && adds) { /* FFMA R5, R23, R21, R5 */
+    if (gpu && adds) { /* it adds if its last operand is its first: FFMA R5, R23, R21, R5 */
         const char *last = operands;
         for (size_t i = 0; i < length; i++) {
             last = operands[i] == ',' ? operands + i + 1 : last;
@@ -243,7 +243,7 @@ static void read_registers(instruction *out, const char *operands, size_t length
     memcpy(adds ? out->sum : out->sets, name, sizeof name);
 }
 
-/* Returns whether the instruction is a jump within a function, by its word. */
+/* Returns whether this is the mnemonic of a jump within a function. */
 static bool is_jump(const char *word, bool gpu)
 {
     bool arm = word[0] == 'b' && (word[1] == 0 || word[1] == '.');
@@ -273,7 +273,7 @@ static void read_target(instruction *out, const char *word, const char *operands
     }
 }
 
-/* Reads the instruction after its address. */
+/* Reads an instruction from `text`, which follows its address. */
 static void read_instruction(instruction *out, const char *text, bool gpu)
 {
     char word[WORD_BYTES];
@@ -284,7 +284,7 @@ static void read_instruction(instruction *out, const char *text, bool gpu)
     }
     size_t length = strcspn(operands, gpu ? ";\n" : "#\n");
     out->kinds = 1u << kind_of(word, gpu);
-    /* what writes a constant, by a product with the register that is zero, is no arithmetic */
+    /* a product with RZ, the zero register, only writes a constant and is no arithmetic */
     if (gpu && (out->kinds & 1u << AK_MIX_FMA) != 0 && names(operands, length, ", -RZ, RZ,")) {
         out->kinds = 1u << AK_MIX_OTHER;
     }
@@ -302,7 +302,7 @@ static void read_instruction(instruction *out, const char *text, bool gpu)
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-/* Finds the address of an instruction, which objdump writes before a colon and the others as a
+/* Reads the address of an instruction, which objdump writes before a colon and the others as a
    comment. Returns the text behind it, or NULL if the line is something else. */
 static const char *read_address(uint64_t *out, const char *line, bool gpu)
 {
@@ -367,7 +367,8 @@ static void resolve(listing *l, const label *labels, size_t count)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* Returns the index where the loop that ends with this jump begins, or SIZE_MAX if it is none. */
+/* Returns the index of the first instruction of the loop that this jump ends, or SIZE_MAX if it
+   ends none. */
 static size_t loop_begin(const listing *l, size_t jump)
 {
     const instruction *end = &l->list[jump];
@@ -381,7 +382,8 @@ static size_t loop_begin(const listing *l, size_t jump)
     return l->list[i].at == end->target ? i : SIZE_MAX;
 }
 
-/* Returns whether the loop only adds to a register, so that each turn waits for the one before. */
+/* Returns whether the loop never sets the register `sum` anew, so that each addition to it waits
+   for that of the previous iteration. */
 static bool is_carried(const listing *l, size_t begin, size_t end, const char *sum)
 {
     bool carried = true;
@@ -424,8 +426,8 @@ static const struct {
 
 static const char waiting[] = "arithmetic that waits for its few sums";
 
-/* Estimates the cycles of a turn, and names what needs them: a unit, the start of instructions, or
-   sums that wait for themselves. */
+/* Estimates the cycles of an iteration and names the bottleneck: a unit, the issue of instructions,
+   or the latency of additions to few accumulators. */
 static double cycles_of(const char **busiest, const ak_mix *mix)
 {
     static const struct {
@@ -457,9 +459,9 @@ static double cycles_of(const char **busiest, const ak_mix *mix)
     return most;
 }
 
-/* How much a loop computes in a cycle, by the width of its arithmetic; what a loop without
-   arithmetic moves counts a little. The loop that does the work is the best at it: epilogues and
-   remainders may be longer in the listing. Among equals the longer one wins. */
+/* Returns how much arithmetic a loop does per estimated cycle, weighted by its width; loads and
+   stores count a little, for loops without arithmetic. The main loop does most per cycle, while
+   epilogues and remainder loops may be longer in the listing. Among equals the longer one wins. */
 static double weight_of(const ak_mix *mix)
 {
     const char *busiest;
@@ -482,7 +484,7 @@ bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
         for (size_t i = 0; i < l.count; i++) {
             size_t begin = loop_begin(&l, i);
             ak_mix mix;
-            /* A loop is an innermost one if the loop that ended last began before it. */
+            /* A loop that does not begin after the last innermost one contains that. */
             if (begin == SIZE_MAX || (inner_begin != SIZE_MAX && inner_begin >= begin)) {
                 continue;
             }

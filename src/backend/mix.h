@@ -4,16 +4,17 @@
  * disassembled by the machine's own tools, objdump or nvdisasm or cuobjdump; where there is none,
  * nothing is said.
  *
- * The hottest loop is guessed: the innermost one that does most arithmetic for each instruction.
- * The times that the guess of the limit rests on are those of common processors, and no waits are
- * counted.
+ * The hottest loop is guessed: the innermost one that does most arithmetic per estimated cycle. The
+ * cycles of instructions are those of common processors. Waits are not counted, except those of a
+ * CPU for the result of the previous FMA.
  */
 #ifndef AK_BACKEND_MIX_H
 #define AK_BACKEND_MIX_H
 
 #include "base/buf.h"
 
-/* X(NAME, text, cpu, gpu): what instructions do, and the cycles that one keeps its unit busy. */
+/* X(NAME, text, cpu, gpu): a kind of instruction, and for how many cycles one keeps its unit busy
+   on a CPU and on a GPU. */
 #define AK_MIX_MAP(X)                                                                              \
     X(MATRIX, "matrix products", 16, 16)                                                           \
     X(FMA, "FMA", 0.5, 1)                                                                          \
@@ -35,10 +36,10 @@ typedef enum ak_mix_kind {
 } ak_mix_kind;
 
 typedef struct ak_mix {
-    int count[AK_MIX_KINDS]; /* one that loads and multiplies counts in both */
+    int count[AK_MIX_KINDS]; /* an instruction that loads and multiplies counts as both */
     int all;                 /* instructions */
     int bits;                /* width of the widest FMA or other arithmetic; 0: not known */
-    int sums;                /* registers that FMA and matrix products of a turn add to */
+    int sums;                /* accumulators: registers that an iteration only adds to */
     bool gpu;
 } ak_mix;
 
@@ -47,8 +48,8 @@ typedef struct ak_mix {
 bool ak_mix_read(ak_mix *out, const char *listing, bool gpu);
 /* Appends "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". */
 void ak_mix_print(ak_buf *out, const ak_mix *mix);
-/* Disassembles a compiled file, confined as a compiler is. Returns false if that is not possible
-   here. */
+/* Disassembles a compiled file and finds its hottest loop. The disassembler is confined as a
+   compiler is. Returns false if this machine has none, or there is no loop. */
 bool ak_mix_of(ak_mix *out, const char *path);
 
 #endif

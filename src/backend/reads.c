@@ -48,10 +48,10 @@ void ak_reads_open(ak_reads *out)
 /* ---- the home folder --------------------------------------------------------------------------
  */
 
-/* Where a folder lies, seen from a home. */
+/* Where a folder lies relative to a home, the most private last. */
 typedef enum place { ELSEWHERE, INSIDE, HIDDEN, HOME_OR_ABOVE } place;
 
-/* Returns whether `path` is in `folder` or is it; both are without links. */
+/* Returns whether `path` is `folder` or lies in it; both are without symbolic links. */
 static bool is_in(const char *path, const char *folder)
 {
     const size_t length = strlen(folder);
@@ -75,7 +75,7 @@ static place place_in(const char *folder, const char *home)
     return rest[0] == '.' && strchr(rest, '/') == NULL ? HIDDEN : INSIDE;
 }
 
-/* The home is what HOME says and what the system says; a folder in either counts. */
+/* HOME and the system's database of users may name two homes; the more private answer counts. */
 static place place_of(const char *folder)
 {
     char real[AK_PATH_MAX], text[4096];
@@ -180,7 +180,7 @@ void ak_reads_add_tool(ak_reads *reads, const char *program)
 {
     char found[AK_PATH_MAX], path[AK_PATH_MAX];
     if (!ak_fs_which(found, program) || realpath(found, path) == NULL) {
-        return; /* AK_PATH_MAX is the system's limit */
+        return; /* realpath needs PATH_MAX bytes, and AK_PATH_MAX is as large */
     }
     ak_reads_add(reads, path);
     char *slash = strrchr(path, '/');

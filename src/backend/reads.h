@@ -1,8 +1,8 @@
 /*
- * reads.h: lists what a confined process may read: what is installed, and beside that only what a
- * tool needs. A tool may lie in the user's home, where everything else is none of a compiler's
- * business: no list names the home folder, a folder above it, or a hidden folder in it (.ssh,
- * .config, .local).
+ * reads.h: lists what a confined process may read: what is installed, and besides that only what a
+ * tool needs. A tool may lie in the user's home, whose other files a compiler must not read: the
+ * home folder, folders above it and hidden folders in it (.ssh, .config, .local) are private, and
+ * no list names them.
  *
  *     ak_reads_open(&reads);
  *     ak_reads_add_tool(&reads, compiler);
@@ -21,25 +21,24 @@ typedef struct ak_reads {
     char text[AK_READS_TEXT];
 } ak_reads;
 
-/* Begins with what every compiler may read: what is installed, but no user's files and no other
-   process's environment. */
+/* Starts a list with what every compiler may read: what is installed, but no user's files and no
+   other process's environment. */
 void ak_reads_open(ak_reads *out);
 /* Adds one path as it is; does nothing for NULL, for "", or for one that is listed. A path that
    does not fit is left out. */
 void ak_reads_add(ak_reads *reads, const char *path);
-/* Adds a folder, unless it is one that no list names. */
+/* Adds a folder unless it is private (see above) or its path is relative. */
 void ak_reads_add_folder(ak_reads *reads, const char *folder);
-/* Adds the folder of a file that is an absolute path, or the file alone if no list names the
-   folder. */
+/* Adds a file and, unless that is private, its folder. Does nothing if the path is relative. */
 void ak_reads_add_beside(ak_reads *reads, const char *file);
 /* Adds the folders that a variable of the environment lists. */
 void ak_reads_add_variable(ak_reads *reads, const char *name);
-/* Adds a place where software is installed (it has bin, lib and so on): as a whole outside of the
-   home; in the home only these folders; and of one that no list names only what is a compiler's own
-   (lib/gcc, lib/clang and the like). */
+/* Adds a prefix where software is installed (with bin, lib and so on): outside of the home as a
+   whole; in the home, or if it is a hidden virtual environment there, only these subfolders; if it
+   is private otherwise, only what is a compiler's own (lib/gcc, lib/clang and the like). */
 void ak_reads_add_installation(ak_reads *reads, const char *prefix);
-/* Adds a program that is found in PATH, and where it is installed: .../bin/gcc is in ..., x/gcc
-   in x. Does nothing if there is no such program. */
+/* Adds a program that is found in PATH, and its installation: the prefix P of P/bin/gcc, the folder
+   x of x/gcc. Does nothing if there is no such program. */
 void ak_reads_add_tool(ak_reads *reads, const char *program);
 
 #endif

@@ -64,14 +64,14 @@ void ak_sandbox_limit(const ak_sandbox_limits *limits)
 #define LL_EXECUTE   (UINT64_C(1) << 0)
 #define LL_READ_FILE (UINT64_C(1) << 2)
 #define LL_READ_DIR  (UINT64_C(1) << 3)
-/* These rights also apply to a file that is not a folder. */
+/* The rights that a rule for a file may grant; the kernel refuses one with rights of folders. */
 #define LL_OF_FILE (LL_EXECUTE | (UINT64_C(1) << 1) | LL_READ_FILE | (UINT64_C(1) << 14))
 
 typedef struct ll_ruleset {
     uint64_t access_fs;
     /* From version 4 on: binding and connecting TCP ports. */
     uint64_t access_net;
-    /* From version 6 on: abstract sockets and signals stay inside. */
+    /* From version 6 on: no abstract sockets and signals of processes outside. */
     uint64_t scoped;
 } ll_ruleset;
 
@@ -109,7 +109,7 @@ static int make_ruleset(const char *const *readable, const char *const *writable
     if (abi < 1) {
         return -1;
     }
-    /* Every right that this version of the kernel can take away: 13 in the first version, one
+    /* Every right that this version of Landlock can take away: 13 in the first version, and one
        more each in the second (moving files), the third (truncating) and the fifth (ioctl on
        devices). */
     int bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
@@ -148,7 +148,7 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable)
 #endif
 
 /* The system calls that loading a shared object, computing, waiting and ending need. None starts a
-   process, thread or socket, signals others, or changes limits. */
+   process or thread, opens a socket, signals others, or changes limits. */
 static const int computing[] = {
 #ifdef __NR_open
     __NR_open,
@@ -219,8 +219,8 @@ static const int computing[] = {
     (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 1, 0)
 
 #ifdef ARCHITECTURE
-/* Begins a filter: programs of another architecture get `otherwise`. Returns how many instructions
-   there are then, as the others that append to a filter do. */
+/* Begins a filter: system calls of another architecture get `otherwise`. Like the functions that
+   append to a filter, returns the number of instructions so far. */
 static unsigned short begin_filter(struct sock_filter *code, uint32_t otherwise)
 {
     code[0] = LOAD(arch);
@@ -230,7 +230,7 @@ static unsigned short begin_filter(struct sock_filter *code, uint32_t otherwise)
     return 4;
 }
 
-/* Appends what gives each call of a list this answer. */
+/* Appends instructions that answer each system call of a list with `what`. */
 static unsigned short answer(struct sock_filter *code, unsigned short n, const int *calls,
                              size_t count, uint32_t what)
 {
@@ -277,9 +277,9 @@ static const int loading[] = {
     __NR_readlinkat,
 };
 
-/* Appends instructions that skip the `skipped` next ones if the 64 bits of the instruction pointer
-   are below `bound`; returns how many they are. They assume a little-endian machine, as
-   seccomp_data does for the processors that ARCHITECTURE knows. */
+/* Appends instructions that skip the next `skipped` ones if the instruction pointer, which has 64
+   bits, is below `bound`; returns the number of those appended. They assume a little-endian
+   machine, as seccomp_data does for the processors that ARCHITECTURE knows. */
 static unsigned short skip_below(struct sock_filter *code, uint64_t bound, unsigned char skipped)
 {
     const uint32_t high = (uint32_t)(bound >> 32), low = (uint32_t)bound;
@@ -324,7 +324,7 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)
 }
 
 /* System calls that no compiler needs. Each fails with EPERM, so that a program that merely tries
-   one goes on. */
+   one can continue. */
 static const int reaching[] = {
     __NR_socket,
     __NR_socketpair,
@@ -354,17 +354,17 @@ static const int reaching[] = {
 #ifdef __NR_pidfd_getfd
     __NR_pidfd_getfd,
 #endif
-    /* memory and messages that stay when the process has ended */
+    /* memory and messages that outlive the process */
     __NR_shmget,
     __NR_shmat,
     __NR_semget,
     __NR_msgget,
     __NR_mq_open,
 };
-/* On x86-64 the same calls have other numbers (x32) from here on. */
+/* From this number on, x86-64 has the same system calls again (x32). */
 #define OTHER_NUMBERS 0x40000000u
 
-/* What a baseline of a problem does not need beside these. */
+/* System calls that ak_sandbox_plan_open_alone also refuses: they start or signal processes. */
 static const int starting[] = {
 #ifdef __NR_fork
     __NR_fork,
@@ -392,7 +392,7 @@ static void plan_files(ak_sandbox_plan *out, const char *const *readable,
 {
     *out = (ak_sandbox_plan){.ruleset = make_ruleset(readable, writable)};
     if (out->ruleset >= 0 && out->ruleset <= LOW_DESCRIPTORS) {
-        int low = out->ruleset; /* a child uses those itself */
+        int low = out->ruleset; /* would be replaced in the child */
         out->ruleset = fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS + 1);
         (void)close(low);
     }
@@ -401,10 +401,10 @@ static void plan_files(ak_sandbox_plan *out, const char *const *readable,
 #ifdef ARCHITECTURE
 static const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
 
-/* Appends what refuses processes that clone starts, but no threads. */
+/* Appends instructions that let clone start threads but no processes. */
 static unsigned short only_threads(struct sock_filter *code, unsigned short n)
 {
-#ifdef __NR_clone3 /* its flags are in memory; the C library then uses clone */
+#ifdef __NR_clone3 /* filters cannot read its flags; after ENOSYS the C library uses clone */
     code[n++] = SKIP_UNLESS(__NR_clone3);
     code[n++] = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 #endif
@@ -416,7 +416,7 @@ static unsigned short only_threads(struct sock_filter *code, unsigned short n)
     return n;
 }
 
-/* Appends the beginning of a plan's filter, which every other rule follows. */
+/* Begins the filter of a plan: refuses other architectures, x32 and the calls in `reaching`. */
 static unsigned short plan_begin(struct sock_filter *code)
 {
     unsigned short n = begin_filter(code, refused);
@@ -454,13 +454,13 @@ void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readabl
                    "a longer filter");
     n = answer(code, n, starting, AK_COUNT(starting), refused);
     n = only_threads(code, n);
-    /* limits of others */
+    /* prlimit64 only for the process itself, which is number 0 */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
     code[n++] = LOAD(args[0]);
     code[n++] = SKIP_IF(0);
     code[n++] = RETURN(refused);
     code[n++] = RETURN(SECCOMP_RET_ALLOW);
-    /* the signal that it gets when the one that started it ends */
+    /* prctl must not change the signal that ends it with its parent */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prctl, 0, 3);
     code[n++] = LOAD(args[0]);
     code[n++] = SKIP_UNLESS(PR_SET_PDEATHSIG);

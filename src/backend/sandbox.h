@@ -1,16 +1,16 @@
 /*
- * sandbox.h: takes rights from a process before it runs somebody else's code. Everything here
- * applies to the calling process itself, cannot be undone, and costs microseconds.
+ * sandbox.h: takes rights from a process before it runs untrusted code. Each restriction applies to
+ * the calling process itself, cannot be undone, and costs microseconds.
  *
  *   limits   rlimits: memory, CPU time, no files written, no core dump
- *   files    Landlock: only listed paths can be read or written; no network if the kernel knows
- *            that rule
+ *   files    Landlock: only listed paths can be read or written; no TCP connections if the kernel
+ *            can deny them
  *   seal     seccomp: only the system calls that computing needs; any other kills the process with
  *            SIGSYS
  *   others   closes every descriptor that is not listed
  *
- * A kernel without Landlock or seccomp leaves that layer out. ak_sandbox_missing says so; every run
- * repeats it once and keeps it with its environment, and `autokernel doctor` shows it.
+ * On a kernel without Landlock or seccomp that layer is missing. ak_sandbox_missing says so; every
+ * run reports it once and keeps it with its environment, and `autokernel doctor` shows it.
  */
 #ifndef AK_BACKEND_SANDBOX_H
 #define AK_BACKEND_SANDBOX_H
@@ -38,9 +38,9 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable);
    is not in force. */
 bool ak_sandbox_seal(void);
 
-/* Call this after ak_sandbox_seal, once a candidate is loaded: from then on the process opens no
-   file, makes no memory executable and changes no protection, and instructions that lie between
-   `begin` and `end`, the candidate's own, make no system call at all. Returns false if the
+/* Call this after ak_sandbox_seal, once a candidate is loaded. From then on the process can open no
+   file, make no memory executable and change no protection, and the candidate's own instructions,
+   between `begin` and `end`, can make no system call at all. Returns false if the
    restriction is not in force. */
 bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
 
@@ -48,8 +48,8 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
  * The functions below confine a child that is about to become another program, a compiler. They
  * restrict what the child reads and writes, and every system call that reaches out of it: no socket
  * of any kind; no process group or session of its own, so that everything it starts ends with it;
- * no access to other processes. The parent prepares the plan; ak_sandbox_plan_apply only makes
- * system calls (`confine` in base/proc.h).
+ * no access to the memory of other processes; no signals to them from Landlock 6 on. The parent
+ * prepares the plan; ak_sandbox_plan_apply only makes system calls (`confine` in base/proc.h).
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {
@@ -59,14 +59,15 @@ typedef struct ak_sandbox_plan {
 } ak_sandbox_plan;
 void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
                           const char *const *writable);
-/* The same, and it starts no process (threads it may), signals no other process, and ends with the
-   one that started it. A program that starts after this may be replaced by another one, which is
-   confined as it was. */
+/* The same. Besides, the child can start threads but no processes, ends with its parent, and cannot
+   signal other processes, except by tgkill where Landlock 6 is missing. It may still
+   replace its program by another one, which stays confined. */
 void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
                                 const char *const *writable);
-/* Gives the filter that a program with sanitizers adds to its own before it calls a candidate: the
-   system calls of a candidate's process, threads, and what the sanitizers need; any other fails.
-   Returns how many instructions it has; 0: there is no seccomp for this processor. */
+/* Gives the filter that a program with sanitizers adds to its own before it calls a candidate. It
+   allows the system calls of a candidate's process, threads, and what the sanitizers need; any
+   other fails with EPERM. Returns the number of instructions; 0: no filter is known for this
+   processor. */
 size_t ak_sandbox_sanitized(uint64_t out[AK_SANDBOX_FILTER_MAX]);
 void ak_sandbox_plan_apply(void *plan);
 void ak_sandbox_plan_close(ak_sandbox_plan *plan);

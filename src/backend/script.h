@@ -21,20 +21,20 @@ typedef struct ak_script {
 /* Returns the interpreter that the user wants: AUTOKERNEL_PYTHON, else "python3". */
 const char *ak_script_python(void);
 
-/* The interpreter itself, and what it reads besides what every program reads: where it and, of a
-   virtual environment, the Python behind it are installed, the user's packages, and then the
-   library and the packages of the installation, which are all that is read of one in a folder such
-   as ~/.local. The Python program that is configured may be a script that chooses an interpreter.
- */
+/* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the
+   Python behind a virtual environment, the user's packages, the standard library, two folders of
+   packages, and libpython. The interpreter itself is asked for them, because the configured program
+   may be a script that chooses an interpreter. */
 #define AK_SCRIPT_PATHS 8
 typedef struct ak_script_home {
     char *path[AK_SCRIPT_PATHS]; /* the interpreter first */
-    char *text;                  /* holds them */
+    char *text;                  /* owns the text of all paths */
 } ak_script_home;
-/* Asks the interpreter for them. AK_UNAVAILABLE says that `who` needs one. */
+/* Asks the interpreter for its paths. Returns AK_UNAVAILABLE if there is none or it cannot be run;
+   `who` is then named as the one that needs it. */
 ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err);
 void ak_script_home_clear(ak_script_home *home);
-/* Lists them. */
+/* Adds these paths to a list. */
 void ak_script_reads(ak_reads *reads, const ak_script_home *home);
 
 /* Starts `python` with the script `asset`, which the executable carries. `with` says how the child

@@ -1,9 +1,9 @@
 /*
  * copy.c: a copy by all threads that moves as many bytes as the problem does. It shows what the
  * memory allows, to compare a memory-bound kernel with. It computes nothing, so its result is not
- * judged and it does not compete. If the result is as large as the input, the input is copied
- * there; a sum of rows writes next to nothing, so there half of the input is copied to memory of
- * our own.
+ * judged and it does not compete. If the output is as large as the input, the input is copied
+ * there. A sum of rows writes next to nothing, so half of its input is copied to memory of our own:
+ * reads and writes together are then as many bytes.
  */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* host.h: the parts of the host backend, for each other. backend.h describes what they do. */
+/* host.h: what the files of the host backend share. backend.h says more of the members of its
+   table. */
 #ifndef AK_BACKEND_HOST_HOST_H
 #define AK_BACKEND_HOST_HOST_H
 
@@ -23,7 +24,7 @@ ak_status ak_host_describe(json_t *object, ak_error *err);
 int ak_host_cpus(void); /* CPUs that this process may use */
 /* Returns the size of the data cache of level 1, 2 or 3; a modest size if the cache is unknown. */
 int64_t ak_host_cache_bytes(int level);
-/* Adds what -march=native depends on; returns false if the system does not tell. */
+/* Hashes what -march=native depends on; returns false if the system does not tell. */
 bool ak_host_hash_processor(ak_hasher *hasher);
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err);
 ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error *err);
@@ -34,15 +35,16 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
                         const ak_problem *problem, const char *where, ak_error *err);
 
 /* host_compile.c */
-/* The option that tells ak_host_compile that the threads are OpenMP's. */
+/* The option that marks a job whose source uses OpenMP. */
 #define AK_OPTION_OPENMP "-fopenmp"
 bool ak_host_available(void *context, const char *compiler);
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err);
-/* Finds the Fortran in a source, between its marks; returns false if there is none. */
+/* Finds the Fortran in a source, from AK_FORTRAN_BEGIN to AK_FORTRAN_END; returns false if there is
+   none. */
 bool ak_host_fortran_part(char **begin, char **end, char *source);
-/* Compiles what is no candidate, a reference or a baseline, which may keep state. Its text is
-   written to the job's source_path; the limits are set here. Returns AK_INVALID if it does not
-   compile; `who` names it in the message. */
+/* Compiles a reference or a baseline, which may keep state, unlike a candidate. Writes `text` to
+   the job's source_path and sets the limits. Returns AK_INVALID if it does not compile; `who` names
+   it in the message. */
 ak_status ak_host_compile_own(ak_compile_job job, const ak_buf *text, const char *who,
                               ak_error *err);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
@@ -52,36 +54,38 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
    installed. */
 ak_status ak_host_compiler(const char **out, ak_error *err);
 /* Gives the first line of `compiler --version`; "" if it cannot be run. A process asks each
-   compiler once, and again when its file has changed. Any thread. */
+   compiler once, and again when its file has changed. Any thread may call this. */
 void ak_host_compiler_version(char *out, size_t bytes, const char *compiler);
 
 /* host_own.c: the baselines that a problem brings ("baselines" of problem.json). own.c runs them.
  */
 /* Finds the problem's baseline of this name; NULL if there is none. */
 const ak_own_baseline *ak_host_own_find(const ak_problem *problem, const char *name);
-/* Gives what to load: a path with a folder is relative to the kernel's; "" without a library. */
+/* Gives the library to load: a relative path that has a folder starts at the kernel's folder; a
+   bare name is for the loader to find; "" if the baseline has no library. */
 ak_status ak_host_own_library(char out[AK_PATH_MAX], const ak_problem *problem,
                               const ak_own_baseline *own, ak_error *err);
-/* Writes into `folder` what a runner needs, and gives its path: a shared object whose ak_kernel is
-   the baseline or calls it, or a JSON file that says what own_worker.py runs. */
 /* Gives the absolute path of the kernel's folder; "" if there is none. */
 void ak_host_own_folder(char out[AK_PATH_MAX], const ak_problem *problem);
+/* Writes into `folder` what a runner needs, and gives its path: a shared object whose ak_kernel is
+   the baseline or calls it, or a JSON file that says what own_worker.py runs. */
 ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
                               const ak_own_baseline *own, const char *folder, ak_error *err);
 
 /* host_targets.c */
-/* Gives the text that the compiler sees, with the preprocessor's marks, to be freed with ak_free;
-   NULL if it refuses the source, as `run` says, which the caller clears. Writes into `folder`. */
+/* Gives the preprocessed source with its line markers, to be freed with ak_free; NULL if the
+   compiler refuses the source. `run` has its messages; the caller clears it. `folder` is for a
+   temporary file. */
 ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compiler,
                              const ak_options *options, const char *source, const char *folder,
                              ak_error *err);
 /* What a source lets the compiler use beyond its options. */
 typedef struct ak_host_targets {
     ak_options options; /* of its target attributes and pragmas: -mavx2, -march=haswell */
-    bool unknown;       /* it has more, such as assembly: any instruction of this machine */
-    bool tiles;         /* the tile registers of AMX are among it */
+    bool unknown;       /* something else, such as assembly: any instruction of this machine */
+    bool tiles;         /* the tile registers of AMX */
 } ak_host_targets;
-/* Looks into a source and what ak_host_preprocess made of it. The caller clears `out`, also on
+/* Reads a source and its preprocessed text (ak_host_preprocess). The caller clears `out`, also on
    failure. */
 ak_status ak_host_targets_of(ak_host_targets *out, const char *source, const char *preprocessed,
                              ak_error *err);
@@ -104,19 +108,19 @@ typedef struct ak_host_energy {
 } ak_host_energy;
 ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err);
 
-/* host_elf.c. Hashes what an artifact does: its code, its constants, and the names that it calls.
+/* host_elf.c. Hashes all that is loaded of an artifact: code, constants, names of imports.
    Returns false if the file is not a well-formed 64-bit ELF file. */
 bool ak_host_elf_hash(char out[33], const unsigned char *file, size_t length);
 /* host_elf_rules.c. Returns true, with the reason in `why`, if the artifact is more than code and
-   constants: it could keep state between calls, run when it is loaded, or leave its call other than
-   by returning. */
+   constants: it could keep state between calls, run code when it is loaded, or call functions of
+   libraries that do more than compute. */
 bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length);
 
 /* host_system_calls.c. Returns whether the artifact's code has bytes that would be a system call if
    an instruction began there. */
 bool ak_host_elf_may_call(const unsigned char *file, size_t length);
-/* Returns true, with the reason in `why`, if what the compiler gives the assembler has system
-   calls, or bare bytes that could be some. */
+/* Returns true, with the reason in `why`, if the compiler's assembly has system calls, or code
+   given as bytes, which could hide one. */
 bool ak_host_assembly_calls(char *why, size_t bytes, const char *assembly);
 
 /* host_ceilings.c */

@@ -1,6 +1,6 @@
 /*
- * host_adapt.c: calls plain C functions. A space file with "Launch": {"Arguments": [...]} says what
- * its function takes, as for devices, and this writes the ak_kernel that calls it:
+ * host_adapt.c: lets a kernel be a plain C function. The "Launch" of a space file lists the
+ * function's "Arguments", as it does for GPUs, and this file writes the ak_kernel that calls it:
  *
  *     void ak_kernel(const ak_host_call *call)
  *     {
@@ -36,7 +36,8 @@ static ak_status print_buffer(ak_buf *out, const char *name, const ak_problem *p
                    name, problem->name);
 }
 
-/* Prints an expression in C, which has the same meaning for numbers, sizes, + - * and brackets. */
+/* Prints an expression of a space file in C. Refuses all but numbers, sizes, + - * and brackets,
+   which mean the same in both. */
 static ak_status print_value(ak_buf *out, const char *type, const char *text,
                              const ak_problem *problem, const char *where, ak_error *err)
 {
@@ -68,8 +69,8 @@ static ak_status print_value(ak_buf *out, const char *type, const char *text,
                            where, text);
 }
 
-/* Refuses a whole number that the C type would cut, at the default sizes. An expression that cannot
-   be evaluated is print_value's. */
+/* Refuses an argument whose value at the default sizes does not fit its whole-number type. An
+   expression that cannot be evaluated is left to print_value. */
 static ak_status check_whole(ak_dtype dtype, const char *text, const ak_problem *problem,
                              const char *where, ak_error *err)
 {
@@ -131,8 +132,8 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_pr
                    where, list);
 }
 
-/* Declares a function that is written in another language: its types are those that the arguments
-   are converted to. */
+/* Declares a function that is written in another language. The types of its parameters are those
+   that print_argument converts the arguments to. */
 static ak_status declare(ak_buf *out, const char *entry, const json_t *list,
                          const ak_problem *problem, const char *where, ak_error *err)
 {

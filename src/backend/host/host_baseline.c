@@ -52,7 +52,7 @@ static bool begins_like(const char *plain, const char *known, bool whole)
 
 const char *ak_baseline_resembled(const char *name)
 {
-    /* those that only GPUs have */
+    /* libraries that exist only for GPUs */
     static const char *const others[] = {"cuBLAS", "cuDNN"};
     char plain[PLAIN_BYTES];
     plain_name(plain, name);

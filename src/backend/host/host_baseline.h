@@ -27,7 +27,7 @@ typedef struct ak_baseline_setup {
 typedef struct ak_baseline_ops {
     const char *name;            /* "openblas" */
     const char *title;           /* "OpenBLAS" */
-    const char *package;         /* what to install if it is absent; NULL: always there */
+    const char *package;         /* not used: `open` says what to install */
     const char *const *problems; /* problems that it can compute in f32, NULL-terminated */
     const char *const *bf16;     /* those that it can compute in bf16 too; NULL: none */
     const char *const *variants; /* NULL-terminated; NULL: only one */
@@ -35,8 +35,9 @@ typedef struct ak_baseline_ops {
        processor after the first run. If it started threads at every call, they would all inherit
        that processor. */
     bool keeps_threads;
-    /* Opens the library. Returns AK_UNAVAILABLE if it is not installed or does not know the
-       variant. `version` gets a text such as "0.3.21 Cooperlake". */
+    /* Opens the library. Returns AK_UNAVAILABLE if it is not installed or cannot compute the
+       problem. `version` gets a text such as "0.3.21 Cooperlake"; it shows what the library chose
+       if it does not know the variant. */
     ak_status (*open)(ak_baseline **out, char *version, size_t bytes,
                       const ak_baseline_setup *setup, ak_error *err);
     /* (optional) Does what is needed once per shape; it is not timed. */
@@ -47,7 +48,7 @@ typedef struct ak_baseline_ops {
 /* The table: baselines.def, in its order; NULL-terminated. */
 extern const ak_baseline_ops *const ak_baseline_table[];
 
-/* Those that a problem brings (own.c): machine code, and Python. They are not in the table. */
+/* The baselines that a problem brings (own.c), machine code and Python. The table lacks them. */
 extern const ak_baseline_ops ak_baseline_own, ak_baseline_own_python;
 /* Confines this process before it loads machine code that a problem brings. It must have a single
    thread. */
@@ -56,10 +57,10 @@ void ak_own_confine(const struct ak_runner_page *page);
 /* Finds "openblas:Haswell" by what precedes the colon; NULL if there is no such baseline. *variant
    is what follows the colon, or "". */
 const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name);
-/* Returns the title of the library that a reader would take a baseline of this name for, or NULL:
-   case and all that is no letter or digit apart, the name is that or the title of a library, or
-   begins with it. A title of several words, "copy of the same size", is no name of a product, and
-   other names may begin like it. */
+/* Returns the title of the library that a reader would take a baseline of this name for, or NULL.
+   Compares letters and digits only, without case: the name begins with the name or the title of a
+   library in the table, or with cuBLAS or cuDNN. If the title has several words ("copy of the same
+   size"), it is no product's, and only an equal name counts. */
 const char *ak_baseline_resembled(const char *name);
 bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dtype dtype);
 
@@ -80,7 +81,7 @@ typedef struct ak_product {
     int activation; /* index into the names in problem.json */
 } ak_product;
 /* Reads the problem's options. Returns AK_UNAVAILABLE if they name an activation that is not known
-   here. The passes work on f32; whoever computes in another dtype needs none. */
+   here. The passes work on f32; a library that computes in another dtype cannot use them. */
 ak_status ak_product_parse(ak_product *out, const ak_baseline_setup *setup, ak_error *err);
 void ak_product_begin(const ak_product *product, const ak_host_call *call);
 void ak_product_end(const ak_product *product, const ak_host_call *call);

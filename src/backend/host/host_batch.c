@@ -20,31 +20,31 @@
 #include "base/instrumented.h"
 #include "base/rng.h"
 
-/* Unseen inputs come from another processor's cache at SHOW_BYTES_PER_NS or more, and it takes at
-   most SHOW_NS to have the threads read them and to learn of it. */
+/* The child reads unseen inputs, which are in the worker's cache, at SHOW_BYTES_PER_NS or more. To
+   start its threads and report the end takes it at most SHOW_NS more. */
 #define SHOW_BYTES_PER_NS 5
 #define SHOW_NS           50000
 /* Limit for checking the red zones after a run. */
 #define END_TIMEOUT_NS (10 * AK_SECOND_NS)
 #define CALIBRATIONS   15
-/* So long after a call alone began the worker looks for its end without sleeping. A virtual machine
-   may need 40 us to wake a processor that sleeps, which for a short call would look like work. */
+/* For this long after a single call began, the worker polls for its end without sleeping. A virtual
+   machine may need 40 us to wake a sleeping processor, which would look like work of the call. */
 #define ALERT_NS INT64_C(100000)
 /* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
 #define LOOK_NS  500000
 #define LATE_MIN 6
-/* A batch is metered if it takes METERED_NS or more. Threads may spin for METER_NS after a region.
- */
+/* `meter` looks at batches of METERED_NS or more. Threads may spin for METER_NS after a region.
+   CROWDED_MIN crowded batches reject a candidate, if they are more than half. */
 #define METERED_NS  400000
 #define METER_NS    100000
 #define CROWDED_MIN 4
 /* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
-   shape, and in each of at least GROWN_BATCHES batches but for a fourth of them. Scratch memory
+   shape, and grew in three quarters of the batches since, at least GROWN_BATCHES. Scratch memory
    that the allocator keeps grows a few times and then no more. */
 #define GROWN_BYTES   (INT64_C(1) << 20)
 #define GROWN_BATCHES 8
 
-/* Returns when the child has written or at the time `until`, without sleeping. */
+/* Polls without sleeping until the child has written, or until the time `until`. */
 static void look_out(const ak_runnable *runner, int64_t until)
 {
     struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
@@ -52,7 +52,7 @@ static void look_out(const ak_runnable *runner, int64_t until)
     }
 }
 
-/* Takes a part of the block away until the child is ready. */
+/* Saves a part of the block, which the caller overwrites; give_back restores it. */
 static void take_away(ak_runnable *runner, size_t at, size_t bytes)
 {
     ak_device *device = runner->device;
@@ -84,7 +84,7 @@ static bool make_room(ak_device *device, const ak_launch *launch)
     return bytes <= device->held_bytes;
 }
 
-/* Replaces some elements of an input by others of it, drawn at random. */
+/* Replaces some elements of an input by other elements of it, all drawn at random. */
 static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i, ak_rng *rng)
 {
     const ak_shape *shape = launch->shape;
@@ -99,10 +99,10 @@ static void withhold_some(ak_runnable *runner, const ak_launch *launch, size_t i
     }
 }
 
-/* Replaces some elements of each input until the clock runs and, if the inputs are to be unseen,
-   clears all of them until the child is ready for a call alone. What code that a candidate has
-   smuggled in front of the clock computes from the inputs is then wrong. An honest candidate does
-   not run before. */
+/* Replaces some elements of each input until the clock starts; inputs that are to be unseen are
+   also cleared until the child is ready. Code that a candidate has smuggled in to run before the
+   clock starts then computes wrong results; an honest candidate does not run before. Returns false
+   if there is no memory. */
 static bool withhold(ak_runnable *runner, const ak_launch *launch)
 {
     const size_t arguments = launch->task->problem->argument_count;
@@ -138,15 +138,15 @@ static void give_back(ak_runnable *runner, size_t left)
     }
 }
 
-/* Adds how long this thread has waited for a processor: it reads the clock, and while it waits,
-   time passes that the child does not take. Negative if that or the sum so far is not known. */
+/* Adds how long this thread, which reads the clock, has waited for a processor: its waits count as
+   time of the child. Returns -1 if its waits are not known, or if `sum` is negative. */
 static int64_t with_own_waits(int64_t sum)
 {
     const int64_t own = sum < 0 ? -1 : ak_host_waits("/proc/thread-self/schedstat");
     return own < 0 ? -1 : sum + own;
 }
 
-/* Has a child that is ready go on; `go` counts how often. */
+/* Lets a child that is ready continue, in this batch for the `go`-th time. */
 static void let_go(ak_runnable *runner, uint32_t go)
 {
     atomic_store(&runner->page->go, go);
@@ -155,9 +155,9 @@ static void let_go(ak_runnable *runner, uint32_t go)
     }
 }
 
-/* Puts unseen inputs in place but for some elements, and has the child read them, so that a call on
-   them finds its data where a call in a batch does. *late_ns is how much longer than it may take
-   that took. It may have been the work of the call, also where other threads waited meanwhile. */
+/* Restores unseen inputs except for some elements and has the child read them, so that a single
+   call finds its data in the same caches as a call in a batch. *late_ns is by how much this
+   exceeded its time limit: the child may have done work of the call in that time. */
 static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
                  const ak_runner_page *asked, bool alert, int64_t deadline, int64_t limit_ns)
 {
@@ -176,8 +176,8 @@ static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
     return true;
 }
 
-/* Starts the batch that the child is ready for, the `go`-th time that it goes on, and waits for its
-   end; *ns is the time by the clock. */
+/* Starts the batch that the child is ready for (let_go explains `go`) and waits for its end; *ns is
+   the elapsed time. */
 static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go, bool alert,
                   int64_t deadline, int64_t limit_ns)
 {
@@ -193,9 +193,9 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go
     return true;
 }
 
-/* Returns whether a candidate keeps computing after DONE. Between DONE and END a child only looks
-   at a red zone; one that computes there in most of its batches has reported the end too early.
-   Time spent waiting for a processor does not count. */
+/* Returns whether a candidate keeps computing after DONE. Between DONE and END a child only checks
+   a red zone; a candidate whose children take longer in most batches has reported the end too
+   early. Time spent waiting for a processor does not count. */
 static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns, int64_t ns)
 {
     runner->batches++;
@@ -204,7 +204,7 @@ static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns,
 }
 
 /* Returns how much processor time all threads of the child have had, in nanoseconds; -1 if that is
-   not known. Exact only while they sleep: of threads that run the last few ms may be missing. */
+   not known. It is exact only for sleeping threads: for others the last few ms may be missing. */
 static int64_t processor_time(const ak_runnable *runner)
 {
     clockid_t clock;
@@ -215,8 +215,8 @@ static int64_t processor_time(const ak_runnable *runner)
     return (int64_t)t.tv_sec * AK_SECOND_NS + t.tv_nsec;
 }
 
-/* Before a batch, looks at how much processor time the one before it took. It is crowded if that is
-   more than its threads can have had since its command. */
+/* Before a batch, reads how much processor time the previous batch took. That batch was crowded if
+   it took more than its threads can have had since its command. */
 static void meter(ak_runnable *runner)
 {
     const int64_t has = processor_time(runner), cpu_ns = has - runner->meter_cpu_ns;
@@ -229,8 +229,8 @@ static void meter(ak_runnable *runner)
     runner->meter_ns = 0;
 }
 
-/* Returns whether a candidate computes with more threads than its Threads says, in most of its
-   batches: the limit of its pool lies in its own memory. */
+/* Returns whether a candidate computes with more threads than its Threads says in most of its
+   batches. It can, because the limit of its pool lies in memory that it may write. */
 static bool overcrowds(const ak_runnable *runner)
 {
     return runner->crowded >= CROWDED_MIN && 2 * runner->crowded > runner->metered;
@@ -320,7 +320,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     give_back(runner, 0);
-    waits = with_own_waits(waits); /* not those while it gave back, which may take long */
+    waits = with_own_waits(waits); /* only now: give_back may take long */
     bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, deadline, limit_ns);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
@@ -371,7 +371,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         out->ns = out->ns > 0 ? out->ns : 1;
         out->waited_ns = within >= 0 ? within - waits : waited;
         out->waits_known = waits >= 0 && out->waited_ns >= 0;
-        out->ns += late; /* at most; the call has not certainly taken it */
+        out->ns += late; /* an upper bound: the call need not have taken it */
         out->waited_ns += late;
     } else {
         ak_proc_kill(&runner->proc);
@@ -394,8 +394,8 @@ static bool step_aside(cpu_set_t *usual, int threads)
     return CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0;
 }
 
-/* Runs the batch that the page asks for. Of a call alone, a worker that is alert sees the end
-   at once, if a processor is left for it. */
+/* Runs the batch that the page asks for. If `alert`, and if a processor is left for it, the worker
+   polls for the end of a single call and so sees it at once. */
 static void run_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
     cpu_set_t usual;
@@ -445,7 +445,7 @@ static ak_status empty_batches(int64_t *out, ak_runnable *runner, bool alert, ak
     return AK_OK;
 }
 
-/* Measures what forgetting takes before a call. */
+/* Measures how many ns setting the state back takes before a call. */
 static double forget_cost(void)
 {
     enum { CALLS = 1000 };

@@ -28,7 +28,7 @@
 
 #define SPIN_NS 100000
 #define REPEATS 5
-/* Repeats of runs that take 1 ms and suffer less on a busy machine. */
+/* Repeats of runs that take 1 ms and are timed by processor time (`rate`). */
 #define OWN_REPEATS 16
 /* One run of the peak is long enough for its start not to matter; clocks settle within the first
    runs, and the fastest counts. */
@@ -40,9 +40,9 @@
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
-/* What replaces these lengths, in MiB: tests that look at other things set it, because arrays of
-   this length take a second of processor time per run where the last-level cache is large. Runs of
-   the peak and of the caches are then this much shorter, too. */
+/* The environment variable that replaces these lengths, in MiB. Tests of other things set
+   it, because such arrays take a second of processor time per run if the last-level cache is large.
+   Runs of the peak and of the caches are then shorter, too, by this factor. */
 #define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
 #define SHORTER        5
 /* Bytes that a thread copies in one run of a cache ceiling. */
@@ -172,7 +172,7 @@ static void peak_tiles(void)
 {
 #if defined(__x86_64__)
     static const unsigned char shapes[64] __attribute__((aligned(64))) = {
-        [0] = 1, /* the palette; then bytes of a row, and rows */
+        [0] = 1, /* the palette; [16..]: bytes of a tile's row; [48..]: its rows */
         [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
         [48] = 16, [49] = 16, [50] = 16, [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16};
     __asm__ volatile("ldtilecfg %0" ::"m"(shapes));
@@ -196,7 +196,7 @@ typedef struct bench {
     size_t in_cache;                     /* floats that a thread copies at a time in CACHE */
     size_t in_l1;                        /* floats that a thread copies at a time in L1 */
     int64_t own_ns[AK_HOST_THREADS_MAX]; /* processor time of each thread's fastest run */
-    int shorter;                         /* runs of PEAK, CACHE and L1 are a part of their length */
+    int shorter;                         /* divides the rounds of PEAK_F32, PEAK_F64, CACHE, L1 */
     volatile double sink;
 } bench;
 
@@ -285,8 +285,8 @@ static double fastest(bench *m, what kind, ak_host_pool *pool)
 }
 
 /* Adds up the runs per second of all threads, each by the processor time of its own fastest run,
-   which other load cannot lengthen. For what cores do not share; `fastest` is for memory, which
-   they do. */
+   which other load cannot lengthen. This is for what cores do not share; `fastest` is for memory,
+   which they share. */
 static double rate(bench *m, what kind, ak_host_pool *pool)
 {
     int threads = ak_host_pool_threads(pool);
@@ -326,7 +326,7 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     what peak = tiles ? PEAK_TILES : wide ? PEAK_F64 : PEAK_F32;
     double flops =
         tiles ? TILE_FLOPS * TILE_ROUNDS : 2.0 * PEAK_CHAINS * (double)peak_rounds(m) * lanes;
-    /* Each thread first touches its own part, for machines with several memories. */
+    /* Each thread first touches its own part, so that a NUMA machine puts it near the thread. */
     m->kind = TOUCH;
     ak_host_pool_parallel(pool, threads, part, m);
     *out = (ak_ceilings){
@@ -340,7 +340,7 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     };
 }
 
-/* *shorter becomes the part of their usual length that other runs have. */
+/* Returns the bytes of each array; *shorter is the divisor of the length of other runs. */
 static size_t array_bytes(int *shorter)
 {
     const char *text = ak_env(ARRAY_VARIABLE);

@@ -1,11 +1,12 @@
 /*
  * host_child.h: the confined children of the CPU's worker, and what the worker knows of each. A
  * child (`autokernel worker --runner`, host_runner.h) loads one candidate or library and maps the
- * block of the arguments. The next one is started while the present one works, so that loading
+ * block of the arguments. The next child is started while the present one loads, so that loading
  * does not wait for a process to start.
  *
- * A function with an `out` writes the outcome of a child that has failed, kills the child, and
- * returns false; limit_ns is for the message.
+ * The functions below that return bool return false if the child has failed; they have then written
+ * its outcome and killed it. limit_ns is the time limit that the message names, and that bounds the
+ * extra time for a busy machine.
  */
 #ifndef AK_BACKEND_HOST_CHILD_H
 #define AK_BACKEND_HOST_CHILD_H
@@ -20,8 +21,8 @@
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
 /* At most this many killed children may still be giving back their memory. */
 #define AK_HOST_DYING_MAX 8
-/* Of each input this many elements are withheld from a call alone, and all before these if the call
-   is on unseen inputs. */
+/* This many elements of each input are withheld from a single call until the clock starts. Unseen
+   inputs are withheld as a whole until the child is ready. */
 #define AK_HOST_WITHHELD 4
 
 struct ak_device {
@@ -31,16 +32,16 @@ struct ak_device {
     unsigned char *block;
     size_t block_bytes;
     ak_runnable *spare;      /* started, but nothing is loaded */
-    int64_t roundtrip_ns[2]; /* what an empty batch takes, the second if the worker is alert */
+    int64_t roundtrip_ns[2]; /* what an empty batch takes; [1]: if the worker polls for its end */
     double forget_ns;        /* what setting the processor's state back takes before each call */
     bool watch;              /* count waits for a processor; not in empty batches */
     uint64_t salt;
     pid_t dying[AK_HOST_DYING_MAX]; /* children that were killed but not reaped; 0: free */
-    unsigned char *held;            /* what is withheld */
+    unsigned char *held;            /* the withheld parts of inputs */
     size_t held_bytes;
     ak_ceilings ceilings;
     ak_host_energy energy;
-    ak_fs_owned own; /* where the problem's own baselines lie; not open before the first */
+    ak_fs_owned own; /* folder of the problem's own baselines; opened for the first of them */
 };
 
 /* A part of an input that is not in the block yet. */
@@ -63,19 +64,19 @@ struct ak_runnable {
        time that its threads can have had. */
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
-    /* Growth of its memory: for which sizes and workspace, what was in use
-       after the first batch there and at most, and in how many of so many batches it grew. */
+    /* Growth of its memory at these sizes and with this workspace: bytes in use after the first
+       batch (from) and at most (most); batches and calls since, and batches in which it grew. */
     int64_t grown_size[AK_SIZES_MAX];
     uint64_t grown_workspace, grown_calls;
     int64_t grown_from, grown_most;
     int grown_batches, grown_times;
     ak_host_withheld withheld[AK_ARGUMENTS_MAX * (AK_HOST_WITHHELD + 1)];
-    size_t withheld_count, withheld_last; /* the first `withheld_last` come back last */
+    size_t withheld_count, withheld_last; /* the first `withheld_last` are restored last */
     char title[64], version[96];
 };
 
-/* Makes shared memory of size 0. Returns its descriptor, which children inherit and close before
-   they run anything else; negative if there is none. */
+/* Makes shared memory of size 0. Returns its descriptor, or a negative number. Children inherit it;
+   before it loads anything, a runner closes all of these but that of the block. */
 int ak_host_child_memory(const char *name);
 
 /* Starts a child in which nothing is loaded. */
@@ -84,8 +85,8 @@ ak_status ak_host_child_start(ak_runnable **out, ak_device *device, ak_error *er
 ak_status ak_host_child_take(ak_runnable **out, ak_device *device, ak_error *err);
 /* Kills a child, waits for its end and frees it; NULL is allowed. */
 void ak_host_child_free(ak_runnable *runner);
-/* Frees a child without waiting until the system has taken a big process apart. That takes a
-   millisecond, in which the next candidate can be loaded. */
+/* Kills and frees a child without waiting until the system has taken a big process apart. That
+   takes a millisecond, in which the next candidate can be loaded. */
 void ak_host_child_drop(ak_runnable *runner);
 /* Reaps children that were dropped: all of them, waiting for each, or at least enough for one free
    place. */
@@ -96,16 +97,17 @@ bool ak_host_child_command(ak_outcome *out, ak_runnable *runner, char what);
 /* Waits for a byte, until the deadline; a child that had to wait for a processor gets more time. */
 bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
                          int64_t limit_ns);
-/* The same for this byte. */
+/* The same, but any byte other than `want` is a failure. */
 bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
                               int64_t limit_ns);
-/* Reads the reply that the child left in the page, which may hold anything. */
+/* Takes status and reason from the reply in the page, unless the status is OK. The page may hold
+   anything, so both are checked. */
 void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
 /* Returns how long a thread has been ready to run without a processor, in nanoseconds: the second
    number in its file schedstat (Documentation/scheduler/sched-stats.rst). Negative if that is not
    known. */
 int64_t ak_host_waits(const char *schedstat);
-/* The same of the child's threads, added up. */
+/* Returns the sum of this time over the child's threads; negative if one is not known. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * host_compile.c: compiles source and options to a shared object, with the machine's own gcc or
  * clang. The compiler always runs as a child with limits on time and memory that reads only
- * what is installed and can reach no other process (sandbox.h). Its temporary files go where the
- * artifact goes; its output is bounded and cleaned before anybody sees it.
+ * what is installed and reaches no network and no other process's memory (sandbox.h). Its temporary
+ * files go where the artifact goes; its output is bounded and cleaned before anybody sees it.
  *
  * Earlier compilations are taken from the cache (compile_cache.h) if the compiler, its options, the
- * source, this processor and what else the compiler reads are the same. Fortran is not kept: its
- * compiler is a second one.
+ * source, this processor and what else the compiler reads are the same. Code with Fortran is not
+ * cached, because a second compiler takes part.
  */
 #include <gnu/libc-version.h>
 #include <pthread.h>
@@ -24,14 +24,14 @@
 #define LOG_MAX            (64u << 10)
 #define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
-/* Limits for what is no candidate. */
+/* Limits for references and baselines. */
 #define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
 #define OWN_MEMORY_MAX ((size_t)4 << 30)
-/* The longest first line of --version that is kept, and of how many compilers. */
+/* Room for the first line of --version, and the number of compilers for which it is kept. */
 #define VERSION_BYTES 256
 #define ANSWERS       4
 
-/* Leaves out all names but those that can be looked up. */
+/* Leaves out all symbols except those that the loader can look up. */
 #define STRIP "-s"
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
@@ -72,8 +72,8 @@ static void ask_version(char *out, size_t bytes, const char *compiler)
     }
 }
 
-/* The file behind a compiler's name, as it was when it was asked. Nothing says whether a script
-   calls another compiler than before; in one process it is taken to be the same. */
+/* A compiler's version, and the state of its file when it was asked. If the file is a script, a
+   change of the compiler that it calls is not noticed within a process. */
 typedef struct answer {
     char path[AK_PATH_MAX], version[VERSION_BYTES];
     struct stat file;
@@ -87,9 +87,8 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
            a->file.st_mtim.tv_nsec == file->st_mtim.tv_nsec;
 }
 
-/* The facts of the device, its description and each configuration's compiler ask for this; clang
-   takes 20 ms to answer. So the answers stay for the life of the process, unless the file changes.
- */
+/* The facts of the device, its description and each configuration's compiler ask for this, and
+   clang takes 20 ms to answer. So answers are kept until the process ends or the file changes. */
 void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
@@ -128,7 +127,7 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
     return ak_backend_source(out, text, name, err);
 }
 
-/* Says so if what the artifact lacks is the function that the space file names. */
+/* Replaces the reason if the undefined function is the one that "KernelName" names. */
 static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
 {
     char name[64], call[80], *text = NULL;
@@ -150,7 +149,7 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
     ak_free(text);
 }
 
-/* What one compilation needs beside the compiler and the job's own options. */
+/* What one compilation needs besides the compiler and the job's own options. */
 typedef struct parts {
     bool fortran, openmp;
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
@@ -186,8 +185,8 @@ out:
     return status;
 }
 
-/* Makes gcc link a candidate without libgomp, whose functions the runner has (host_openmp.h): it
-   reads what to link for OpenMP from this file. */
+/* Makes gcc link a candidate without libgomp, whose functions the runner has (host_openmp.h): gcc
+   reads from libgomp.spec what to link for OpenMP, and finds ours first. */
 static ak_status leave_out_libgomp(parts *out, const ak_compile_job *job, ak_error *err)
 {
     static const char spec[] = "*link_gomp: -lm\n";
@@ -198,7 +197,7 @@ static ak_status leave_out_libgomp(parts *out, const ak_compile_job *job, ak_err
     return ak_fs_is_file(path) ? AK_OK : ak_fs_write(path, spec, sizeof spec - 1, err);
 }
 
-/* Says that this machine cannot compile Fortran; returns whether it cannot. */
+/* Returns whether this machine cannot compile Fortran, with the reason in `out`. */
 static bool lacks_fortran(ak_compile_result *out, const char *compiler)
 {
     char path[AK_PATH_MAX];
@@ -214,8 +213,8 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
     return why != NULL;
 }
 
-/* Constants are not searched for system calls, so they must not be executable. Linkers for other
-   processors see to that by themselves, and gold does not know the option. */
+/* Constants are not searched for system calls, so they must not be executable (separate-code).
+   Linkers for x86-64 do this by default, and gold does not know the option. */
 #ifdef __aarch64__
 #define LINK "-Wl,-z,relro,-z,now,-z,separate-code,--build-id=none"
 #else
@@ -280,8 +279,8 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
     return status;
 }
 
-/* Has the compiler write the assembly of the candidate and looks for system calls there. A Fortran
-   file has no assembly of its own; its C part may have. */
+/* Has the compiler write the assembly of the candidate and looks for system calls there. Fortran
+   cannot contain assembly, so only its C part is looked at. */
 static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
                                   const ak_compile_job *job, ak_error *err)
 {
@@ -342,8 +341,8 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
     return status;
 }
 
-/* Adds when something was last put into the usual folders of headers, or taken out: a header may
-   hide another of its name. What is in the headers that were read is the cache's own business. */
+/* Hashes when something was last put into the usual folders of headers, or taken out, because a new
+   header may hide another of its name. The cache itself notices changes of headers in use. */
 static void hash_header_folders(ak_hasher *hasher)
 {
     static const char *const folders[] = {"/usr/local/include", "/usr/include"};
@@ -402,7 +401,7 @@ ak_status ak_host_folders(ak_compile_folders *out, const char *const *compilers,
     return AK_OK;
 }
 
-/* Compiles a rejected candidate again, with names, so that the reason has that of the variable. */
+/* Compiles a rejected candidate again, with symbols, so that the reason can name the variable. */
 static ak_status name_variable(ak_compile_result *result, const char **argv,
                                const ak_compile_job *job, ak_error *err)
 {

@@ -87,7 +87,7 @@ static void cpu_name(char *out, size_t bytes)
     }
 }
 
-/* Reads the cache of the first CPU. If CPUs differ, that is usually one of the fast ones. */
+/* Reads the caches of the first CPU only; other CPUs may have larger or smaller ones. */
 int64_t ak_host_cache_bytes(int level)
 {
     assert(level >= 1 && level <= 3);
@@ -191,8 +191,8 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
     return AK_OK;
 }
 
-/* At run time an artifact is linked only with the C library's own libraries, so one version covers
-   them. Vendor libraries take no part in a trial; a comparison names its own. */
+/* An artifact needs only libraries of the C library and of its compiler, whose versions are given.
+   Vendor libraries take no part in a trial; a comparison names their versions. */
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
 {
     char name[128];

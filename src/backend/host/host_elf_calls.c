@@ -2,10 +2,10 @@
  * host_elf_calls.c: the functions of libraries that a kernel may call: those of C's <math.h>,
  * <complex.h>, <fenv.h>, <string.h> and <stdlib.h> that compute, handle bytes or give memory.
  *
- * Missing are those that keep something from one call to the next (rand, strtok, the locale, the
- * environment), do input and output, or concern the process. What functions of <fenv.h> leave in
- * the processor, and the sign that lgamma leaves in signgam, the harness clears before each call
- * (host_forget.c).
+ * Functions are missing if they keep something from one call to the next (rand, strtok, the locale,
+ * the environment), do input and output, or concern the process, except abort and exit. Before each
+ * call the harness clears what functions of <fenv.h> leave in the processor (host_forget.c), and
+ * the sign that lgamma leaves in signgam (host_runner.c).
  */
 #include <string.h>
 
@@ -24,13 +24,13 @@ static const char *const plain[] = {
     "strdup", "strlen", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr",
     "strsep", "strspn", "strstr", "strtod", "strtof", "strtok_r", "strtol", "strtold", "strtoll",
     "strtoul", "strtoull", "swab",
-    /* what compilers make of these, and of assert */
+    /* names that compilers and headers give these functions, and assert */
     "__assert_fail", "__explicit_bzero_chk", "__memcpy_chk", "__memmove_chk", "__mempcpy_chk",
     "__memset_chk", "__snprintf_chk", "__stack_chk_fail", "__stpcpy_chk", "__stpncpy_chk",
     "__strcat_chk", "__strcpy_chk", "__strncat_chk", "__strncpy_chk", "__strtok_r",
     "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc23_strtoull"};
 
-/* Mathematics, for which each type of numbers has a function (is_mathematics). */
+/* Mathematics, in the version for double; is_mathematics knows the names for other types. */
 static const char *const mathematics[] = {
     /* <math.h> */
     "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh",
@@ -61,15 +61,15 @@ static const char *const environment[] = {
     "fesetenv",        "fesetexcept",      "fesetexceptflag", "fesetmode",    "fesetround",
     "fetestexcept",    "fetestexceptflag", "feupdateenv"};
 
-/* The types of numbers: float, long double and _FloatN. */
+/* Suffixes of the types of numbers: double (none), float, long double, _FloatN and _FloatNx. */
 static const char *const types[] = {"",    "f",    "l",    "f16",  "f32",
                                     "f64", "f128", "f32x", "f64x", "f128x"};
 
-/* Functions with a narrower result, as in faddl and f32addf64. */
+/* Prefixes, and then names, of functions with a narrower result, such as faddl and f32addf64. */
 static const char *const narrow[] = {"f", "d", "f32", "f32x", "f64", "f64x"};
 static const char *const operations[] = {"add", "sub", "mul", "div", "sqrt", "fma"};
 
-/* Names of compilers for functions of vectors: of glibc (libmvec) and of Intel's compilers. */
+/* Prefixes of the functions of vectors that compilers call: glibc's (libmvec) and Intel's. */
 static const char *const vectors[] = {"_ZGV", "__svml_", "__intel_", "_intel_fast_", NULL};
 
 static bool one_of(const char *const *list, size_t count, const char *name, size_t length)
@@ -82,7 +82,7 @@ static bool one_of(const char *const *list, size_t count, const char *name, size
     return false;
 }
 
-/* Returns the length of a name without the end of a type; NAME_LONGER if it does not end so. */
+/* Returns the length of a name without the suffix `end`; NAME_LONGER if it does not end so. */
 #define NAME_LONGER ((size_t)-1)
 static size_t without(const char *name, size_t length, const char *end)
 {
@@ -102,8 +102,9 @@ static bool is_narrowing(const char *name, size_t length)
     return false;
 }
 
-/* Each type's function has the name and the type's end; older versions of glibc add a prefix and a
-   suffix with -ffinite-math, and those of lgamma that keep nothing have another suffix. */
+/* A function's name is that of the version for double with the suffix of its type. With
+   -ffinite-math older versions of glibc have __NAME_finite; the versions of lgamma that do not
+   write signgam end in _r. */
 static bool is_mathematics(const char *name, size_t length)
 {
     const size_t shorter = without(name, length, "_finite");

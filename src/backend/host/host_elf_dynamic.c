@@ -1,9 +1,9 @@
 /*
- * host_elf_dynamic.c: what the loader is told to do with an artifact. A source can write into the
- * dynamic section, into tables of relocations and of symbols by the assembler, and the linker adds
- * its own. So everything is read here as the loader reads it: by address, from the one dynamic
- * section, up to its first end. The tables of symbols that others look at by their sections
- * (ak_elf_symbols) must be those that the loader uses.
+ * host_elf_dynamic.c: checks what the loader is told to do with an artifact. By inline assembly a
+ * source can write into the dynamic section and the tables of relocations and symbols, to which the
+ * linker adds its own entries. So all is read here as the loader reads it: by address, from the one
+ * dynamic section, up to its first DT_NULL. Other checks find the table of symbols by its section
+ * (ak_elf_symbols), so that must be the table that the loader uses.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #define TAG_RELR    36
 #define TAG_RELRENT 37
 
-/* What linkers write into a shared object that has only functions and constants. Of each there is
-   at most one, but for DT_NEEDED. What processors add to this (0x70000000 and more) says how
-   procedure linkage tables look. */
+/* The tags that linkers write into a shared object of functions and constants only. Each occurs at
+   most once, except DT_NEEDED. Those of a processor (0x70000000 and more) describe procedure
+   linkage tables. */
 static const int64_t usual[] = {DT_NEEDED,   DT_PLTRELSZ, DT_PLTGOT,   DT_HASH,       DT_STRTAB,
                                 DT_SYMTAB,   DT_RELA,     DT_RELASZ,   DT_RELAENT,    DT_STRSZ,
                                 DT_SYMENT,   DT_RPATH,    DT_RUNPATH,  DT_PLTREL,     DT_JMPREL,
@@ -26,9 +26,9 @@ static const int64_t usual[] = {DT_NEEDED,   DT_PLTRELSZ, DT_PLTGOT,   DT_HASH, 
                                 TAG_RELRENT, 0x70000000,  0x70000001,  0x70000003,    0x70000005};
 enum { USUAL = AK_COUNT(usual) };
 
-/* The libraries that compilers link of themselves, up to the number of their version: of the C
-   library (older ones have several), of gcc, of C++, and of Intel's compilers. A library of a
-   vendor would do the kernel's work. */
+/* The libraries that compilers link without being told, without their versions: of the C library
+   (older ones have several), of gcc, of C++, and of Intel's compilers. Others are refused, because
+   a vendor's library would do the kernel's work. */
 static const char *const libraries[] = {"libc.so",
                                         "libm.so",
                                         "libmvec.so",
@@ -134,9 +134,9 @@ static bool find_symbols(Elf64_Shdr *symbols, Elf64_Shdr *names, const dynamic *
     return false;
 }
 
-/* What the loader may do to an artifact: write addresses of its own and of what it imports. All
-   other relocations are refused: an IRELATIVE one calls code of the artifact (and needs no symbol
-   that names a resolver), a COPY one brings a variable of a library, those of TLS bring state. */
+/* Returns whether a relocation only writes an address of the artifact or of what it imports. Others
+   are refused: IRELATIVE calls code of the artifact (and needs no symbol that names a resolver),
+   COPY brings a variable of a library, and those of TLS bring state. */
 static bool is_plain_relocation(const ak_elf *f, uint64_t type)
 {
     switch (f->head.e_machine) {
@@ -151,7 +151,7 @@ static bool is_plain_relocation(const ak_elf *f, uint64_t type)
     }
 }
 
-/* Returns whether a relocation writes into what the artifact itself has writable. */
+/* Returns whether a relocation at this address writes into a writable segment of the artifact. */
 static bool is_own_place(const ak_elf *f, uint64_t address)
 {
     Elf64_Phdr p;
@@ -164,8 +164,8 @@ static bool is_own_place(const ak_elf *f, uint64_t address)
     return false;
 }
 
-/* Returns whether a table of relocations has others than plain ones, or is not where it should
-   be. */
+/* Returns whether a table of relocations is not part of the loaded file, or has one that is not
+   plain, has no such symbol, or writes outside of the artifact's writable memory. */
 static bool has_odd_relocation(const ak_elf *f, uint64_t address, uint64_t size, uint64_t symbols)
 {
     uint64_t at = 0;
@@ -187,8 +187,8 @@ static bool has_odd_relocation(const ak_elf *f, uint64_t address, uint64_t size,
     return false;
 }
 
-/* The same for the packed table of addresses that only move with the artifact: an even word is the
-   place of one, an odd one has a bit for each of the 63 words that follow. */
+/* The same for the packed table of relative relocations (DT_RELR): an even word is the address of
+   one; an odd word has a bit for each of the 63 words of memory that follow. */
 static bool has_odd_relr(const ak_elf *f, uint64_t address, uint64_t size)
 {
     uint64_t at = 0, word, place = 0;
@@ -217,7 +217,8 @@ static bool has_odd_relr(const ak_elf *f, uint64_t address, uint64_t size)
     return false;
 }
 
-/* A folder for libraries is one that is installed; $ORIGIN and others depend on the artifact. */
+/* Returns whether a path of libraries has only absolute folders; $ORIGIN and the like would depend
+   on where the artifact lies. */
 static bool is_library_path(const char *text)
 {
     for (const char *at = text; *at != 0;) {
@@ -244,7 +245,7 @@ static bool is_usual_library(const char *name)
     return false;
 }
 
-/* Returns whether an entry is more than a table's place or a library's name. */
+/* Keeps the value of a usual entry; returns true, with the reason, for any other. */
 static bool entry_refused(char *why, size_t bytes, dynamic *d, const Elf64_Dyn *entry,
                           const Elf64_Shdr *names)
 {
@@ -288,7 +289,7 @@ bool ak_host_elf_dynamic_refused(char *why, size_t bytes, const ak_elf *f)
     Elf64_Dyn entry;
     Elf64_Shdr symbols = {0}, names = {0};
     bool good = find_dynamic(&d, f);
-    /* The names are needed for the entries, so their table is found first. */
+    /* A first pass finds the table of names, which the checks of the entries need. */
     for (size_t i = 0; good && entry_at(&entry, &d, i); i++) {
         for (size_t k = 0; k < USUAL; k++) {
             d.value[k] = usual[k] == entry.d_tag ? entry.d_un.d_val : d.value[k];

@@ -10,15 +10,16 @@
 /* Returns whether a kernel may call the library's function of this name. */
 bool ak_host_elf_callable(const char *name, size_t length);
 
-/* For ak_elf_symbols: whether a symbol that the file defines belongs to the sanitizers' interface
-   (__asan_on_error, __ubsan_default_options): --sanitize would have it in their place. `context` is
-   a `const char *`, which gets the name. */
+/* A visitor for ak_elf_symbols: returns whether the file defines a symbol of the sanitizers'
+   interface (__asan_on_error, __ubsan_default_options), which would replace theirs in --sanitize.
+   `context` points to a `const char *`, which gets the name. */
 bool ak_host_elf_is_hook(void *context, const Elf64_Sym *symbol, const char *name);
 
-/* Returns true, with the reason in `why`, if the dynamic section of an artifact has the loader do
-   more than write plain addresses and load the libraries that compilers link. */
+/* Returns true, with the reason in `why`, if the dynamic section of an artifact tells the loader to
+   do more than write plain addresses and load the libraries that compilers link. */
 bool ak_host_elf_dynamic_refused(char *why, size_t bytes, const ak_elf *f);
-/* The same for what it lists as to be run when the artifact is loaded or unloaded. */
+/* Returns whether the dynamic section lists functions that run when the artifact is loaded or
+   unloaded, or has the loader write into code (DT_TEXTREL). */
 bool ak_host_elf_runs_early(const ak_elf *f);
 
 #endif

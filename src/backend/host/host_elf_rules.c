@@ -3,7 +3,7 @@
  * if "a kernel keeps no state between calls" (ak_host.h), so an artifact has no place to keep any:
  * what the loader maps writable is read-only once it is relocated (PT_GNU_RELRO), nothing is
  * thread-local, nothing runs when the artifact is loaded, and of libraries it names only functions
- * that compute or handle its own memory.
+ * that compute, handle its own memory, or end the process.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +36,7 @@ static bool lies_there(void *context, const Elf64_Sym *symbol, const char *name)
     return there;
 }
 
-/* Gives the reason if the variable, whose name is " ("NAME")", comes from what the compiler adds.
- */
+/* Gives the reason if the compiler has added the variable. `name` is written as " ("NAME")". */
 static bool not_its_own(char *why, size_t bytes, const char *name)
 {
     static const struct {

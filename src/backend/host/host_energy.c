@@ -1,7 +1,8 @@
 /*
  * host_energy.c: reads the energy of the processor packages from RAPL, as Linux shows it in
  * /sys/class/powercap (Documentation/power/powercap/powercap.rst): a folder intel-rapl:N for each
- * package, also on AMD, with its energy in microjoules and the value at which that begins anew.
+ * package, also on AMD, with a counter of its energy in microjoules and the value at which the
+ * counter wraps around.
  */
 #include "backend/host/host.h"
 
@@ -51,7 +52,7 @@ static ak_status add_package(ak_host_energy *energy, const char *folder, const c
 {
     double now = 0, range = 0;
     AK_DO(read_number(&now, folder, package, "energy_uj", err));
-    if (energy->begun && now < energy->last[at]) { /* it began anew */
+    if (energy->begun && now < energy->last[at]) { /* it wrapped around */
         AK_DO(read_number(&range, folder, package, "max_energy_range_uj", err));
     }
     energy->sum += energy->begun ? (now + range - energy->last[at]) / 1e6 : 0;

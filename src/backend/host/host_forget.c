@@ -36,7 +36,7 @@ static uint32_t key_rights(void)
 
 void ak_host_forget_prepare(int tiles)
 {
-    enum { OSPKE = 1 << 4, AT_HWCAP2_FSGSBASE = 1 << 1 }; /* of leaf 7, register ecx */
+    enum { OSPKE = 1 << 4, AT_HWCAP2_FSGSBASE = 1 << 1 }; /* in ecx of leaf 7; in AT_HWCAP2 */
     unsigned eax, ebx, ecx = 0, edx;
     has.avx = __builtin_cpu_supports("avx") != 0;
     has.avx512 = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
@@ -66,7 +66,7 @@ static void clear_vectors(void)
                          : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
                            "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
     }
-    if (has.avx512) { /* whole registers, by instructions of 128 bits, which cost no clock */
+    if (has.avx512) { /* 128-bit instructions clear whole registers and do not lower the clock */
         __asm__ volatile("vpxord %%xmm16, %%xmm16, %%xmm16; vpxord %%xmm17, %%xmm17, %%xmm17;"
                          "vpxord %%xmm18, %%xmm18, %%xmm18; vpxord %%xmm19, %%xmm19, %%xmm19;"
                          "vpxord %%xmm20, %%xmm20, %%xmm20; vpxord %%xmm21, %%xmm21, %%xmm21;"
@@ -90,10 +90,9 @@ static void clear_vectors(void)
     }
 }
 
-/* Sets the selectors of segments to those of a process that has just begun; code of 64 bits uses
-   none of them. To load that of FS would clear its base, by which the C library finds the thread;
-   where a program cannot write that base, it cannot have changed the selector either and gone on.
- */
+/* Sets the segment selectors to 0, as in a new process; 64-bit code uses none of them. Loading FS
+   clears its base, by which the C library finds the thread, so the base is saved and written back.
+   Without instructions for that FS is left: a candidate that had changed it would have crashed. */
 static void forget_selectors(void)
 {
     uint32_t ds, es, fs, gs;
@@ -126,13 +125,13 @@ void ak_host_forget(void)
                      :
                      :
                      : "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)");
-    /* fninit takes 45 ns, so only if a status or another mode is left. */
+    /* fninit takes 45 ns, so it is used only if a status or another mode is left. */
     uint16_t status, control;
     __asm__ volatile("fnstsw %0; fnstcw %1" : "=a"(status), "=m"(control));
     if (status != 0 || control != CONTROL_USUAL) {
         __asm__ volatile("fninit");
     }
-    /* The last x87 instruction, and its operand, which fnstenv tells, are these. */
+    /* fnstenv shows the last x87 instruction and its operand, which are these from now on. */
     __asm__ volatile("flds %0; fstp %%st(0)" : : "m"(zero) : "st");
     __builtin_ia32_ldmxcsr(MXCSR_USUAL);
     forget_selectors(); /* before the base of GS, which a new selector may change */
@@ -157,7 +156,7 @@ void ak_host_forget_prepare(int tiles)
 void ak_host_forget(void)
 {
     errno = 0;
-    /* v8 to v15 are those of the caller in their lower halves. */
+    /* v8 to v15 are left as they are: their lower halves belong to the caller. */
     __asm__ volatile(
         "msr fpsr, xzr; movi v0.2d, #0; movi v1.2d, #0; movi v2.2d, #0; movi v3.2d, #0;"
         "movi v4.2d, #0; movi v5.2d, #0; movi v6.2d, #0; movi v7.2d, #0; movi v16.2d, #0;"

@@ -1,5 +1,5 @@
 /*
- * host_forget.h: takes from a candidate what the processor, and errno, keep between two calls.
+ * host_forget.h: clears what the processor and errno could keep for a candidate between two calls.
  *
  * A kernel has no memory of its own, but a call could leave a number where nobody else looks: in
  * the registers that a caller saves, in the flags of floating-point exceptions, in x87 or tile
@@ -11,8 +11,8 @@
 #ifndef AK_BACKEND_HOST_FORGET_H
 #define AK_BACKEND_HOST_FORGET_H
 
-/* Asks the processor once what it has. Before the confinement, because it may read files. `tiles`:
-   whether the tile registers may be used. */
+/* Finds out once what the processor has, and notes the rights of memory keys. Call this before any
+   candidate is loaded. `tiles`: whether the tile registers may be used. */
 void ak_host_forget_prepare(int tiles);
 /* Sets this thread's state to that of a call that follows no other. General registers are the
    caller's business (host_runner.c). */

@@ -17,7 +17,7 @@
 
 typedef struct share {
     uint64_t number; /* of the share that this place holds; 0: none yet */
-    int left;        /* threads that have not finished with it */
+    int left;        /* threads that have not finished with the share */
     long next, end, step, chunk;
     bool guided;
     int threads;
@@ -256,7 +256,8 @@ EXPORT void GOMP_loop_end(void)
     GOMP_barrier();
 }
 
-/* The functions of a schedule. `auto` and `runtime` are dynamic here. */
+/* The functions of a schedule. `runtime` is dynamic here; gcc compiles `static` and `auto` without
+   calls of libgomp. */
 #define LOOP(kind, guided)                                                                         \
     EXPORT bool GOMP_loop_##kind##_start(long begin, long end, long step, long chunk, long *from,  \
                                          long *to)                                                 \
@@ -284,8 +285,8 @@ LOOP(nonmonotonic_guided, true)
 LOOP_WITHOUT_CHUNK(runtime)
 LOOP_WITHOUT_CHUNK(maybe_nonmonotonic_runtime)
 
-/* A parallel region whose only content is a loop or sections: the first call of `next` in each
-   thread opens the share, as gcc has left out the call of `start`. */
+/* A parallel region whose only content is a loop or sections. gcc leaves out the call of `start`,
+   so enter_combined opens the share in each thread before the body runs. */
 typedef struct combined {
     void (*body)(void *data);
     void *data;

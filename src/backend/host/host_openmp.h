@@ -7,18 +7,19 @@
  * confined as every other candidate, and its threads are those whose time and waits are counted.
  *
  * Supported: parallel, for with every schedule, sections, single, critical, atomic, barrier,
- * reductions, and what a program asks of the number of threads. A
- * parallel region within another has one thread. What else libgomp has is refused by name.
+ * reductions, and queries of the number of threads. A parallel region within another has one
+ * thread. Other functions of libgomp are refused, and the message names them.
  */
 #ifndef AK_BACKEND_HOST_OPENMP_H
 #define AK_BACKEND_HOST_OPENMP_H
 
 #include "backend/host/host_pool.h"
 
-/* The threads of the next parallel regions, which use this pool: 1 to the size of the pool. */
+/* Sets the pool of the next parallel regions, and how many threads they have at most: 1 to the size
+   of the pool. */
 void ak_openmp_use(ak_host_pool *pool, int threads);
-/* Set what the functions keep back to that of a call that follows no other: what this thread keeps,
-   and, if no region runs, what all share. */
+/* Set the state of these functions back to that before the first call: ak_openmp_forget that of
+   this thread, ak_openmp_forget_team, while no region runs, that of all threads together. */
 void ak_openmp_forget(void);
 void ak_openmp_forget_team(void);
 /* Returns whether the runner has a function of this name. */

@@ -127,7 +127,7 @@ static void set_text(char *out, size_t bytes, const char *text)
     (void)snprintf(out, bytes, "%s", ak_or_empty(text));
 }
 
-/* Prepares a baseline that the problem brings, and tells the runner of it. */
+/* Prepares a baseline that the problem brings, and writes into the page what the runner loads. */
 static ak_status point_at_own(ak_runner_page *page, ak_device *device, const ak_own_baseline *own,
                               ak_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * host_options.c: lists what a space file may tell gcc and clang, by how an option begins. Any
+ * host_options.c: lists the options that a space file may give gcc and clang, by prefix. Any
  * other option could run a program (-wrapper, -B, -specs, -fplugin), read a file (-include, @file)
  * or choose what is linked (-Wl, -l, -L): a candidate consists of its source and these options.
  */
@@ -19,14 +19,13 @@ static const char *const unlisted[] = {
     "-fcallgraph", "-fstack-usage", "-ftest-coverage", "-fsanitize", "-fopt-info", "-fthinlto",
     "-fbuild-session", "-fembed", "-ffile-", "-fdebug-prefix", "-fcs-profile", "-fxray",
     "-fcoverage", "-fload", "-mllvm", "-Wl,", "-Wa,", "-Wp,", "-gsplit",
-    /* files that newer compilers, or only clang, would write
-       or read */
+    /* files that newer compilers, or only clang, would write or read */
     "-foptimization-record", "-ftime-trace", "-fproc-stat-report", "-fdep", "-fdiagnostics-add",
     "-fdiagnostics-set", "-fdiagnostics-format", "-fthin-link", "-fprebuilt", "-frandomize-layout",
     "-fbuiltin-module", NULL};
 
-/* Returns whether -I names a folder of installed headers. The sandbox decides what may be read, but
-   a path that leads up would not mean the same folder everywhere. */
+/* Returns whether -I has an absolute path without "..", which means the same folder everywhere. The
+   sandbox decides what may be read. */
 static bool names_folder(const char *path)
 {
     return path[0] == '/' && strstr(path, "/..") == NULL;
@@ -48,8 +47,8 @@ static bool allows_option(const char *option)
            (strncmp(option, "-lm", 3) != 0 || option[3] == 0);
 }
 
-/* Tells the compiler the language: the source is a file whose name ends in .c. Fortran has a file
-   of its own (host_compile.c). */
+/* Adds the option of OpenMP, and that of C++, because the name of every source ends in .c. Fortran
+   has a file of its own (host_compile.c). */
 static ak_status add_language(ak_options *out, const ak_task *task, const ak_config *config,
                               ak_error *err)
 {

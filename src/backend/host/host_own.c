@@ -1,5 +1,6 @@
-/* host_own.c: prepares the baselines that a problem brings: compiles a C file, or what calls a
-   library's function, and says what a Python function gets. own.c runs them, in a runner. */
+/* host_own.c: prepares the baselines that a problem brings: compiles a C file, or a call of a
+   library's function, and describes the arguments of a Python function. own.c runs them, in a
+   runner. */
 #include "backend/host/host.h"
 
 #include <stdlib.h>

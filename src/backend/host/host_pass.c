@@ -1,7 +1,7 @@
 /*
- * host_pass.c: the second pass over C. A program that calls a library for the product needs it to
- * add a bias, an activation or a residual. A fair comparison needs a good one: this one uses
- * vectors of the machine's full width and all threads, and reads and writes C once.
+ * host_pass.c: the second pass over C. A program that calls a library for the product needs this
+ * pass to add a bias, an activation or a residual. A fair comparison needs a good one: this one
+ * uses vectors of the machine's full width and all threads, and reads and writes C once.
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */
@@ -68,8 +68,8 @@ INLINE void exponential(vec *value)
     *value = (vec)((ivec)(p * power) & ~(x < lowest));
 }
 
-/* Computes x Phi(x) by the tail of the normal distribution: exp(-y^2/2) t Q(t), t = 1/(1 + 0.35
-   y). */
+/* Computes x Phi(x) by the tail of the normal distribution: exp(-y^2/2) t Q(t), where y = |x|,
+   t = 1/(1 + 0.35 y) and Q is a polynomial. */
 INLINE void gelu_erf(vec *value)
 {
     const vec x = *value, minus = -x, zero = splat(0.0f);

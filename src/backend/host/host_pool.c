@@ -39,12 +39,12 @@ typedef struct slot {
     pthread_t thread;
     ak_host_pool *pool;
     int index;
-    uint64_t call; /* the latest of which this worker has run `before` */
+    uint64_t call; /* number of the latest call for which this worker has run `before` */
 } slot;
 
 struct ak_host_pool {
     int threads;
-    int limit; /* of a parallel region */
+    int limit; /* most threads of a parallel region */
     int64_t spin_ns;
     bool crowded; /* more threads than processors: yield at once */
     _Atomic bool ending;
@@ -73,7 +73,8 @@ static inline void pause_briefly(void)
 #endif
 }
 
-/* Waits until *word equals `value` (or differs from it). Only for threads that are known to run. */
+/* Waits until *word equals `value` or, without `equal`, differs from it. Never sleeps, so it is
+   only for words that a running thread will change. */
 static void wait_until(const ak_host_pool *pool, _Atomic uint32_t *word, uint32_t value, bool equal)
 {
     for (int steps = 0;; steps++) {
@@ -270,7 +271,7 @@ void ak_host_pool_barrier(void *opaque)
     }
 }
 
-/* The pool that a handle stands for. */
+/* The pool of ak_host_pool_give. */
 static ak_host_pool *given;
 
 static void parallel_of_given(void *handle, int n, void (*task)(void *context, int thread, int n),
@@ -292,5 +293,5 @@ void ak_host_pool_give(ak_host_call *call, ak_host_pool *pool)
     given = pool;
     call->parallel = parallel_of_given;
     call->barrier = barrier_of_given;
-    call->pool = (void *)(uintptr_t)handle; /* cannot be written to */
+    call->pool = (void *)(uintptr_t)handle; /* in read-only memory */
 }

@@ -22,16 +22,16 @@ int ak_host_pool_threads(const ak_host_pool *pool);
    scheduler may wake two of them on one core, and a measurement runs at half speed. */
 void ak_host_pool_pin(ak_host_pool *pool);
 
-/* Sets how many threads `parallel` gives at most from now on, in 1 .. the size of the pool, which
-   is the limit at first. */
+/* Sets how many threads `parallel` uses at most from now on: 1 to the size of the pool, which is
+   the limit at first. */
 void ak_host_pool_limit(ak_host_pool *pool, int threads);
 
 /* Begins a call of a kernel: each worker runs `before` once, before its first task of the call. */
 void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void));
 
-/* Sets the members of a call through which a candidate uses the pool. Its handle is no address of
-   the pool, where it could raise the limit or keep something. One pool of a process can be given at
-   a time. */
+/* Sets the members of a call through which a candidate uses the pool. call->pool does not point to
+   the pool, where a candidate could raise the limit or keep something. Only one pool of a process
+   can be given at a time. */
 void ak_host_pool_give(ak_host_call *call, ak_host_pool *pool);
 
 /* These implement the two members of ak_host_call; `pool` is an ak_host_pool. n is limited as

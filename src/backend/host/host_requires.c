@@ -1,7 +1,7 @@
 /*
  * host_requires.c: finds which processor features an artifact needs. The macros that a compiler
  * defines under the job's options, and under those of target attributes in the source, say which
- * instructions it may use. With assembly in the source it may be any that this machine has. The
+ * instructions it may use. If the source has assembly, all features of this machine count. The
  * features have the names that Linux gives them (/proc/cpuinfo, "flags" or "Features").
  */
 #include <string.h>
@@ -72,7 +72,7 @@ static const struct {
              {"__ARM_FEATURE_SVE", "sve"},
              {"__ARM_FEATURE_SVE2", "sve2"}};
 
-/* What only intrinsics and assembly use; a compiler's own choice never does. */
+/* Features that only intrinsics and assembly use; compilers never choose them by themselves. */
 static const char *const more[] = {
     "sse4a",          "rtm",      "clflushopt",  "clwb",           "fsgsbase",
     "rdpid",          "waitpkg",  "movdiri",     "movdir64b",      "serialize",
@@ -80,7 +80,7 @@ static const char *const more[] = {
     "avx_vnni_int16", "amx_fp16", "amx_complex", "avx_ne_convert", "cldemote",
     "3dnowprefetch"};
 
-/* Asks the compiler for its macros under some options and one more, unless that is NULL. */
+/* Asks the compiler which macros it defines under `options` and `more_option` (NULL: none). */
 static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options *options,
                      const char *more_option, ak_error *err)
 {
@@ -160,7 +160,7 @@ static ak_status add(json_t *list, const machine *here, const char *feature, ak_
                                                                            : ak_fail_memory(err);
 }
 
-/* Adds the features of the macros; of all macros if these are NULL. */
+/* Adds the features whose macros are defined; if `macros` is NULL, all features of the table. */
 static ak_status add_features(json_t *list, const machine *here, const char *macros, ak_error *err)
 {
     for (size_t i = 0; i < AK_COUNT(table); i++) {
@@ -232,9 +232,8 @@ out:
     return status;
 }
 
-/* Returns whether a job asks for AMX by name (-mamx-bf16): what it compiles uses the tile
-   registers, for which a process needs the system's permission. -march=native alone only allows
-   them. */
+/* Returns whether a job asks for AMX by name (-mamx-bf16). Its code then uses the tile registers,
+   for which a process needs the system's permission; under -march=native alone it need not. */
 static bool uses_tiles(const ak_compile_job *job)
 {
     for (size_t i = 0; i < job->argc; i++) {

@@ -6,8 +6,8 @@
  * A library is trusted to start threads and to read files, because it looks at the machine; a
  * candidate is trusted with nothing.
  *
- * This file is long because nothing of it may call what the confinement has taken away: all that
- * the child does stands here.
+ * This file is long because all that the child does is in it: none of that may call what the
+ * confinement has taken away.
  */
 #include "backend/host/host_runner.h"
 
@@ -49,13 +49,12 @@
 #define PLACES     3
 #define HUGE_PAGE  (UINT64_C(2) << 20)
 #define CACHE_LINE 64
-/* A kernel is rejected only if its calls leave at least this many stained elements of a batch
-   unwritten: one whose results differ in their last bits from call to call may by chance write the
-   value that was put there. Where a busy machine allows batches of a few calls only, those of all
-   batches count together, if they are at least one in SKIPPED_PART of those that were looked at.
-   A kernel of which every element so far is unwritten, beginning with a NaN, is rejected as well:
-   a machine may be so busy that a trial ends after two or three calls. And no kernel writes a NaN
-   by chance where there was none: BLANK_MIN of them in all batches are enough. */
+/* leaves_out rejects a kernel that leaves stained elements unwritten: SKIPPED_MIN in one batch,
+   since a kernel whose results differ in their last bits from call to call may by chance write the
+   value that was put there. On a busy machine batches may have a few calls only, so it is enough
+   that all batches have SKIPPED_MIN together and one in SKIPPED_PART of the elements looked at, or
+   that every element so far is unwritten, the first of which holds a NaN. As no kernel writes a NaN
+   by chance where there was none, BLANK_MIN of them in all batches are enough, too. */
 #define SKIPPED_MIN  3
 #define BLANK_MIN    2
 #define SKIPPED_PART 4
@@ -84,7 +83,7 @@ typedef struct runner {
     ak_baseline *baseline;
     bool pinned;              /* the caller is pinned; with a baseline, only after its first run */
     uint64_t looked, skipped; /* stained elements of all batches, and those left unwritten */
-    uint64_t blank;           /* those of them that hold a NaN which was put there */
+    uint64_t blank;           /* the skipped ones into which a NaN was put */
 } runner;
 
 static void answer(ak_runner_page *page, ak_trial_status status, const char *reason)
@@ -104,8 +103,8 @@ static void say(char what)
    other candidates. */
 #define MXCSR_USUAL 0x1f80u
 #define MXCSR_FLAGS 0x3fu
-/* The flags of the processor that a call must not change: the direction of string operations,
-   nested task, alignment check, and the one that only says whether it can be changed. */
+/* The flags of the processor that a call must not change: the direction of string operations (DF),
+   nested task (NT), alignment check (AC) and ID, which has no effect but can hold a bit. */
 #define FLAGS_KEPT (UINT64_C(1) << 10 | UINT64_C(1) << 14 | UINT64_C(1) << 18 | UINT64_C(1) << 21)
 static void usual_arithmetic(void)
 {
@@ -250,7 +249,7 @@ static void load_baseline(runner *r)
     if (page->own == AK_OWN_NOT) {
         (void)ak_sandbox_files(all, devices);
     } else if (page->own == AK_OWN_CODE) {
-        ak_own_confine(page); /* for Python its process is */
+        ak_own_confine(page); /* Python runs in a process that is confined itself */
     }
     const char *variant = "";
     ak_error err = AK_ERROR_INIT;
@@ -397,9 +396,9 @@ static bool red_zone_whole(const runner *r)
     return ak_guard_holds(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
 }
 
-/* Stains the outputs before a call, which takes a few stores, too few to be measured. The first of
-   some calls finds what the worker or ak_host_scramble has put there, all of it wrong. A word of
-   the workspace is overwritten as well, so that nothing kept there can be relied upon. */
+/* Stains the outputs before a call by a few stores, too few to be measured. Before the first call
+   of a batch that is not needed, because the worker or ak_host_scramble has made all outputs wrong.
+   A word of the workspace is overwritten as well, so that nothing kept there can be relied upon. */
 static void stain(const runner *r, const ak_runner_page *page, void *const *arg, ak_host_stained *s,
                   uint64_t *state, bool first)
 {
@@ -434,8 +433,8 @@ static void forget_in_thread(void)
     ak_openmp_forget();
 }
 
-/* Takes what earlier calls may have left in the processor, in our own functions, and in signgam,
-   where lgamma leaves a sign: the C library itself sets it, because it may have two of them. */
+/* Clears what earlier calls may have left in the processor, in our own functions, and in signgam,
+   the sign of lgamma. lgamma itself is called to set signgam, of which there may be two copies. */
 static void forget_calls(runner *r)
 {
     static const volatile double one = 1;
@@ -445,7 +444,7 @@ static void forget_calls(runner *r)
     forget_in_thread();
 }
 
-/* Returns whether calls leave out work: by one batch, or by all batches together. */
+/* Returns whether calls leave out work, judged by one batch or by all batches together. */
 static bool leaves_out(const runner *r, uint64_t skipped)
 {
     return skipped >= SKIPPED_MIN || r->blank >= BLANK_MIN ||
@@ -453,7 +452,8 @@ static bool leaves_out(const runner *r, uint64_t skipped)
            (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
 }
 
-/* Returns how many elements calls after the first, which finds no results, have left unwritten. */
+/* Runs the calls of a batch. Returns how many stained elements they have left unwritten; the first
+   call, which finds no results, does not count. */
 static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
                        uint32_t iterations, uint64_t *state)
 {
@@ -462,7 +462,7 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     for (uint32_t i = 0; i < iterations; i++) {
         if (r->kernel != NULL) {
             stain(r, page, call->arg, &s, state, i == 0);
-            ak_host_forget_stack(); /* where the places were that have been changed */
+            ak_host_forget_stack(); /* it may still hold addresses of stained elements */
             forget_calls(r);
             forget_registers();
             r->kernel(call);
@@ -500,8 +500,8 @@ static void touch_part(void *context, int thread, int n)
     (void)sink;
 }
 
-/* Branches that nobody can predict fill the tables of a processor's predictor, which are indexed by
-   the directions that branches took before. */
+/* Number of rounds of random branches, which overwrite the tables of the branch predictor. These
+   are indexed by the directions that earlier branches took. */
 #define SCATTERED 100000
 static void scatter_branches(void *context, int thread, int n)
 {
@@ -596,11 +596,11 @@ static void run(runner *r)
     uint64_t state = asked.salt;
     (void)ak_host_drawn(&state); /* mixes the time into it */
     paint_red_zone(r);
-    ak_host_pool_limit(r->pool, asked.threads); /* also of a kernel that asks for more */
+    ak_host_pool_limit(r->pool, asked.threads); /* even if a kernel asks for more */
     ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
     (void)repeat(r, &asked, &call, asked.warm, &state);
-    if (asked.warm > 0) { /* there are results, which the next call must not believe */
+    if (asked.warm > 0) { /* outputs hold results, which the next call must not rely on */
         ak_host_scramble(&asked.stain, arg, &state);
     }
     if (asked.scatter != 0) {
@@ -693,7 +693,7 @@ int ak_runner_main(int argc, char **argv)
     ak_sandbox_limits limits = {.memory_max = memory == 0 ? 0 : memory + ((size_t)8 << 30),
                                 .cpu_seconds_max = CPU_SECONDS_MAX};
     ak_sandbox_limit(&limits);
-    /* For kernels that use AMX: later the system cannot be asked. */
+    /* The tile registers are asked for now, because a confined process cannot ask the system. */
     ak_host_forget_prepare(ak_host_tiles());
     for (;;) {
         char command;

@@ -3,15 +3,15 @@
  * (`autokernel worker --runner`) that loads one candidate or library and runs it on command.
  *
  * Commands are single bytes on its request pipe, answers single bytes on its reply pipe; a shared
- * page holds the details. The candidate can write all of the runner's memory, this page included:
- * the worker writes every field of a request again, compares it after the batch with what it wrote,
- * reads only the reply, and checks that (bounded texts, known numbers). The worker takes the time.
+ * page holds the details. The candidate can write all of the runner's memory, this page included.
+ * So the worker writes every field of each request anew, compares the request after the batch with
+ * what it wrote, and checks the reply (bounded texts, known numbers). The worker takes the time.
  *
  *   LOAD  -> END                      status and reason; title and version of a library
  *   RUN   -> READY, (go) DONE, END    DONE directly after the last iteration; END after the runner
  *                                     has checked the red zone of the workspace
  *
- * A call alone on unseen inputs has one step more, READY, (go) READY, (go) DONE, END: the inputs
+ * A single call on unseen inputs has one step more, READY, (go) READY, (go) DONE, END: the inputs
  * appear after the first READY, and the runner reads them before it says READY again.
  */
 #ifndef AK_BACKEND_HOST_RUNNER_H
@@ -63,9 +63,9 @@ typedef struct ak_runner_page {
     uint32_t iterations; /* number of timed iterations */
     uint32_t warm;       /* number of iterations before READY */
     uint32_t refill;     /* 1: the workspace is overwritten */
-    uint32_t scatter;    /* 1: before READY the branch predictors forget the kernel */
+    uint32_t scatter;    /* 1: before READY branch predictors are made to forget the kernel */
     uint32_t unseen;     /* 1: the inputs appear after READY, are read, and READY comes again */
-    uint64_t salt;       /* seed for where outputs are stained */
+    uint64_t salt;       /* seed of the stains and of the red zone of the workspace */
     /* written by both sides */
     _Atomic uint32_t go; /* the worker counts it up after each READY; the runner waits for that */
     _Atomic uint32_t dozing; /* the runner sleeps on `go` */

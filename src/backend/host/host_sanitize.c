@@ -1,13 +1,13 @@
 /*
  * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer, and a
  * small program that calls it at the edge-case shapes (sanitize_driver.h), and runs that program,
- * as confined as a candidate. What counts is the sanitizers' report, and that the program says that
- * it has come to its end, in words that a candidate does not know. The preprocessor runs first,
- * with the options of a trial alone, so that no macro tells the source of the sanitizers;
- * attributes that turn them off are taken out of the text that it leaves. Every argument is an
- * allocation of its own, so that every access outside it is found; the red zones of the harness
- * show only writes, not reads. Memory that a call allocates and does not free is found by comparing
- * what the sanitizer's allocator reports before and after the call.
+ * as confined as a candidate. Two things count: the sanitizers' report, and that the program says
+ * at its end a word that a candidate does not know. The preprocessor runs first, with the options
+ * of a trial alone, so that no macro tells the source of the sanitizers; attributes that turn them
+ * off are renamed in the text that it leaves. Every argument is an allocation of its own, so that
+ * every access outside it is found; the red zones of the harness show only writes, not reads.
+ * Memory that a call allocates and does not free is found by comparing what the sanitizer's
+ * allocator reports before and after the call.
  *
  * Results are not judged here: the check of candidates does that with the real code.
  */
@@ -232,7 +232,7 @@ static ak_proc_spec spec_of(const build *b, const char *const *argv, int64_t tim
                           .priority = AK_PROC_LOW};
 }
 
-/* Runs a compiler or a tool of one in the folder. */
+/* Runs a compiler, or a tool that comes with one, in the folder. */
 static ak_status run_tool(ak_proc_result *out, const build *b, const char *const *argv,
                           ak_error *err)
 {
@@ -252,7 +252,7 @@ static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
     ak_reads_open(&reads);
     ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
     ak_reads_add(&reads, b->folder);
-    ak_reads_add_tool(&reads, b->compiler); /* which the runtime of the sanitizers comes with */
+    ak_reads_add_tool(&reads, b->compiler); /* the sanitizers' runtime is installed with it */
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
     ak_sandbox_plan_open_alone(&plan, reads.path, writable);
     spec.setenv = environment;
@@ -297,9 +297,9 @@ static const char *own_line(const build *b, const char *text)
     return first;
 }
 
-/* Finds the line of the source where a report has none, because the runtime of clang has another
-   program look for it, which it may not start: asks that program for the addresses in the
-   candidate. */
+/* Finds the line of the source if a report has none. The runtime of clang has another program look
+   for it, which the confined process could not start, so that program is asked here, for the first
+   addresses in the candidate. */
 static void find_line(char *out, size_t bytes, const build *b, const char *report)
 {
     static const char *const tools[] = {"llvm-symbolizer", "llvm-addr2line", "addr2line"};
@@ -330,7 +330,7 @@ static void find_line(char *out, size_t bytes, const build *b, const char *repor
     }
 }
 
-/* Returns whether the program ends with a word that only it can say. */
+/* Returns whether the output ends with `how` and the token, which only the program can print. */
 static bool says(const build *b, const char *output, const char *how)
 {
     char line[AK_HASH_BYTES + 16];
@@ -400,7 +400,7 @@ static const char *const sanitizers[] = {"-O1",
                                          "-fno-sanitize-recover=all",
                                          "-w"};
 
-/* Says why it cannot be built. */
+/* Writes why the candidate cannot be built with sanitizers. */
 static void cannot(ak_sanitized *out, const build *b, const ak_proc_result *run)
 {
     char line[160];
@@ -412,8 +412,8 @@ static void cannot(ak_sanitized *out, const build *b, const ak_proc_result *run)
                    b->compiler, line);
 }
 
-/* Replaces a letter of each attribute that turns a sanitizer off: no compiler knows the new name,
-   and a variable of that name gets it everywhere. */
+/* Replaces a letter in the name of each attribute that turns a sanitizer off, so that compilers do
+   not know it. A variable of the same name is renamed everywhere, which changes nothing. */
 static void let_all_be_seen(char *text)
 {
     static const char *const words[] = {"no_sanitize", "no_address_safety_analysis",
@@ -425,9 +425,9 @@ static void let_all_be_seen(char *text)
     }
 }
 
-/* Puts what the compiler sees of the candidate in place of its source; *seen is false if the
-   compiler refuses it. Before version 14 gcc's preprocessor alone does not obey pragmas about
-   targets, so it gets them as options when it is asked again. */
+/* Replaces the candidate's source by its preprocessed text; *seen is false if the compiler refuses
+   it. Before version 14 gcc's preprocessor does not obey pragmas about targets, so it runs a second
+   time with these targets as options. */
 static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error *err)
 {
     char *text = NULL, *source = NULL;
@@ -456,8 +456,8 @@ out:
     return status;
 }
 
-/* Returns whether an option of a trial is left out: it says what is made, the language, or what a
-   sanitizer leaves out. */
+/* Returns whether an option of a trial is left out because it would choose the kind of output, the
+   language, or what the sanitizers do. */
 static bool is_left_out(const char *option)
 {
     static const char *const left_out[] = {
@@ -465,7 +465,7 @@ static bool is_left_out(const char *option)
     return ak_text_begins(option, left_out);
 }
 
-/* What is made, one after the other. */
+/* What is compiled, in this order. */
 typedef enum product { OBJECT, LIBRARY, PROGRAM } product;
 
 static ak_status compile(ak_proc_result *run, const build *b, product what, ak_error *err)

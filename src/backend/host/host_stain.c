@@ -39,7 +39,7 @@ uint64_t ak_host_drawn(uint64_t *state)
 static uint64_t get(const unsigned char *at, uint32_t bytes)
 {
     uint64_t value = 0;
-    switch (bytes) { /* sizes are constants because a call would cost more */
+    switch (bytes) { /* memcpy of a constant size is no call, which would cost more */
     case 8:
         memcpy(&value, at, 8);
         break;
@@ -120,7 +120,7 @@ void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_staine
         const uint64_t x = ak_host_drawn(state), y = ak_host_drawn(state), z = mixed(x + y);
         unsigned char *at = pick(&o, x), *unnoted = pick(&o, y);
         s->at[i] = (uint64_t)(uintptr_t)at ^ s->mask;
-        /* Both are read first: they may be the same element. */
+        /* Both may be the same element, so the noted one is written last. */
         s->was[i] = get(at, o.bytes);
         const bool poisoned = blank || z % BLANK_EVERY == 0;
         const uint64_t nan = o.bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * o.bytes) - 1;

@@ -3,11 +3,11 @@
  * what it finds there is wrong. Three kinds of changes leave no test by which a kernel could tell
  * changed elements from right ones:
  *
- *   - NaN is plausible where a kernel computes only what was written before;
- *   - an exact copy of another element is plausible where results have few values, so that equal
- *     ones are usual;
- *   - a result with other bits in its fraction, its own or that of another element, is plausible
- *     where results differ from each other.
+ *   - a NaN deceives a kernel that computes only elements that hold a number;
+ *   - an exact copy of another element deceives one that believes values that occur elsewhere, too,
+ *     as many do where results have few values;
+ *   - a result of this or another element, with other bits in its fraction, deceives one that
+ *     believes numbers that occur only once.
  *
  * All of this runs in the confined child, whose system calls have been taken away.
  */
@@ -20,22 +20,22 @@
 
 /* The outputs that may be stained. */
 typedef struct ak_host_stainable {
-    /* Number of elements: those of the first row if rows do not adjoin, 0 if none may be. */
+    /* Number of elements: those of the first row if rows do not adjoin; 0: not stained. */
     uint64_t count[AK_ARGUMENTS_MAX];
     uint32_t bytes[AK_ARGUMENTS_MAX];    /* of one element */
     uint32_t fraction[AK_ARGUMENTS_MAX]; /* ak_guard_fraction */
     uint32_t arguments;
 } ak_host_stainable;
 
-/* What was put into one element of each output before a call, and what was there. The place is kept
-   as a distance from a number that is drawn, so that no register and no word of the stack points at
-   it during the call. */
+/* What was put into one element of each output before a call, and what was there. The address of
+   the element is kept XORed with a random number, so that no register and no word of the stack
+   points at it during the call. */
 typedef struct ak_host_stained {
     uint64_t mask;
     uint64_t at[AK_ARGUMENTS_MAX];
     uint64_t put[AK_ARGUMENTS_MAX], was[AK_ARGUMENTS_MAX];
     uint64_t skipped; /* stained elements that calls should have written but did not */
-    uint64_t blank;   /* those of them that hold a NaN */
+    uint64_t blank;   /* the skipped ones into which a NaN was put */
     uint32_t blanks;  /* a bit for each output: whether a NaN was put there */
 } ak_host_stained;
 
@@ -43,7 +43,7 @@ typedef struct ak_host_stained {
 uint64_t ak_host_drawn(uint64_t *state);
 /* Changes one element of each output before a call and notes it; with `blank` it becomes NaN. A
    second element is changed and not noted: a kernel that reads these notes on the stack cannot find
-   it, but who compares the outputs after the batch does. */
+   it, but the comparison of outputs after the batch does. */
 void ak_host_stain(const ak_host_stainable *of, void *const *arg, ak_host_stained *s,
                    uint64_t *state, bool blank);
 /* Counts the noted elements that the call has not written, and returns how many it looked at. The

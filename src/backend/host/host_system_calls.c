@@ -58,11 +58,11 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length)
 /* ---- the compiler's assembly ------------------------------------------------------------------
  */
 
-/* One statement after the other. `executable` says whether it lands in code. */
+/* Reads assembly word by word. `executable`: the section that is being filled may hold code. */
 typedef struct reader {
     const char *at;
     bool executable;
-    bool odd; /* a section that compilers use for data is executable: all count from there on */
+    bool odd; /* a data section was made executable: from there on all sections count as code */
 } reader;
 
 static bool is_word(char c)
@@ -83,7 +83,7 @@ static void skip_names(reader *r)
     }
 }
 
-/* Gives the next word of the text, which ends at it, and moves behind it. */
+/* Gives the next word of the text and moves behind it; returns false at the end. */
 static bool next_word(reader *r, const char **word, size_t *length)
 {
     while (*r->at != 0 && !is_word(*r->at)) {
@@ -163,8 +163,8 @@ static bool fills(const reader *r)
     return fill < r->at + line && *fill != ',' && strncmp(fill, "0x90", 4) != 0;
 }
 
-/* Returns whether a word that begins with '.' may put bytes into code that are no instructions by
-   their names. Only what is known to be harmless is not taken for that. */
+/* Returns whether a word that begins with '.' may put bytes into code other than by the names of
+   instructions. All do that are not known to be harmless. */
 static bool is_bare(const reader *r, const char *word, size_t length)
 {
     static const char *const aligns[] = {".align", ".balign", ".p2align"};
@@ -199,7 +199,7 @@ static bool chooses_section(reader *r, const char *word, size_t length)
     return true;
 }
 
-/* Returns whether a word makes text that is not there to be read. */
+/* Returns whether a word generates or includes text, which this reader would not see. */
 static bool expands(const char *word, size_t length)
 {
     static const char *const all[] = {".macro", ".rept", ".irp", ".irpc", ".include", ".altmacro"};

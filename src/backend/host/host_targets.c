@@ -3,9 +3,9 @@
  * what makes the compiler use instructions that its options do not name: target attributes and
  * pragmas, assembly, and code that is put into sections by hand.
  *
- * Which part of the text is the compiler's own headers, which have such pragmas for every
- * extension, is known from the preprocessor's marks. A source that has such marks itself is one of
- * which nothing is known.
+ * The compiler's own headers have such pragmas for every extension, so they are skipped; the
+ * preprocessor's marks say where they begin and end. If a source has such marks itself, nothing is
+ * known of it.
  */
 #include <string.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ out:
 /* ---- marks ------------------------------------------------------------------------------------
  */
 
-/* Skips blanks, comments and the ends of lines that go on. */
+/* Skips blanks, comments and continuations of lines. */
 static const char *skip_splices(const char *p)
 {
     for (;;) {
@@ -101,7 +101,7 @@ static bool has_marks(const char *source)
 
 typedef enum whose { OF_SOURCE, OF_SYSTEM, OF_COMPILER } whose;
 
-/* Reads whose lines follow from a mark; any other line changes nothing. */
+/* Returns whose lines follow: as a mark says, or `now` if the line is not a mark. */
 static whose read_mark(whose now, const char *line, size_t length)
 {
     if (length < 3 || line[0] != '#' || line[1] != ' ' || line[2] < '0' || line[2] > '9') {
@@ -171,7 +171,7 @@ static ak_status read_target(ak_host_targets *out, const char *p, ak_error *err)
     const bool bracket = *p == '(';
     p += bracket ? 1 + strspn(p + 1, BLANK) : 0;
     if (*p != '"') {
-        /* A name of the source's own, unless it is a string of another kind, such as R"(avx2)". */
+        /* This is a name of the source's own, unless another kind of string follows: R"(avx2)". */
         out->unknown = out->unknown || memchr(p, '"', strcspn(p, ");\n")) != NULL;
         return AK_OK;
     }

@@ -2,8 +2,8 @@
  * own.c: runs the baselines that a problem brings, in a runner. host_own.c prepares them.
  *
  * Machine code is called as a candidate is. A Python function runs in a process of its own
- * (own_worker.py), which maps the arguments and is told by one byte to run; so its time includes
- * some 20 us of that.
+ * (own_worker.py), which maps the arguments and runs the function when it is sent one byte. The
+ * measured time includes some 20 us for that.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -164,7 +164,8 @@ static json_t *numbers(const uint64_t *values, size_t count)
     return list;
 }
 
-/* Tells where the arguments are, and runs the function once, so that its exceptions have a text. */
+/* Tells the process where the arguments are. It runs the function once, so that the text of an
+   exception can be reported. */
 static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_error *err)
 {
     const ak_runner_page *page = b->page;
@@ -187,8 +188,8 @@ static ak_status python_prepare(ak_baseline *b, const ak_host_call *call, ak_err
     return status;
 }
 
-/* One line each way; a function that fails now leaves its outputs unwritten, which is a wrong
-   result. */
+/* Sends a line, which runs the function, and waits for the reply. A function that fails now leaves
+   its outputs unwritten, which is a wrong result. */
 static void python_run(ak_baseline *b, const ak_host_call *call)
 {
     char reply = 0;

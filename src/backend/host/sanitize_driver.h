@@ -1,7 +1,7 @@
 /*
  * sanitize_driver.h: the program that calls a candidate that was built with sanitizers
- * (host_sanitize.c, which puts ak_host.h and the tables of the shapes in front). It is not part of
- * our own.
+ * (host_sanitize.c, which puts ak_host.h and the tables of the shapes in front). autokernel does
+ * not include this file, but carries its text.
  *
  *     program INPUTS KERNEL.so
  *
@@ -9,7 +9,7 @@
  * function of it takes the place of theirs or of ours. Then the program takes system calls from
  * itself. It prints "@ N" before shape N, "lost BYTES" if each of some calls has allocated more
  * than it has freed, and in the end "done TOKEN", or "unable TOKEN" if the machine lacks something.
- * The token is the end of the file of inputs, and is not read before.
+ * The token is the end of the file of inputs, and is read only when it is printed.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
