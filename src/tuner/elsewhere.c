@@ -18,7 +18,7 @@ enum {
     KNOWN_MAX = 1024 /* most places of an archive that are considered */
 };
 
-/* Distances in doublings of a size. What a device prefers carries over least. */
+/* Distances, in doublings of a size. Results of another device carry over least. */
 #define OTHER_DTYPE  1.0
 #define OTHER_CHOICE 1.0
 #define OTHER_DEVICE 2.0

@@ -49,7 +49,8 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
 {
     size_t opened = 0;
     ak_error why = AK_ERROR_INIT;
-    ak_plain_copy(pool->gone, sizeof pool->gone, text); /* `text` may be `why` */
+    /* `text` may be the worker's `why`, which ak_pool_worker_stop clears */
+    ak_plain_copy(pool->gone, sizeof pool->gone, text);
     ak_plain_copy(d->gone, sizeof d->gone, text);
     text = pool->gone;
     ak_pool_cores_lost(pool, d);

@@ -65,8 +65,7 @@ static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_
 }
 
 /* Restarts a device worker, unless it has died too often without finishing anything. The current
-   job has its result already, and ak_pool_wait gives out this result before it reports the fault.
-   */
+   job has its result already; ak_pool_wait gives out that result before it reports the fault. */
 static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;

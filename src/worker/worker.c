@@ -36,8 +36,7 @@
 
 #define WHERE             "wire protocol"
 #define LAUNCH_TIMEOUT_NS (30 * AK_SECOND_NS)
-/* Largest file that a compiler may write. No built-in kernel compiles to a hundredth of this size.
- */
+/* Largest file that a compiler may write: over a hundred times what a built-in kernel needs. */
 #define COMPILED_BYTES_MAX ((rlim_t)256 << 20)
 #define EXIT_BROKEN        1
 #define EXIT_LOST          3
