@@ -127,9 +127,9 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
-/* Checks each candidate on every edge-case shape; the search has checked only the task's own
-   size and at most one other. After AK_CANCELLED, candidates that were not checked are in
-   neither list. */
+/* Checks each candidate on every edge-case shape and hidden shapes; the search has checked only the
+   task's own size and at most one other. After AK_CANCELLED, candidates that were not checked are
+   in neither list. */
 static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *fresh, ak_tuning *r,
                        ak_error *err)
 {

@@ -97,7 +97,7 @@ static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
         !(distance < HUGE_VAL)) {
         return AK_OK;
     }
-    for (size_t i = r->count; i-- > 0;) { /* usually the last one */
+    for (size_t i = r->count; i-- > 0;) { /* the latest first: trials of a place come in a row */
         if (is_place(&r->places[i], trial)) {
             return AK_OK;
         }

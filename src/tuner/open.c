@@ -8,7 +8,7 @@
 #include "problem/task.h"
 #include "recording/recording.h"
 
-/* Where a task will run: a backend and its devices, with a reason if one is needed. */
+/* Where a task will run: a backend and its devices, and the reason if the user must be told. */
 typedef struct place {
     const ak_backend_ops *backend;
     ak_device_list list;

@@ -40,7 +40,7 @@ typedef struct ak_session {
     char environment[AK_ENVIRONMENT_BYTES];
     char *environment_json;
     uint64_t next_job;
-    bool sanitize; /* ak_session_check also runs with sanitizers what passes, is wrong or crashes */
+    bool sanitize; /* ak_session_check also runs sanitizers, see ak_session_sanitize */
     ak_sanitizing sanitizing;
 } ak_session;
 
@@ -108,14 +108,14 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                                     const ak_config *config, const char *run, ak_error *err);
 
-/* Checks configurations on every edge-case size and the task's own; all are compiled at once.
+/* Checks configurations as AK_JOB_CHECK does; all are compiled at once.
    out[i] belongs to configs[i]. After AK_CANCELLED the unchecked ones are zero, after another
    failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 
-/* If `sanitize` is set, builds a configuration that has passed its check, gave a wrong result or
-   crashed with sanitizers, and runs it. If they report something, a trial that had passed becomes
+/* If `sanitize` is set, builds and runs with sanitizers a configuration that has passed its check,
+   gave a wrong result or crashed. If they report something, a trial that had passed becomes
    `rejected`; another one keeps its status, and its reason also says what they report. */
 ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,
                               ak_error *err);

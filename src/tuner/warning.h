@@ -5,7 +5,7 @@
 
 #include "tuner/session.h"
 
-/* A list of texts for people. ak_warnings_free frees it, unless its texts have moved into a result,
+/* A list of warnings. ak_warnings_free frees it, unless its texts have moved into a result,
    which then owns them. */
 typedef struct ak_warnings {
     char **texts;

@@ -74,7 +74,8 @@ typedef enum ak_job_kind {
     /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and
        measures. */
     AK_JOB_TRIAL,
-    /* Compiles and checks on every edge-case shape and the task's own; measures nothing. */
+    /* Compiles and checks on the task's shape, every edge-case shape and hidden shapes; measures
+       nothing. */
     AK_JOB_CHECK,
     /* Measures candidates interleaved; each configuration is checked before and after. */
     AK_JOB_COMPARISON

@@ -1,4 +1,4 @@
-/* pool_fleet.c: keeps workers on other machines, and chooses which device is the home; see
+/* pool_fleet.c: manages workers on other machines, and chooses which device is the home; see
    pool_state.h. */
 #include "worker/pool_state.h"
 

@@ -5,7 +5,7 @@
  *   pool_worker.c   starts worker processes and compiles units
  *   pool_device.c   gives jobs to device workers and handles their replies
  *   pool_outcome.c  keeps the outcomes of code that was measured
- *   pool_fleet.c    keeps workers on other machines
+ *   pool_fleet.c    manages workers on other machines, chooses the home
  *   pool_core.c     compiles units on those machines
  *   pool_states.c   reports the states of these workers
  *   pool_travel.c   sends files to workers that share no folder with the tuner

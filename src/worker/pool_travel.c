@@ -11,7 +11,7 @@
 
 /* Folder of the kernel's files, below the folder of the run. */
 #define KERNEL_FOLDER "kernel"
-/* Name of what the compilers read, in the folder of the run. */
+/* Name of the source that the compilers read, in the folder of the run. */
 #define SOURCE_NAME "source.c"
 /* A file that was asked for must arrive within this time. */
 #define FETCH_NS (60 * AK_SECOND_NS)

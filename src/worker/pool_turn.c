@@ -403,7 +403,7 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
     release(pool);
     if (pool->result_first < pool->result_count && !ak_pool_recalls(pool) &&
         !ak_pool_cancelled(pool)) {
-        /* Free workers go on while the caller handles earlier results. */
+        /* Lets free workers continue while the caller handles earlier results. */
         (void)turn_with_results(pool, 0, NULL);
     }
     for (;;) {

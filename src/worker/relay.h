@@ -44,7 +44,7 @@
 #define AK_RELAY_PROTOCOL 3
 /* Most compile workers of one far relay. */
 #define AK_CORES_MAX 128
-/* How a line begins that is for a compile worker or comes from one; its number follows. */
+/* Start of a line that is for a compile worker or comes from one; its number follows. */
 #define AK_RELAY_CORE "{\"core\":"
 /* Beats that may be missed before the other side counts as lost. */
 #define AK_RELAY_MISSED 4
@@ -70,7 +70,7 @@ void ak_relay_open(ak_relay_end *end, int in, int out);
 void ak_relay_close(ak_relay_end *end);
 /* Appends a line for this side. */
 void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
-/* The same for an object, which it takes. */
+/* Appends an object as a line, and frees the object. */
 void ak_relay_say_json(ak_relay_end *end, json_t *object);
 /* Returns whether a line begins with this text. */
 bool ak_relay_begins(const ak_buf *line, const char *text);
@@ -104,9 +104,9 @@ int ak_relay_near(int argc, char **argv);
 /* worker --stdio BEAT_MS FOLDER ROLE WHAT [BACKEND]: the far relay of `worker ROLE WHAT`, and of
    compile workers for this backend. FOLDER: the temporary folder of the pool. */
 int ak_relay_far(int argc, char **argv);
-/* worker --guard PID PATIENCE_MS: ends the far relay PID, its parent, and the relay's workers if
-   the relay writes nothing for that long, because somebody has stopped it (SIGSTOP). Nothing else
-   would: ssh lets a stopped process stay for ever, and its workers keep their device. */
+/* worker --guard PID PATIENCE_MS: ends the far relay PID, which started the guard, and its
+   workers if the relay writes nothing for that long, because somebody has stopped it (SIGSTOP). Ssh
+   would let the stopped relay stay for ever, and its workers would keep their device. */
 int ak_relay_guard(int argc, char **argv);
 
 #endif

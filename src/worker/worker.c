@@ -440,7 +440,7 @@ static bool answer(worker *w, const operation *operations, const json_t *request
         json_decref(reply);
         reply = ak_message_failure(id, status, err.text);
     }
-    if (is_lost(w)) { /* then the pool asks this process nothing more */
+    if (is_lost(w)) { /* the pool asks a lost worker nothing more */
         (void)ak_json_set(reply, "last", json_true());
     }
     bool sent = reply != NULL && ak_wire_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
