@@ -108,8 +108,8 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                                     const ak_config *config, const char *run, ak_error *err);
 
-/* Checks configurations as AK_JOB_CHECK does; all are compiled at once.
-   out[i] belongs to configs[i]. After AK_CANCELLED the unchecked ones are zero, after another
+/* Checks configurations as AK_JOB_CHECK does; all are compiled at once. out[i] belongs to
+   configs[i]. After AK_CANCELLED the trials of unchecked configurations are zero, after another
    failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
