@@ -122,9 +122,9 @@ out:
 /* The files beside a source that it includes. In the kernel's folder they are put in front of the
    source ("Include" of the space file), because the compiler sees one text and no folder. */
 typedef struct includes {
-    const char *folder, *file; /* of the kernel; the source */
+    const char *folder, *file; /* the kernel's folder; the source file */
     json_t *names;             /* in the order in which their texts are needed */
-    ak_buf text, notes;        /* of all of them; what is to be done by hand */
+    ak_buf text, notes;        /* these texts; hints on what the user must do by hand */
 } includes;
 
 /* Returns whether the line is #include "NAME", and gives the place of the name. */
@@ -161,7 +161,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     (void)snprintf(path, sizeof path, "%.*s%s", (int)(ak_fs_base(all->file) - all->file), all->file,
                    name);
     if (!ak_fs_is_file(path)) {
-        return AK_OK; /* an installed file, or the compiler's message names it */
+        return AK_OK; /* an installed header, or missing: then the compiler says so */
     }
     json_array_foreach(all->names, known, one)
     {
@@ -177,7 +177,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
                      name);
         return AK_OK;
     }
-    AK_TRY(ak_kernel_beside(path, all->file, name, err)); /* no link leads out of the folder */
+    AK_TRY(ak_kernel_beside(path, all->file, name, err)); /* refuses a link out of the folder */
     AK_TRY(ak_fs_read(&text, &length, path, AK_SOURCE_BYTES_MAX, err));
     AK_TRY(strlen(text) < length
                ? ak_fail(err, AK_INVALID, "%.200s: is no text: byte %zu is 0", path, strlen(text))
@@ -186,7 +186,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     AK_TRY(json_array_append_new(all->names, json_string(name)) == 0 ? AK_OK : ak_fail_memory(err));
     const size_t place = json_array_size(all->names) - 1;
     AK_TRY(take_includes(all, text, err));
-    /* Behind those that it includes itself. */
+    /* Move the file behind the files that it includes itself. */
     one = json_incref(json_array_get(all->names, place));
     bool good =
         json_array_remove(all->names, place) == 0 && json_array_append_new(all->names, one) == 0;
@@ -202,7 +202,7 @@ out:
     return status;
 }
 
-/* Copies what a text includes from beside it, and makes comments of these lines. */
+/* Copies the files beside the source that a text includes, and turns these lines into comments. */
 static ak_status take_includes(includes *all, char *text, ak_error *err)
 {
     char *plain = ak_source_plain(text);
@@ -302,7 +302,7 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
     AK_TRY(is_python         ? ak_python_kernel_make(path, file, err)
            : backend == NULL ? adopt_t1(&note, path, file, err)
                              : adopt_source(&note, path, file, backend, err));
-    AK_TRY(ak_problem_open(&problem, path, err)); /* what was written can be read */
+    AK_TRY(ak_problem_open(&problem, path, err)); /* checks that the new kernel can be read */
 out:
     ak_problem_close(problem);
     if (status != AK_OK) {

@@ -90,8 +90,8 @@ static void announce_like(const ak_tuning *r)
     }
 }
 
-/* Warns if this machine is busy or lacks a layer of the sandbox, if the source has what is ignored,
-   and if a language model is configured that the strategy does not ask. */
+/* Warns if this machine is busy or lacks a layer of the sandbox, if parts of the source are ignored
+   (ak_task_ignored), and if a language model is configured that the strategy does not ask. */
 static void warn_of_setting(ak_tuning *r)
 {
     if (ak_pool_recalls(r->session.pool)) {

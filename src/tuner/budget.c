@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define CANDIDATES_DEFAULT 3
-/* A run has converged when the last PATIENCE evaluations, and at least half of all, brought no
-   gain. */
+/* Unless its strategy is thorough, a run has converged when the last PATIENCE evaluations, and at
+   least half of all, brought no gain. */
 #define PATIENCE 60
 /* Checking a candidate takes about as long as this many checks of a trial. */
 #define CHECKS_OF_CANDIDATE 3.0
@@ -25,8 +25,8 @@ bool ak_tuning_cancelled(const ak_tuning *r)
     return r->options->cancel != NULL && *r->options->cancel != 0;
 }
 
-/* With several devices each contributes its own candidates, because times of different devices are
-   not comparable: only side by side on one device can they be told apart. */
+/* With several devices each contributes its own candidates: times of different devices are not
+   comparable, and only the finish measures all candidates on one device. */
 size_t ak_tuning_candidates_of_each(const ak_tuning *r)
 {
     size_t wanted = r->options->finalists == 0 ? CANDIDATES_DEFAULT : r->options->finalists;
@@ -61,13 +61,13 @@ static double finish_seconds(const ak_tuning *r)
     }
     double least =
         ak_protocol_seconds(ak_session_protocol(&r->session), all, AK_COMPARISON_ROUNDS_MIN);
-    /* It includes the control. */
+    /* The control shares these seconds. */
     double comparison = ak_tuning_finish_each(r->options) * (double)all;
     double expected =
         (comparison > least ? comparison : least) + CEILINGS_SECONDS +
         CHECKS_OF_CANDIDATE * r->check_seconds * (double)candidates +
         (r->task->implementation->specialised ? COMPILES_OF_CANDIDATE * r->compile_seconds : 0);
-    /* On a machine where something always waits, half of each second is another program's. */
+    /* At pressure 1 a task always waits for a processor: other programs get half of the time. */
     expected *= 1 + (r->pressure > 0 ? r->pressure : 0);
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }

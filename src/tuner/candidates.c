@@ -43,9 +43,9 @@ static bool has_code(const ak_seen *list, size_t count, const ak_seen *one)
     return false;
 }
 
-/* Returns whether the check of the configuration, or one that surely ends alike, has failed. A
-   check runs shapes that are not known here, at which the same code may not be allowed to run, or
-   may have another workspace. */
+/* Returns whether the check of this configuration has failed, or that of one with the same code and
+   needs. Equal code is not enough: at shapes that only the check runs, conditions may exclude one
+   of the two configurations, or their workspace may differ. */
 static bool has_failed(const wrong * not, const ak_task *task, const ak_seen *one)
 {
     for (size_t i = 0; i < not ->count; i++) {
@@ -87,7 +87,7 @@ static size_t sort_history(ak_tuning *r)
 
 /* Collects the fastest few of each device, without those that share code with another or whose
    check failed, and the default. The default takes part so that the exported configuration is never
-   slower than it. */
+   slower than the default. */
 static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
 {
     size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);
@@ -127,9 +127,9 @@ static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
     return status;
 }
 
-/* Checks each candidate on every edge-case shape; the search has checked only the task's own
-   size and at most one other. After AK_CANCELLED, candidates that were not checked are in
-   neither list. */
+/* Checks each candidate on every edge-case shape and hidden shapes; the search has checked only the
+   task's own size and at most one other. After AK_CANCELLED, candidates that were not checked are
+   in neither list. */
 static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *fresh, ak_tuning *r,
                        ak_error *err)
 {

@@ -2,16 +2,17 @@
  * choose.c: implements ak_task_choose, which picks one of several implementations that can do a
  * task.
  *
- * Measurements decide, not names. First the archive is asked: it must hold results of all
- * implementations at this size or one near it, in the present environment. Otherwise their default
- * configurations are measured now. Only if neither is possible, the order in the kernel's folder
- * decides. In each case the task carries a line that says how the choice was made.
+ * Measurements decide, not names. The archive decides if it holds results of all implementations at
+ * this size or one near it, in the present environment. Otherwise, with `race`, the default
+ * configurations are measured now; without it, archived results of some implementations suffice. If
+ * there is no result, the order in the kernel's folder decides. In each case the task carries a
+ * line that says how the choice was made.
  *
  * The defaults are measured one after the other and not interleaved: implementations usually differ
  * by more than the noise that this adds, and smaller differences matter little. They share the
  * workers of one session and are compiled side by side, except on a CPU, where a compiler disturbs
- * the clock, and with a launcher. What is compiled is what the search begins with, which finds it
- * in the cache.
+ * the timing, and with a launcher. The search begins with the same code, which it finds in the
+ * compile cache.
  */
 #include "archive/archive.h"
 
@@ -46,7 +47,7 @@ typedef struct candidate {
     char *environment_json;
     known sizes[SIZES_MAX];
     size_t count;
-    double cost; /* what decides: that of the objective; 0 if there is none */
+    double cost; /* of the default or the archived best, by the objective; 0 if unknown */
     size_t trials;
     char why[160]; /* reason for which the default failed */
 } candidate;
@@ -59,8 +60,8 @@ typedef struct chooser {
 
 /* ---- archive --------------------------------------------------------------------------------- */
 
-/* Returns true if the failure would happen again. If the machine may have caused the failure, the
-   configuration is tried again. */
+/* Returns whether a default failed in an earlier race for a reason that would recur. If the machine
+   may have caused the failure, the default is tried again. */
 static bool is_lasting(const ak_trial *trial)
 {
     return trial->strategy != NULL && strcmp(trial->strategy, PROPOSED_BY) == 0 &&
@@ -221,8 +222,8 @@ out:
     return status;
 }
 
-/* Measures the defaults of the implementations list[0..count) by the workers of one session. One
-   that fails is tried once more, because a busy machine can cause the failure. */
+/* Measures the defaults of the implementations list[0..count) by the workers of one session. A
+   default that fails is tried once more, because a busy machine can cause the failure. */
 static ak_status run_defaults(candidate *list, size_t count, const chooser *ch, ak_archive *archive,
                               ak_error *err)
 {
@@ -262,7 +263,7 @@ static const char *name_of(const candidate *c)
     return c->task->implementation->name;
 }
 
-/* Prints what decides in the unit of the objective. */
+/* Prints the cost in the unit of the objective. */
 static void put_cost(ak_buf *out, const candidate *c)
 {
     ak_objective_print(out, c->task->objective, c->cost);
@@ -377,8 +378,8 @@ static ak_status gather(chooser *ch, ak_task *first, const ak_task_spec *spec, a
         other.implementation = name;
         other.dtype = ak_dtype_text(first->dtype);
         other.device = first->devices;
-        /* One in Triton takes part only if it is named: it needs a Python with Triton, which starts
-           for seconds. */
+        /* An implementation in Triton takes part only if the user names it, because starting Python
+           with Triton takes seconds. */
         if (strcmp(name, first->implementation->name) != 0 &&
             !ak_implementation_is_triton(&first->problem->implementations[i]) &&
             ak_task_open(&task, &other, NULL) == AK_OK) {

@@ -13,8 +13,8 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Returns true if the run was held to the same part of the space (--fix) and, where sanitizers are
-   asked for, has run them. */
+/* Returns whether the run searched the same part of the space (--fix) and, if sanitizers are asked
+   for, ran them. */
 static bool same_part(const json_t *options, const ak_task *task, bool sanitize)
 {
     const char *fix = text_of(options, "fix");
@@ -30,8 +30,7 @@ static bool had_no_more(const json_t *result)
     return why != NULL && (strcmp(why, "exhausted") == 0 || strcmp(why, "converged") == 0);
 }
 
-/* Copies the text of a configuration of the result if it is still in the space; else *out is
-   NULL. */
+/* Copies the text of a configuration of the result. *out is NULL if the space no longer has it. */
 static ak_status take_config(char **out, const json_t *of, const ak_task *task, ak_error *err)
 {
     ak_config config;
@@ -94,7 +93,7 @@ static bool find_refuted(void *context, const ak_trial *trial)
     return !*refuted;
 }
 
-/* Forgets a configuration (or NULL) that a trial of the run's task refutes. */
+/* Frees *config (may be NULL) and sets it to NULL if a trial of the run's task refutes it. */
 static ak_status forget_refuted(char **config, ak_archive *archive, const ak_run *run,
                                 ak_error *err)
 {
@@ -117,7 +116,7 @@ static ak_status forget_refuted(char **config, ak_archive *archive, const ak_run
     return AK_OK;
 }
 
-/* Forgets what was refuted. Without its best a result does not count. */
+/* Removes refuted configurations. A result whose best is refuted does not count. */
 static ak_status drop_refuted(ak_tune_result *out, ak_archive *archive, const ak_run *run,
                               ak_error *err)
 {

@@ -18,7 +18,7 @@ enum {
     KNOWN_MAX = 1024 /* most places of an archive that are considered */
 };
 
-/* Distances in doublings of a size. What a device prefers carries over least. */
+/* Distances, in doublings of a size. Results of another device carry over least. */
 #define OTHER_DTYPE  1.0
 #define OTHER_CHOICE 1.0
 #define OTHER_DEVICE 2.0
@@ -97,7 +97,7 @@ static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
         !(distance < HUGE_VAL)) {
         return AK_OK;
     }
-    for (size_t i = r->count; i-- > 0;) { /* usually the last one */
+    for (size_t i = r->count; i-- > 0;) { /* the latest first: trials of a place come in a row */
         if (is_place(&r->places[i], trial)) {
             return AK_OK;
         }

@@ -170,14 +170,14 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     return status;
 }
 
-/* The search may have come to its end before the user ended the run. */
+/* The user may cancel the run after the search has stopped for another reason. */
 static void note_cancelled(ak_tuning *r)
 {
     r->result->stopped_by = ak_tuning_cancelled(r) ? "cancelled" : r->result->stopped_by;
 }
 
-/* Takes the best of the search as the result if the comparison failed. It passed its checks, but
-   was not measured again. */
+/* Takes the best of the search as the result if the checks or the comparison failed or were
+   cancelled. It was not measured again, and perhaps not checked. */
 static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates, ak_status status,
                                    const ak_error *why, ak_error *err)
 {
@@ -205,7 +205,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     }
     ak_compared *measured = &result->candidates[winner];
     result->tuned = winner;
-    /* Without a library and a default the ratios are relative to any candidate that ran. */
+    /* Without a library and a default the ratios, relative to another candidate, are no speedup. */
     const bool known = result->baseline < l->all || result->reference == l->fallback;
     result->speedup = known ? measured->ratio : 0;
     AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, r->task->objective,

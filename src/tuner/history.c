@@ -1,5 +1,4 @@
-/* history.c: stores the result of each configuration that a run has evaluated, and the best so far.
- */
+/* history.c: keeps the result of each configuration that a run has evaluated, and the best one. */
 #include <assert.h>
 #include <string.h>
 

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-/* Takes sizes such as "M=512,N=64". Returns the base-2 logarithm of the product of the ratios of
-   their extents, each taken above 1; infinite if the sizes are not of one kernel. *alike (unless
-   NULL) is whether each extent is a multiple of 8 in both or in neither: where rows begin anywhere
-   in memory, another implementation may be best than where they begin at whole vectors. */
+/* Returns the distance of two sizes such as "M=512,N=64": the sum of |log2(x / y)| over their pairs
+   of extents x and y; infinity if the sizes are not of one kernel. Unless it is infinite, sets
+   *alike (may be NULL) to whether each extent is a multiple of 8 in both sizes or in neither: rows
+   that are not aligned to vectors may favour another implementation. */
 double ak_near_sizes(bool *alike, const char *a, const char *b);
 
 #endif

@@ -66,7 +66,7 @@ static bool note_path(json_t *paths, const char *key, const char *prefix, const 
     return good;
 }
 
-/* Adds the recordings that the run took the best of, each as an absolute path if it is a file. */
+/* Adds the recordings from which the run learns (`like`), as absolute paths if the files exist. */
 static bool note_like(json_t *paths, const ak_tune_options *options)
 {
     json_t *list = json_array();
@@ -101,7 +101,7 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
 }
 
 /* Names the recording that the results come from by its file, not by its path: a simulated run
-   gives the same bytes on every machine, and says nothing about this one. */
+   gives the same bytes on every machine, and discloses no path of this one. */
 static bool name_recording(json_t *options, const ak_task *task)
 {
     return !task->recorded || (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) &&
@@ -197,7 +197,7 @@ out:
 }
 
 /* Prints the result with the id that its best trial has in the archive. A trial that waits for the
-   archive has no id yet, so *r->result keeps the id of this run until the archive has settled. */
+   archive has no id yet, so *r->result keeps a provisional id until the archive has settled. */
 static ak_status print_result(char **out, const ak_tuning *r, ak_error *err)
 {
     ak_tune_result shown = *r->result; /* borrows the strings of the result */

@@ -234,7 +234,7 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
         return json_null();
     }
     json_t *object = json_object();
-    /* a reply takes tokens: without any, no call has reported them */
+    /* every reply uses tokens: if the sums are 0, the provider reported none */
     bool known = use->calls <= use->failed || use->input_tokens + use->output_tokens > 0;
     bool good =
         ak_json_set_text(object, "model", use->model) &&

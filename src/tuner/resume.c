@@ -22,8 +22,8 @@ static bool may_be_tried_again(const ak_trial *trial)
            trial->status == AK_TRIAL_OUT_OF_MEMORY;
 }
 
-/* Notes a configuration that is wrong, because the check before a finish runs more sizes than the
-   search, in which it worked. */
+/* Notes a configuration that a later check refuted. It may have worked in the search, which checks
+   fewer sizes than the finish. */
 static ak_status note_refuted(void *context, const ak_trial *trial, ak_error *err)
 {
     resume *state = context;
@@ -43,7 +43,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     ak_config config;
     bool fresh = false;
     if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
-        return AK_OK; /* belongs to an earlier version of the space */
+        return AK_OK; /* of an earlier version or another part of the space */
     }
     if (may_be_tried_again(trial) ||
         (trial->status == AK_TRIAL_OK &&
@@ -88,8 +88,8 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
 typedef struct others {
     ak_tuning *r;
     const char *environment;
-    char *last;             /* the environment that was looked at last */
-    bool same, only_source; /* it is this one; only the kernel's source is another there */
+    char *last;             /* the latest environment that was compared with this one */
+    bool same, only_source; /* it is equal; it differs only in the kernel's source */
 } others;
 
 static ak_status count_other(void *context, const ak_trial *trial, ak_error *err)

@@ -33,8 +33,8 @@
 /* An evaluated configuration. */
 typedef struct ak_seen {
     ak_config config;
-    double cost;            /* what the task's objective makes small, the time in ms by default; 0
-                               if it failed */
+    double cost;            /* what the objective minimises, by default the time in ms; 0 if it
+                               failed */
     double low_ms, high_ms; /* 95 % interval of the time */
     double ms;              /* time; 0 if it failed */
     double joules;          /* 0: not measured */
@@ -62,7 +62,7 @@ typedef struct ak_tuning {
     int64_t begin_ns;
     size_t devices;        /* number of devices that share the trials */
     size_t evaluations;    /* evaluations of this run; resume.c subtracts archived ones */
-    size_t known;          /* the archived ones */
+    size_t known;          /* evaluations that the archive has */
     size_t again_capacity; /* of result->again */
     ak_like *like;         /* results measured elsewhere; NULL if there are none */
 
@@ -71,11 +71,11 @@ typedef struct ak_tuning {
     ak_strategy *strategy;
     ak_run_advisor advisor;
     ak_set *submitted;  /* keys of submitted and resumed configurations */
-    ak_flight *flights; /* slots, more when the pool takes more jobs at a time */
+    ak_flight *flights; /* slots for jobs in flight; grows as the pool takes more */
     size_t flight_count, flight_capacity;
 
-    /* Set by resume.c: trials of the task that do not count, of an earlier version of the kernel
-       and of environments that differ in more. */
+    /* Set by resume.c: numbers of archived trials that do not count, because they are of another
+       version of the kernel's source, or of environments that differ in more. */
     size_t outdated, elsewhere;
 
     /* Set by record.c. */
@@ -126,7 +126,8 @@ bool ak_tuning_cancelled(const ak_tuning *r);
 double ak_tuning_finish_each(const ak_tune_options *options);
 /* Returns what is left of a time budget in seconds; negative when it is used up. */
 double ak_tuning_seconds_left(const ak_tuning *r);
-/* Estimates how many trials the budgets allow from the mean cost so far; 0 if unknown. */
+/* Estimates how many trials the budgets allow, from the mean duration of a trial so far. Returns
+   all evaluations of the run before the first trial and without a time budget. */
 size_t ak_tuning_expected_trials(const ak_tuning *r);
 /* Returns how many candidates each device contributes to the finish. */
 size_t ak_tuning_candidates_of_each(const ak_tuning *r);
@@ -149,12 +150,12 @@ ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
 ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err);
-/* Tells the archive what is of this machine alone: the process of a run, and where the files lie
-   that its options name. `archive` may be NULL. */
+/* Notes in the archive what is valid on this machine only: the process of a run, and the paths of
+   the files that its options name. `archive` may be NULL. */
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
                              const ak_tune_options *options);
-/* Tells the archive what the workers on other machines do; `context` is the run. At the end, which
-   has no pool, removes it. */
+/* Writes the states of the workers on other machines into the archive; `context` is the run. At the
+   end of the run, `pool` is NULL and the states are removed. */
 void ak_tuning_note_workers(void *context, const ak_pool *pool);
 /* Adds the result, which is also sent as the event "end". */
 ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
@@ -206,8 +207,8 @@ void ak_candidates_rank(ak_candidates *out, ak_tuning *r);
    to be wrong. */
 ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err);
 
-/* Measures the candidates and the libraries; the fastest candidate becomes the best of the
-   result. */
+/* Checks and measures the candidates and the libraries; the best candidate (measure/contest.h)
+   becomes the best of the result. */
 ak_status ak_tuning_finish(ak_tuning *r, ak_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "backend/mix.h"
 #include "base/alloc.h"
 
-/* A budget that is used up, as an amount that no call can stay within; 0 would mean no budget. */
+/* Replaces a budget that is used up: no call can stay within it, whereas 0 would mean no budget. */
 #define NOTHING_LEFT 1e-12
 
 static void notice(void *context, const char *text)

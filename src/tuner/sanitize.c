@@ -1,5 +1,5 @@
-/* sanitize.c: has configurations that passed every check, gave a wrong result or crashed built and
-   run with sanitizers. */
+/* sanitize.c: builds and runs configurations with sanitizers: those that passed every check, gave a
+   wrong result or crashed. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -9,8 +9,8 @@
 
 #define REASON_BYTES_MAX 4096
 
-/* Rejects a trial that had passed its check; one that had not also gets what was found as a
-   reason. */
+/* Adds the finding to the trial's reason. A trial that had passed its check becomes rejected;
+   another one keeps its status. */
 static ak_status take_finding(ak_trial *trial, const char *found, ak_error *err)
 {
     char *before = trial->reason;

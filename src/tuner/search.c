@@ -1,9 +1,9 @@
 /*
  * search.c: the search loop of a run.
  *
- *     the default first, then what the strategy proposes, until a budget ends:
+ *     the default, the caller's configurations, then the strategy's, until a budget ends:
  *         propose -> compile | check, time -> archive -> observe
- *         (results that are there together share one flush of the archive to the disk)
+ *         (results that finish together share one flush of the archive to the disk)
  *         (with nothing in flight, a strategy may wait for a reply or have its best measured again)
  *
  * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "tuner/run.h"
 
-/* A configuration this many times slower than the best is dropped after its first samples. */
+/* A configuration that takes this many times as long as the best is dropped after few samples. */
 #define HOPELESS 1.25
 /* Most configurations that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
@@ -35,9 +35,9 @@ static const char proposed_elsewhere[] = "like";
 
 /* ---- proposals ------------------------------------------------------------------------------- */
 
-/* Returns how many jobs may be in flight now. One more than are compiled at a time keeps the
-   compile workers busy; of each further device one is measured and one is ready. On a recording
-   nothing overlaps. */
+/* Returns how many jobs may be in flight now: one more than can be compiled at a time, which keeps
+   the compile workers busy, and for each further device one to measure and one ready. On a
+   recording jobs do not overlap. */
 static size_t most_in_flight(const ak_tuning *r)
 {
     const ak_pool *pool = r->session.pool;
@@ -86,7 +86,7 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
     return ak_pool_submit(r->session.pool, &job, err);
 }
 
-/* Keeps the latest time of a configuration that was measured again for the result. */
+/* Keeps for the result the latest time of a configuration that was measured again. */
 static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
 {
     ak_tune_result *result = r->result;
@@ -136,8 +136,8 @@ out:
     return status;
 }
 
-/* Handles a strategy that has nothing to propose while nothing is in flight: it has its best
-   measured again, waits for a reply, or is exhausted. */
+/* Handles a strategy that has nothing to propose while nothing is in flight: measures its best
+   again, waits for a reply of its language model, or notes that it is exhausted. */
 static ak_status consult(ak_tuning *r, ak_error *err)
 {
     ak_config doubts[DOUBTS_MAX];

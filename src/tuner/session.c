@@ -32,7 +32,8 @@ out:
     return status;
 }
 
-/* Gives the hash that this environment had when the kernel's whole files were hashed. */
+/* Computes the hash that this environment had before schema 9, when the kernel's whole files were
+   hashed. */
 static ak_status former_hash(char former[AK_ENVIRONMENT_BYTES], const ak_task *task,
                              const char *words, ak_error *err)
 {
@@ -96,7 +97,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
     }
     AK_TRY(task->recorded ? AK_OK : ak_problem_runnable(task->problem, err));
     AK_TRY(ak_session_environment(opened.environment, &opened.environment_json, task, err));
-    for (size_t i = 0; i < options->other_count; i++) { /* what they need must be here, too */
+    for (size_t i = 0; i < options->other_count; i++) { /* fails if one cannot run here */
         char hash[AK_ENVIRONMENT_BYTES], *facts = NULL;
         AK_TRY(ak_session_environment(hash, &facts, options->others[i], err));
         ak_free(facts);
@@ -119,8 +120,8 @@ const ak_protocol *ak_session_protocol(const ak_session *session)
                : &ak_protocols[AK_PROTOCOL_INTERLEAVED];
 }
 
-/* Builds the key of the ceilings: the dtype, how many operations of the task the device does per
-   clock, which options may change, and the environment without what affects only compiled code. */
+/* Builds the key of the ceilings: backend, dtype, operations that the device does per clock in this
+   task, and a hash of the environment without the facts that affect only compiled code. */
 static ak_status name_ceilings(char **out, const char *environment, const ak_task *task,
                                ak_error *err)
 {

@@ -5,7 +5,7 @@
  *
  *   session.c           opens and closes a session; its environment, ceilings and baselines
  *   session_run.c       the clock and the id of a run
- *   session_place.c     places times on the roofline; what is too fast to be true
+ *   session_place.c     places times on the roofline; detects those too fast to be true
  *   session_trial.c     completes trials, checks configurations
  *   sanitize.c          runs configurations with sanitizers
  */
@@ -25,9 +25,9 @@ typedef struct ak_sanitizing {
     size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
     size_t found;           /* number of configurations with a report */
     size_t not_run;         /* number of configurations that could not be built or run */
-    size_t left_out;        /* number of those that failed before there was a result to explain */
+    size_t left_out;        /* number of configurations that failed otherwise, which are not run */
     char tool[64];
-    char missing[320]; /* why the first of these could not; "" if all could */
+    char missing[320]; /* why the first of `not_run` could not run; "" if all could */
 } ak_sanitizing;
 
 typedef struct ak_session {
@@ -40,7 +40,7 @@ typedef struct ak_session {
     char environment[AK_ENVIRONMENT_BYTES];
     char *environment_json;
     uint64_t next_job;
-    bool sanitize; /* ak_session_check also runs with sanitizers what passes, is wrong or crashes */
+    bool sanitize; /* ak_session_check also runs sanitizers, see ak_session_sanitize */
     ak_sanitizing sanitizing;
 } ak_session;
 
@@ -67,7 +67,7 @@ const ak_protocol *ak_session_protocol(const ak_session *session);
    not end the run, because the next run tries again. */
 void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 
-/* Notes that results which the archive (NULL: does nothing) has from before schema 9 are of this
+/* Assigns results that the archive (NULL: does nothing) has from before schema 9 to this
    environment, if the task's kernel has not changed since. A failure does not end the run, because
    the next run tries again. */
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
@@ -76,7 +76,7 @@ void ak_session_rename(const ak_task *task, ak_archive *archive, const char *has
 /* Opens a session: starts the workers and computes the environment. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
                           ak_error *err);
-/* Measures the ceilings and lists the baselines. Blocks for about half a second. */
+/* Measures the ceilings, in about half a second, and lists the baselines, which may take longer. */
 ak_status ak_session_survey(ak_session *session, ak_error *err);
 /* Measures the ceilings again. The session keeps the highest values measured: they rise if the
    machine was busy every time before, and never sink. */
@@ -91,7 +91,7 @@ void ak_session_close(ak_session *session);
    the clock starts in 1970. */
 int64_t ak_session_now_ns(const ak_session *session);
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
-/* Does so for a moment of the clock of ak_session_now_ns. */
+/* Writes the text for another time `ns` of that clock. */
 void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, int64_t ns);
 
 /* Creates the id of a new run: 16 hexadecimal digits. */
@@ -108,14 +108,14 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete_trial(ak_trial *trial, const ak_session *session,
                                     const ak_config *config, const char *run, ak_error *err);
 
-/* Checks configurations on every edge-case size and the task's own; all are compiled at once.
-   out[i] belongs to configs[i]. After AK_CANCELLED the unchecked ones are zero, after another
+/* Checks configurations as AK_JOB_CHECK does; all are compiled at once. out[i] belongs to
+   configs[i]. After AK_CANCELLED the trials of unchecked configurations are zero, after another
    failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 
-/* If `sanitize` is set, builds a configuration that has passed its check, gave a wrong result or
-   crashed with sanitizers, and runs it. If they report something, a trial that had passed becomes
+/* If `sanitize` is set, builds and runs with sanitizers a configuration that has passed its check,
+   gave a wrong result or crashed. If they report something, a trial that had passed becomes
    `rejected`; another one keeps its status, and its reason also says what they report. */
 ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,
                               ak_error *err);
@@ -128,8 +128,8 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
 bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms);
 /* Places the task, and a time, on the roofline; with ms 0 only the limits are set. */
 void ak_session_place(ak_placement *out, const ak_session *session, double ms);
-/* Places a time that was measured at a known clock. *utilisation is the used share of the
-   arithmetic units' work at that clock; 0 if unknown. */
+/* Places a time that was measured at a known clock. *utilisation is the share of the operations
+   that the device can do at that clock; 0 if it is unknown or memory limits the task. */
 void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *session, double ms,
                       double sm_clock_mhz);
 

@@ -1,5 +1,5 @@
-/* session_place.c: places times on the roofline of the session's device, and says which are too
-   fast to be true; see session.h. */
+/* session_place.c: places times on the roofline of the session's device, and detects those that are
+   too fast to be true; see session.h. */
 #include "archive/archive.h"
 #include "base/number.h"
 #include "measure/placement.h"
@@ -58,9 +58,9 @@ bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *se
     return true;
 }
 
-/* Returns the used share of the arithmetic units' work at the measured clock, or 0 if unknown.
-   Because the clock is divided out, the share depends on the kernel and not on how fast the device
-   was clocked. */
+/* Returns which share of the operations that the device can do at the measured clock were done; 0
+   if it is unknown or memory limits the task. Because the clock is divided out, the share depends
+   on the kernel and not on how fast the device was clocked. */
 static double utilisation_of(const ak_task *task, const ak_roofline *roof, double ms, double mhz)
 {
     const ak_backend_ops *backend;

@@ -1,5 +1,5 @@
-/* session_trial.c: makes trials of what the pool returns, and checks configurations; see session.h.
- */
+/* session_trial.c: completes trials from results of the pool, and checks configurations; see
+   session.h. */
 #include <assert.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static bool place_trial(ak_trial *trial, const ak_session *session)
     return good;
 }
 
-/* Computes the cost at the medians and, as an interval, the least and the most of it where time and
-   energy are at the ends of theirs. A trial that has no cost fails. */
+/* Computes the cost from the median time and energy. Its interval spans the costs at the ends of
+   their intervals. A trial whose cost cannot be computed is rejected. */
 static ak_status set_cost(ak_trial *trial, const ak_session *session, const ak_config *config,
                           ak_error *err)
 {

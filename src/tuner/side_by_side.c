@@ -99,8 +99,8 @@ static void set_times(ak_compared *c, const ak_session *session, const ak_compar
     c->efficiency = roof.efficiency;
 }
 
-/* Computes the cost in each round, with its median and interval. A candidate without a cost has no
-   result: what an objective reads of machine code is not known of libraries. */
+/* Computes the cost in each round, with its median and interval. A candidate whose cost cannot be
+   computed has no result, such as a library if the objective reads facts of the compiled code. */
 static ak_status set_costs(ak_compared *c, const ak_task *task,
                            const ak_comparison_candidate *candidate, ak_comparison_entry *entry,
                            ak_error *err)
@@ -232,7 +232,7 @@ typedef struct comparison {
     ak_result *result;
     ak_comparison_result *out;
     ak_stats control;
-    size_t twice; /* index of the candidate that takes part twice in the end */
+    size_t twice; /* index of the candidate that the control copies in the end */
 } comparison;
 
 static bool ran(const comparison *d, size_t i)
@@ -240,8 +240,8 @@ static bool ran(const comparison *d, size_t i)
     return i < d->spec->count && d->out->list[i].median_ms > 0;
 }
 
-/* Computes the costs of the control in each round: they are compared with those of the candidate
-   that it is a copy of. */
+/* Computes the costs of the control in each round, for the comparison with the candidate that it
+   copies. */
 static ak_status cost_control(comparison *d, const ak_session *session, ak_error *err)
 {
     const ak_comparison_candidate *candidate = &d->spec->candidates[d->twice];

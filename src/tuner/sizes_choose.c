@@ -140,7 +140,7 @@ out:
     return status;
 }
 
-/* Works out the loss of the table: over the sizes at which it was decided. A tie loses nothing. */
+/* Computes the loss of the table over the sizes whose verdict is decided. A tie is no loss. */
 static void sum_up(ak_sizes_result *result)
 {
     double sum = 0;

@@ -1,5 +1,5 @@
 /* sizes_json.c: see sizes.h. Losses are ratios of times: 1.02 is 2 % slower. With another objective
-   they are ratios of costs, which stand beside the times. */
+   they are ratios of costs, and the object has the costs besides the times. */
 #include "tuner/sizes.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
     return ak_json_whole(object, good);
 }
 
-/* Returns where and how much the winner of one size loses at the others, or NULL without memory. */
+/* Returns which sizes a configuration wins and its loss over all sizes, or NULL without memory. */
 static json_t *stability_json(const ak_sizes_result *r, size_t config)
 {
     json_t *sizes = json_array(), *object = json_object();

@@ -10,7 +10,8 @@
 /* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
    number of sizes or to this number, whichever is larger. */
 #define ELITES_MIN 24
-/* Candidates of one comparison; a device worker takes 32, including libraries and the control. */
+/* Most elites of one comparison. A device worker takes 32 candidates: these, the best so far, the
+   libraries and the control. */
 #define CHUNK         22
 #define LIBRARIES_MAX 8
 
@@ -66,8 +67,8 @@ double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t l
     return wanted;
 }
 
-/* A comparison of up to CHUNK elites at one size, with the best of the earlier ones and the
-   libraries, of which later comparisons take the fastest. */
+/* A comparison at one size: up to CHUNK elites, the best elite of the earlier comparisons, and the
+   libraries; once the fastest library is known, only that one. */
 typedef struct chunk {
     ak_config configs[CHUNK + 1];
     size_t elite[CHUNK + 1];
@@ -108,7 +109,7 @@ static void enter_libraries(chunk *c, const ak_session *session, const ak_size_r
     }
 }
 
-/* What was measured of all elites at one size; 0: not measured, or it failed. */
+/* The results of all elites at one size; 0 for one that failed or was not measured. */
 typedef struct column {
     double *ms, *costs; /* the costs are the times unless there is another objective */
     size_t winner;      /* the best so far; the number of elites if none has worked */

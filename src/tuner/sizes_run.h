@@ -55,8 +55,8 @@ ak_status ak_many_tune_each(ak_many *m, ak_error *err);
 /* Collects the elites, then measures them at every size. */
 ak_status ak_many_gather_elites(ak_many *m, ak_error *err);
 ak_status ak_many_measure(ak_many *m, ak_error *err);
-/* Makes a configuration the best one of a size. All others count as at least as slow: only what was
-   decided, or else the medians, made it the best (measure/contest.h). */
+/* Makes a configuration the winner of a size. Raises lower costs of the others to its cost, because
+   a lower median does not outweigh a verdict (measure/contest.h). */
 void ak_many_set_winner(ak_many *m, size_t size, size_t config);
 /* Archives a size's winner unless it is the configuration that the size's own run found best. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
@@ -64,7 +64,7 @@ ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session
    budget allows if `left` such comparisons remain. */
 double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left);
 
-/* Returns AK_OK with an empty table if no choice serves every size. */
+/* Chooses the table. Returns AK_OK with an empty table if no choice serves every size. */
 ak_status ak_many_choose(ak_many *m, ak_error *err);
 /* Measures the losses of the choice, next to each size's own winner. */
 ak_status ak_many_confirm(ak_many *m, ak_error *err);

@@ -66,7 +66,7 @@ static void give(ak_many *m, const char *config)
     m->given[0] = config;
 }
 
-/* Tunes a size, unless `resume` is set and an earlier run has finished its tuning. */
+/* Tunes a size, unless `resume` or the request's `tuned` is set and an earlier run has tuned it. */
 static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *options, ak_error *err)
 {
     bool known = false;
@@ -97,7 +97,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     const ak_tune_result *tuned = &m->tuned[i];
     size_t used = tuned->evaluated + tuned->resumed;
     m->used += used < options.evaluations ? used : options.evaluations;
-    /* what a run beside this one has just tried counts as tried now */
+    /* with `tuned`, the size's own run belongs to this one, so its evaluations count */
     size_t tried = tuned->evaluated + (m->request->tuned ? tuned->resumed : 0);
     m->result->evaluated += tried;
     m->result->sizes[i].evaluated = tried;

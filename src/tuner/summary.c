@@ -26,7 +26,7 @@ static void print_interval(ak_buf *out, const ak_speed *speed)
     ak_buf_puts(out, ")");
 }
 
-/* Says why a comparison is not decided, in the words that tables and JSON have for it. */
+/* Says why a comparison is not decided, in the same words as tables and JSON. */
 static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
 {
     if (speed->doubt == AK_DOUBT_NONE) {
@@ -40,8 +40,8 @@ static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
     }
 }
 
-/* Returns the speed of a candidate that may be faster than the default, but of which this was not
-   decided; NULL if there is none. */
+/* Returns the speed of the first candidate that may be faster than the default, although this was
+   not decided; NULL if there is none. */
 static const ak_speed *open_rival(const ak_comparison_result *comparison, size_t count,
                                   size_t fallback)
 {
@@ -55,7 +55,7 @@ static const ak_speed *open_rival(const ak_comparison_result *comparison, size_t
     return NULL;
 }
 
-/* Appends one comparison; `times` stands between the ratio and the name. */
+/* Appends one comparison; `times` is printed between the ratio and the name. */
 static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name,
                         const ak_noise *noise)
 {

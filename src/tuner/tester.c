@@ -14,7 +14,7 @@
 
 #define WAIT_NS (2 * AK_SECOND_NS)
 
-#define CODE_BYTES_MAX 4096 /* of a line about compiled code */
+#define CODE_BYTES_MAX 4096 /* for a line about compiled code */
 
 struct ak_tester {
     ak_session session;
@@ -55,8 +55,7 @@ void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double 
     tester->waiting_context = context;
 }
 
-/* Waits for the result and calls `waiting` now and then, so that the caller can show that it
-   waits. */
+/* Waits for the result and calls `waiting` every WAIT_NS, so that the caller can show progress. */
 static ak_status await_result(ak_result *out, ak_tester *tester, ak_error *err)
 {
     int64_t begin = ak_clock_ns(), end = begin + 3600 * AK_SECOND_NS;
@@ -163,7 +162,8 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
     AK_TRY(warn(&found, err));
     size_t last = spec->count - 1;
     if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
-        /* The first configuration stands for the default, also if it is the only one. */
+        /* The first configuration serves as the default. If it is the only one and is not named so,
+           the summary leaves the default out. */
         const bool alone =
             last == spec->fallback && !ak_text_same(comparison.list[last].name, "default");
         AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last,
@@ -220,8 +220,8 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
                          "applies is installed (see autokernel doctor)");
 }
 
-/* Lists the tasks of other implementations, each once, and refuses those that are no other
-   implementation of the same task. */
+/* Lists the tasks of other implementations, each once. Refuses a task that differs from `task` in
+   more than the implementation. */
 static ak_status find_others(const ak_task **out, size_t *count, const ak_task *task,
                              const ak_compare_options *options, ak_error *err)
 {

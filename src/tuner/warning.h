@@ -5,7 +5,7 @@
 
 #include "tuner/session.h"
 
-/* A list of texts for people. ak_warnings_free frees it, unless its texts have moved into a result,
+/* A list of warnings. ak_warnings_free frees it, unless its texts have moved into a result,
    which then owns them. */
 typedef struct ak_warnings {
     char **texts;
@@ -21,7 +21,8 @@ ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t c
 /* Warns if the machine was busy during the measurement or the control differed from its
    original. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err);
-/* Says of each candidate whose time is not that in a batch what it is. */
+/* Warns of each candidate with a note, which says what its time is if that is not the time of a
+   call in a batch. */
 ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);

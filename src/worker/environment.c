@@ -9,8 +9,9 @@
 #include "base/alloc.h"
 #include "base/value_json.h"
 
-/* Adds the configuration that is right by definition, if one of the tuned implementation is: what
-   is fixed may make it another. That of another implementation is part of the source. */
+/* If the reference is the tuned implementation's default configuration, adds that configuration,
+   because `fix` can change the default. The reference of another implementation is part of the
+   source hash. */
 static ak_status add_reference(json_t *facts, const ak_task *task, ak_error *err)
 {
     const ak_reference_spec *reference = &task->problem->reference;
@@ -36,7 +37,7 @@ static bool add_facts(json_t *facts, const ak_task *task)
                 ak_json_set_text(facts, "autokernel", AK_VERSION) &&
                 ak_json_set(facts, "threads", json_integer(task->threads)) &&
                 ak_json_set(facts, "numerics", json_boolean(task->allow_numerics));
-    /* the sandbox matters only if something runs */
+    /* on a recording nothing runs, so the sandbox does not matter */
     return good && (task->recorded ||
                     ak_json_set(facts, "sandbox",
                                 json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,

@@ -6,8 +6,9 @@
 #include "base/json.h"
 #include "problem/task.h"
 
-/* Computes the facts of the environment: those of the backend, the hash of the sources, threads,
-   whether options that change numerics are allowed, and what confines candidates. */
+/* Computes the facts of the environment, which the caller owns: those of the backend, the versions
+   of autokernel and Triton, the hash of the sources, the threads, whether options that change
+   numerics are allowed, what confines candidates, and the reference configuration. */
 ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err);
 /* Returns false if two environments are equal. Else it writes their first difference as
    `compilers.gcc: "12.2" there, "13.1" here`. */

@@ -1,6 +1,6 @@
-/* fleet.c: starts the workers of a launcher to see which of them come: `autokernel fleet status`.
-   Each worker says hello, answers a message that asks nothing, which shows how long one takes, and
-   says in which environment it is. */
+/* fleet.c: implements `autokernel fleet status`, which starts all workers of a launcher and reports
+   which of them respond. Each worker says hello, answers a ping, which gives the round-trip time,
+   and reports its environment. */
 #include "worker/pool_state.h"
 
 #include <poll.h>
@@ -14,8 +14,8 @@
 #include "base/program.h"
 #include "worker/relay.h"
 
-/* Limit for each answer; drivers and compilers may take some seconds to say their versions. A
-   worker that still waits in a queue after AK_RELAY_HELLO beats, which is as long, has the state
+/* Limit for each answer: asking drivers and compilers for their versions may take some seconds. A
+   worker that still waits in a queue after AK_RELAY_HELLO beats (60 s by default) is reported as
    "queued". */
 #define ANSWER_NS (60 * AK_SECOND_NS)
 #define POLL_MS   50
@@ -27,7 +27,7 @@ typedef enum visit_state { VISIT_STARTING, VISIT_PINGED, VISIT_ASKED, VISIT_OVER
 typedef struct visit {
     ak_pool_worker worker;
     visit_state state;
-    int64_t since; /* of this state */
+    int64_t since; /* when this state began */
     json_t *said;  /* what the user is shown */
 } visit;
 
@@ -43,13 +43,13 @@ static void over(visit *v, look *l, const char *state, const char *reason)
 {
     v->state = VISIT_OVER;
     l->good = ak_json_set_text(v->said, "state", state) && l->good;
-    if (reason != NULL) { /* from the other machine, however long */
+    if (reason != NULL) { /* may come from the other machine, of any length */
         char text[REASON_BYTES];
         ak_plain_copy(text, sizeof text, reason);
         l->good = ak_json_set_text(v->said, "reason", text) && l->good;
     }
     if (v->worker.proc.pid > 0) {
-        ak_proc_hang_up(&v->worker.proc); /* all end at the same time */
+        ak_proc_hang_up(&v->worker.proc); /* does not wait, so that all workers end in parallel */
     }
 }
 
@@ -59,12 +59,12 @@ static void ask(visit *v, look *l, visit_state state, const char *op)
     l->good = request != NULL && l->good;
     v->state = state;
     v->since = ak_clock_ns();
-    (void)ak_wire_send(v->worker.proc.to, request, NULL); /* the end of a worker will be noticed */
+    (void)ak_wire_send(v->worker.proc.to, request, NULL); /* listen_to notices a worker's end */
     json_decref(request);
 }
 
-/* Copies members of a message, of which nothing but texts, numbers and truths is kept; control
-   characters of texts must not reach a terminal. */
+/* Copies the named members of a message into v->said, but only strings, numbers and booleans.
+   Strings lose their control characters, which must not reach a terminal. */
 static void keep(visit *v, look *l, const json_t *message, const char *const *names)
 {
     for (size_t i = 0; names[i] != NULL; i++) {
@@ -143,7 +143,7 @@ static void watch(visit *v, look *l)
 {
     const int64_t waited = ak_clock_ns() - v->since;
     const int64_t patience = AK_RELAY_HELLO * ak_relay_beat_ms() * AK_MS_NS;
-    if (v->state == VISIT_STARTING) { /* its relay watches over the start, unless it may queue */
+    if (v->state == VISIT_STARTING) { /* its relay limits the start, unless it may queue */
         if (l->launcher.queues && waited >= patience) {
             over(v, l, "queued", "it waits in the queue");
         }
@@ -167,7 +167,7 @@ static void start(visit *v, look *l, size_t seat)
     }
 }
 
-/* Visits all workers until each is over, or the user cancels. */
+/* Handles the messages of all workers until every visit is over or the user cancels. */
 static ak_status visit_all(look *l, const volatile int *cancel, ak_error *err)
 {
     struct pollfd ready[AK_SEATS_MAX];
@@ -200,8 +200,8 @@ static bool is_ready(const look *l, size_t i)
     return strcmp(ak_json_text_at(l->visits[i].said, "state"), "ready") == 0;
 }
 
-/* Says how many compile workers a run would have beside each worker: workers that stand on the same
-   cores share them (pool_core.c). */
+/* Adds to each ready worker how many compile workers a run would start for it: workers with the
+   same cores ("place") share them (pool_core.c). */
 static void count_compile_workers(look *l)
 {
     for (size_t i = 0; i < l->launcher.count; i++) {

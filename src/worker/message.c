@@ -91,13 +91,14 @@ static ak_status get_field(ak_trial *out, const json_t *object, const ak_field *
     case AK_FIELD_UNBOUNDED:
         return ak_part_get_amount(ak_field_real(out, field), object, field->member, err);
     case AK_FIELD_INT:
-    case AK_FIELD_LINK: /* a device worker says none */
+    case AK_FIELD_LINK: /* a device worker sends no such field */
         break;
     }
     return ak_fail(err, AK_INTERNAL, WHERE ": \"%s\" is no field of a reply", field->member);
 }
 
-/* The median is that of the samples, whatever the worker says. A trial that failed has neither. */
+/* Computes the median and its interval from the samples, because the worker's own figures are not
+   trusted. A failed trial has neither samples nor times. */
 static void set_times(ak_trial *trial)
 {
     ak_stats stats = {0};
@@ -181,8 +182,8 @@ ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error 
 
 json_t *ak_message_from_compile(const ak_compile_result *result)
 {
-    /* The log becomes null if it is not UTF-8: Jansson takes nothing else, and a compiler may quote
-       any bytes. */
+    /* A compiler may quote any bytes, and Jansson accepts only UTF-8: a log that is not UTF-8
+       becomes null. */
     json_t *log = result->log == NULL ? NULL : json_string(result->log);
     return json_pack("{s:s, s:s?, s:o, s:I, s:i, s:i, s:i, s:i, s:s, s:s}", "outcome",
                      ak_trial_status_text(result->status), "reason", result->reason, "log",
@@ -238,8 +239,8 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
     return ak_json_whole(object, good);
 }
 
-/* Reads how much batches overlapped. *out is left unchanged if that is missing or null: not
-   known. */
+/* Reads how much batches overlapped. Leaves *out unchanged if the member is missing or null, which
+   means unknown. */
 static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *err)
 {
     const json_t *value = json_object_get(object, "overlap");
@@ -310,8 +311,8 @@ bool ak_message_set_course(json_t *reply, const ak_comparison_course *course)
                        json_pack("[f,f,f]", course->before, course->during, course->after));
 }
 
-/* Reads the course of a comparison. If a worker of another version sends none, each round is a
-   group of its own and the pressure is not known. */
+/* Reads the course of a comparison. If its members are missing, each round is a group of its own
+   and the pressure is unknown (-1). */
 ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, ak_error *err)
 {
     ak_comparison_course course = {.group = 1, .before = -1, .during = -1, .after = -1};

@@ -15,8 +15,8 @@ json_t *ak_message_failure(int64_t id, ak_status status, const char *text);
 ak_status ak_message_fault(const json_t *reply, ak_error *err);
 
 /* Each _from_ function writes a message and returns NULL if there is no memory; each _to_ function
-   reads one and checks types and ranges. A trial's message carries only what a worker measures:
-   status, reason, times, samples, statistics. */
+   reads one and checks types and ranges. A trial's message carries only what a device worker finds
+   out: status, reason, samples, largest error, energy, and how long its own steps took. */
 json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions);
 ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
                               ak_error *err);

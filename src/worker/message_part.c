@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-#define TEXT_MAX    4096 /* bytes of a text but for a log; the rest is cut off */
+#define TEXT_MAX    4096 /* bytes of a text; the rest is cut off, except in a log */
 #define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
-#define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
+#define NUMBER_MAX  1e15 /* larger than any time in ms, energy or share */
 
 ak_status ak_part_get_numbers(double **out, size_t *count, const json_t *object, const char *key,
                               double least, ak_error *err)

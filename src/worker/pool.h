@@ -1,25 +1,26 @@
 /*
  * pool.h: manages the processes of a run for the tuner: compile workers (one per core) and one
- * device worker per device. None of them is the tuner itself, so that a crash or a hang of one does
- * not harm it.
+ * device worker per device. All are processes of their own, so that a crash or a hang of one does
+ * not harm the tuner.
  *
  * A pool is used from one thread, which submits jobs and waits for results. A job is compiled, then
  * queued for a device; later jobs compile while earlier ones are measured. After the caller has
  * received a device's result, that device starts its next job only when ak_pool_wait is called
- * again, so that the caller can store a trial durably first; other devices go on meanwhile. wire.h
- * describes the protocol.
+ * again, so that the caller can store a trial durably first; other devices continue meanwhile.
+ * wire.h describes the protocol.
  *
  * Several devices share trials: each trial goes to a free device, and trials begin when all devices
- * are ready. Checks, comparisons and questions go to one device only, the home: the first. A device
- * whose worker dies is started again and its job is reported as crashed, while the others go on. A
- * device whose worker dies again and again without finishing a job is given up. If it is the home,
- * another becomes the home; if there is none, waiting fails with AK_CRASHED.
+ * are ready. Checks, comparisons and questions go to one device only, the home: the first, or with
+ * a launcher the first that is ready. A worker that dies is started again and its job is reported
+ * as crashed, while the other devices continue. A device whose worker dies repeatedly without
+ * finishing a job is given up. If it was the home, another device becomes the home; if none is
+ * left, waiting fails with AK_CRASHED (AK_UNAVAILABLE with a launcher).
  *
- * With a launcher the device workers stand on other machines. Trials begin when as many as
- * `workers` says are ready; others join later. If the connection to a worker breaks, its job is
- * given to another, because that says nothing about the configuration. The machines of the workers
- * also compile, each with the cores that it has for its device; the tuner's machine compiles as
- * long as none of them is ready. What a lost machine has compiled is compiled again.
+ * With a launcher the device workers run on other machines. Trials begin when the number of workers
+ * that `workers` demands is ready; others join later. If the connection to a worker breaks, its job
+ * goes to another worker, because the break says nothing about the configuration. The machines of
+ * the workers also compile, each with the cores that it has for its device; the tuner's machine
+ * compiles while none of them is ready. The artifacts of a lost machine are compiled again.
  *
  * A backend that recalls (backend.h) has no processes: its pool answers jobs one after the other
  * when they are waited for, and the pool's clock advances by the recorded cost of each trial.
@@ -54,11 +55,11 @@ typedef struct ak_pool_options {
     /* An environment as JSON. Workers on other machines are refused unless theirs is the same;
        NULL: any environment will do. */
     const char *environment;
-    /* With a launcher: waiting fails with AK_UNAVAILABLE if no worker works at this time of
-       ak_clock_ns or later, because one that waits in a queue may never come. 0: never. */
+    /* With a launcher: from this time of ak_clock_ns on, waiting fails with AK_UNAVAILABLE while no
+       worker is ready, because a queued worker may never start. 0: no such limit. */
     int64_t deadline_ns;
-    /* With a launcher: called when a worker's state has changed, and every ten seconds. It may ask
-       only ak_pool_workers. NULL: nobody wants to know. */
+    /* With a launcher: called when a worker's state has changed, and every ten seconds. It may
+       call only ak_pool_workers. NULL: not called. */
     void (*workers_changed)(void *context, const ak_pool *pool);
     void *workers_context;
     const volatile int *cancel;
@@ -73,7 +74,8 @@ typedef enum ak_job_kind {
     /* Compiles, checks on the task's shape and, unless specialised, on one edge-case shape, and
        measures. */
     AK_JOB_TRIAL,
-    /* Compiles and checks on every edge-case shape and the task's own; measures nothing. */
+    /* Compiles and checks on the task's shape, every edge-case shape and hidden shapes; measures
+       nothing. */
     AK_JOB_CHECK,
     /* Measures candidates interleaved; each configuration is checked before and after. */
     AK_JOB_COMPARISON
@@ -110,7 +112,7 @@ typedef struct ak_result {
     ak_trial trial;
     char *log; /* the compiler's output; NULL if empty */
     char artifact_hash[33];
-    /* The code is the same as an earlier job's, and so are the samples. */
+    /* Not measured, because an earlier job had the same code: the samples are those of that job. */
     bool repeated;
     ak_comparison_entry *entries;
     size_t entry_count;
@@ -121,7 +123,7 @@ typedef struct ak_result {
 void ak_result_clear(ak_result *result);
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
-/* Returns whether results are recalled. Nothing overlaps then, so that submitting more than one job
+/* Returns whether results are recalled. Jobs do not overlap then, so that submitting more than one
    at a time gains nothing. */
 bool ak_pool_recalls(const ak_pool *pool);
 /* Returns the time of the run's clock. If results are recalled, that clock starts at 0 and advances
@@ -138,7 +140,7 @@ size_t ak_pool_pending(const ak_pool *pool); /* submitted, but without a result 
 /* Returns how many devices get no more jobs because their workers died too often in a row, or could
    not be started. */
 size_t ak_pool_given_up(const ak_pool *pool);
-/* Returns why the latest device was given up; "" if that is not known. */
+/* Returns why a device was lost or given up last; "" if none was. */
 const char *ak_pool_given_up_why(const ak_pool *pool);
 /* Return the number of devices, and the index of the one with this name; 0 if there is none. */
 size_t ak_pool_devices(const ak_pool *pool);
@@ -148,16 +150,17 @@ size_t ak_pool_device_named(const ak_pool *pool, const char *name);
 size_t ak_pool_compile_workers(const ak_pool *pool);
 size_t ak_pool_compiling(const ak_pool *pool); /* pending jobs that are not compiled yet */
 /* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
-   flag was set, AK_NOT_FOUND if nothing is pending. If a worker dies, it is restarted and its job
-   is reported as crashed. */
+   flag was set, AK_NOT_FOUND if nothing is pending, and another error if the pool cannot continue.
+   The death of a worker is not an error: see above. */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
-/* Takes another result that is there already, so that the caller can make several durable at once:
-   none of their devices starts its next job before the next call of ak_pool_wait. Returns false if
-   there is none. */
+/* Takes another result if one is queued, so that the caller can make several durable at once: none
+   of their devices starts its next job before the next call of ak_pool_wait. Returns false if the
+   queue is empty. */
 bool ak_pool_take(ak_result *out, ak_pool *pool);
 
-/* Gives the file that a configuration was compiled to, the one for every size if there are two.
-   Returns false if it was not compiled, or the file is gone, as those of slow ones are. */
+/* Writes the path of a configuration's artifact; of two, the one that is not specialised. Returns
+   false if the configuration was not compiled, or its artifact was deleted: that of a failed trial
+   always, those of slow configurations to save disk space. */
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.

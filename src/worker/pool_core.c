@@ -3,12 +3,12 @@
  *
  * The relay beside a device worker also runs compile workers (relay.h), one for each core that the
  * machine has for this device. Together they are the compile workers of the fleet. An artifact
- * stays where it was compiled, because the device there measures it; where machines share the
- * pool's folder, all of them see it anyway. A machine compiles only after its device has opened the
- * task, which shows that its compilers are those of the tuner's environment.
+ * stays where it was compiled, because the device there measures it; machines that share the pool's
+ * folder see every artifact anyway. A machine compiles only after its device has opened the task,
+ * which shows that its compilers are those of the tuner's environment.
  *
- * What is lost with a compile worker or a machine is compiled again somewhere else, and costs
- * nothing besides.
+ * A unit or artifact that is lost with its machine is compiled again. So is a unit whose compile
+ * worker ends, at most AK_POOL_ATTEMPTS times in all.
  */
 #include "worker/pool_state.h"
 
@@ -21,7 +21,7 @@
 
 /* A compile worker that dies this many times in a row is not started again. */
 #define DEATHS_MAX 5
-/* The compile workers are looked at this often. */
+/* The deadlines of the compile workers are checked this often. */
 #define WATCH_NS (AK_SECOND_NS / 2)
 
 /* Returns how many compile workers may work for this device: its part of the cores of its machine,
@@ -115,7 +115,7 @@ static int64_t ask(ak_pool *pool, ak_pool_device *d, size_t core, const char *op
     json_t *line =
         json_pack("{s:I, s:s, s:I}", "core", (json_int_t)core + 1, "op", op, "id", (json_int_t)id);
     if (line != NULL && request != NULL && json_object_update(line, request) == 0) {
-        (void)ak_wire_send(d->worker.proc.to, line, NULL); /* the end of a relay will be noticed */
+        (void)ak_wire_send(d->worker.proc.to, line, NULL); /* reading notices a relay's end */
     }
     json_decref(line);
     json_decref(request);
@@ -156,7 +156,8 @@ static size_t free_core(const ak_pool_device *d)
     return AK_POOL_NONE;
 }
 
-/* Counts for each device the units that are being compiled or lie there for jobs that wait, so that
+/* Counts for each device the units that its machine is compiling, and those that it has compiled
+   for unfinished trials and checks. The next unit goes to the device with the lowest count, so that
    no machine compiles more than its device measures. */
 static void count_load(size_t load[AK_POOL_DEVICES_MAX], const ak_pool *pool)
 {
@@ -203,7 +204,7 @@ bool ak_pool_cores_compile(ak_pool *pool)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Handles the end of a compile worker: its unit is compiled again. */
+/* Handles the end of a compile worker: the unit that it was compiling is compiled again. */
 static void ended(ak_pool *pool, ak_pool_core *c, const char *how)
 {
     ak_error why = AK_ERROR_INIT;
@@ -236,7 +237,7 @@ ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *mess
         return AK_OK;
     }
     if (!c->busy || id != c->request) {
-        return AK_OK; /* the reply to "start", or of a worker that was ended meanwhile */
+        return AK_OK; /* the reply to "start", or a late one of a worker that was ended */
     }
     c->busy = false;
     c->deaths = 0;
@@ -273,7 +274,7 @@ void ak_pool_cores_watch(ak_pool *pool)
             }
         }
         if (d->core_count > 0 && d->fetching != AK_POOL_NONE && now > d->fetch_deadline) {
-            ak_pool_cores_lost(pool, d); /* it compiles for nothing if its files do not come */
+            ak_pool_cores_lost(pool, d); /* artifacts that never arrive are useless */
         }
     }
 }

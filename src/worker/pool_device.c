@@ -17,13 +17,14 @@
 #define LATE_TIMES  4
 #define LOAD_NS     (20 * AK_SECOND_NS)
 #define JUDGE_TIMES 20
-/* No part of preparing a task takes longer, whatever a worker says. */
+/* Upper bound of each part of the preparation, in case a worker reports nonsense. */
 #define PREPARED_NS_MAX (3600 * AK_SECOND_NS)
 /* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
    it first runs. */
 #define CANDIDATE_NS (120 * AK_SECOND_NS)
-/* A trial waits at most this long for the device beside its artifact while another is free; then
-   the artifact travels. That takes some milliseconds, a trial seldom more than 50. */
+/* A trial waits at most this long for the device on the machine of its artifact while another
+   device is free; then the artifact is sent there. Sending takes some milliseconds, a trial seldom
+   more than 50. */
 #define PATIENCE_NS (AK_SECOND_NS / 5)
 /* At most this many artifacts are kept for later comparisons. */
 #define ARTIFACTS_MAX 512
@@ -48,7 +49,7 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
            (!u->specialised || ak_json_set(object, "own_size", json_true()));
 }
 
-/* Candidates that did not compile are left out of the request to the device. */
+/* Returns false for a candidate that did not compile, which the request to the device omits. */
 static bool compiled_well(const ak_pool *pool, const ak_pool_job *j, size_t i)
 {
     return j->units[i] == AK_POOL_NONE || pool->units[j->units[i]].compiled.status == AK_TRIAL_OK;
@@ -135,7 +136,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     if (status == AK_OK) {
         ak_trial_move_fields(&result.trial, &measured, AK_FIELD_BY_JUDGE);
         /* The overhead is the rest of the time: other work of the device worker, and the messages
-           to and from it. No part is longer than the whole. */
+           to and from it. The worker's own times are capped, so that none exceeds the whole. */
         int64_t all = ak_clock_ns() - j->begin_ns;
         int64_t check_ns = measured.check_ns < all ? measured.check_ns : all;
         int64_t measure_ns =
@@ -204,12 +205,12 @@ static void opened(ak_pool *pool, ak_pool_device *d, json_t *reply)
     d->fit = true;
     if (pool->launcher.ops != NULL) {
         ak_pool_cores_recount(pool);
-        (void)ak_pool_promote(pool); /* whoever is ready first; a local home is worth waiting for */
+        (void)ak_pool_promote(pool); /* the first device that is ready becomes the home */
     }
 }
 
 /* Puts a trial behind the others if the machine was too busy to judge it. Returns false if it was
-   judged, or if that has happened too often. */
+   judged, or could not be judged AK_POOL_UNJUDGED times. */
 static bool put_off(ak_pool *pool, ak_pool_job *j, const json_t *reply)
 {
     if (j->kind != AK_JOB_TRIAL || !json_is_true(json_object_get(reply, "unjudged")) ||
@@ -234,7 +235,7 @@ ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, con
         return AK_OK;
     }
     if (!json_is_true(json_object_get(reply, "ok"))) {
-        /* The fault of one worker of several is no fault of the run. */
+        /* If other machines remain, an error reply disqualifies this worker, not the run. */
         return d->worker.linked && pool->device_count > 1 ? ak_message_fault(reply, err) : AK_OK;
     }
     if (j->kind != AK_JOB_COMPARISON) {
@@ -311,8 +312,8 @@ static ak_status machine_failed(ak_pool *pool, ak_pool_job *j, ak_pool_unit *u, 
     return ak_fail(err, why.status, "%s", why.text);
 }
 
-/* Finishes a job without the device if that is possible: its configuration did not compile, or
-   equal code was measured in the same way before. */
+/* Finishes a job without a device if that is possible: its configuration did not compile, equal
+   code was measured in the same way before, or the pool has no device. */
 static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *err)
 {
     *settled = true;
@@ -365,7 +366,7 @@ static bool enough_ready(const ak_pool *pool)
 
 /* Picks the device for a job. Trials: the device beside the artifact if that lies on another
    machine, else the free device with the fewest trials so far. Checks and comparisons: always the
-   home, whose figures are reported. */
+   home, whose figures are reported. Returns AK_POOL_NONE if the job must wait. */
 static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
 {
     size_t best = AK_POOL_NONE;

@@ -1,4 +1,4 @@
-/* pool_fleet.c: keeps workers on other machines, and chooses which device is the home; see
+/* pool_fleet.c: manages workers on other machines, and chooses which device is the home; see
    pool_state.h. */
 #include "worker/pool_state.h"
 
@@ -9,8 +9,8 @@
 #include "base/plain.h"
 #include "worker/relay.h"
 
-/* STARTS_MAX starts in a row may fail. The pause before the next start is 1 / PAUSE_PART of a beat
-   at first and doubles each time. */
+/* A seat is given up when STARTS_MAX starts in a row have failed. The pause after the first failure
+   is 2 / PAUSE_PART of a beat; it doubles with each further one. */
 #define STARTS_MAX 3
 #define PAUSE_PART 5
 /* Limit for deaths in a row without a finished job between them; see pool_turn.c. */
@@ -49,7 +49,8 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
 {
     size_t opened = 0;
     ak_error why = AK_ERROR_INIT;
-    ak_plain_copy(pool->gone, sizeof pool->gone, text); /* first: it may be the worker's `why` */
+    /* `text` may be the worker's `why`, which ak_pool_worker_stop clears */
+    ak_plain_copy(pool->gone, sizeof pool->gone, text);
     ak_plain_copy(d->gone, sizeof d->gone, text);
     text = pool->gone;
     ak_pool_cores_lost(pool, d);
@@ -117,7 +118,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
                         const char *folder, const char *backend, ak_error *err)
 {
     char beat[24], count[24];
-    ak_launcher run = *l; /* named like the folder, which no other run has */
+    ak_launcher run = *l; /* its name is that of the folder, which is unique */
     ak_words words = {.count = 0}, sweep = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
     (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(folder));
@@ -141,7 +142,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
         status = ak_pool_worker_start(w, &spec, err);
         w->linked = w->busy = status == AK_OK;
         w->request = 0;        /* nothing is asked before it has said hello */
-        if (status == AK_OK) { /* a relay that was stopped reads nothing: no write waits for ever */
+        if (status == AK_OK) { /* a stopped relay reads nothing; no write may block on it */
             (void)fcntl(w->proc.to, F_SETFL, O_NONBLOCK);
         }
     }
@@ -150,7 +151,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
     return status;
 }
 
-/* Has the relay start another device worker; the connection and what lies there stay. */
+/* Has the relay start another device worker. The connection and the files there remain. */
 static ak_status begin_again(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     ak_pool_worker *w = &d->worker;
@@ -160,7 +161,7 @@ static ak_status begin_again(ak_pool *pool, ak_pool_device *d, ak_error *err)
     w->stale = pool->next_request;
     w->lost = w->final = false;
     w->why[0] = 0;
-    return status == AK_CRASHED ? AK_OK : status; /* the end of the relay will be noticed */
+    return status == AK_CRASHED ? AK_OK : status; /* reading notices the end of the relay */
 }
 
 ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
@@ -181,7 +182,7 @@ void ak_pool_seats_again(ak_pool *pool)
         ak_error err = AK_ERROR_INIT;
         if (d->state == AK_DEVICE_CLOSED && now >= d->not_before &&
             ak_pool_device_start(pool, d, &err) != AK_OK && err.status != AK_CRASHED) {
-            ak_pool_seat_ended(pool, d, err.text, true); /* such as a limit on open files */
+            ak_pool_seat_ended(pool, d, err.text, true); /* for example a limit on open files */
         }
     }
 }
@@ -209,7 +210,7 @@ void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool
 
 /* ---- what relays say ------------------------------------------------------------------------- */
 
-/* Notes who a worker is, and has it open the task. */
+/* Notes the host and folders of a worker that said hello, and has it open the task. */
 static void greet(ak_pool *pool, ak_pool_device *d, const json_t *hello)
 {
     char host[32];
@@ -235,7 +236,7 @@ static ak_link_message note_death(ak_pool_device *d, const json_t *message)
     ak_pool_worker *w = &d->worker;
     if (json_integer_value(json_object_get(message, "begun")) != w->begun ||
         d->state == AK_DEVICE_CLOSED) {
-        return AK_LINK_HANDLED; /* an earlier worker, which was to end */
+        return AK_LINK_HANDLED; /* an earlier worker, or one whose end is known */
     }
     ak_plain_copy(w->why, sizeof w->why, ak_json_text_at(message, "died"));
     if (d->state == AK_DEVICE_OPENING && strcmp(w->why, AK_RELAY_NO_DEVICE) == 0) {

@@ -124,7 +124,7 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_task *task, const
     }
     if (ak_map_get(out, pool->unit_of, key)) {
         ak_pool_unit *known = &pool->units[*out];
-        known->users++; /* also if this fails: whoever asks then gives it back */
+        known->users++; /* also on failure: the caller then releases all units of the job */
         if (known->state == AK_UNIT_COMPILED && known->deleted) {
             ak_compile_result_clear(&known->compiled);
             known->state = AK_UNIT_WAITING;
@@ -334,7 +334,7 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     out->trial.shared_bytes = compiled->shared_bytes;
     out->trial.spill_bytes = compiled->spill_bytes;
     out->trial.code_bytes = compiled->code_bytes;
-    /* What is compiled for one size alone is other code than a bundle's. */
+    /* A bundle compares this hash with its own code, which is not specialised. */
     if (compiled->artifact_hash[0] != 0 && !u->specialised) {
         out->trial.code_hash = ak_strdup(compiled->artifact_hash);
         AK_DO(ak_made(out->trial.code_hash, err));

@@ -129,7 +129,7 @@ void ak_pool_close(ak_pool *pool)
         ak_pool_worker_stop(&pool->compilers[i]);
     }
     for (size_t i = 0; i < pool->device_count; i++) {
-        if (pool->devices[i].worker.linked) { /* all end at the same time */
+        if (pool->devices[i].worker.linked) { /* does not wait, so that all end in parallel */
             ak_proc_hang_up(&pool->devices[i].worker.proc);
         }
     }
@@ -154,7 +154,7 @@ void ak_pool_close(ak_pool *pool)
         ak_trial_clear(&pool->outcomes[i].trial);
     }
     if (pool->folder.path[0] != 0) {
-        (void)unlink(pool->source); /* removes the file if opening the folder failed halfway */
+        (void)unlink(pool->source); /* without memory, only an empty folder can be removed */
         ak_fs_owned_close(&pool->folder);
     }
     if (pool->recorded != NULL) {

@@ -2,11 +2,12 @@
  * pool_outcome.c: keeps the outcomes of trials, because configurations that compile to the same
  * code need not be measured twice; see pool_state.h.
  *
- * An outcome is that of the code and of everything else that decides how a trial checks and runs
- * it: the implementation, whether edge-case shapes are run at all, and at the task's own shape and
- * at each edge-case shape whether the configuration may run there, with how much workspace and how
- * many threads. What is the same for the whole pool, such as the objective, needs no place in the
- * key. The outcome of a check, which also runs hidden shapes, is never shared.
+ * An outcome is kept under the hash of the code and of everything else that decides how a trial
+ * checks and runs it: the implementation, whether edge-case shapes are run at all, and at the
+ * task's own shape and at each edge-case shape whether the configuration may run there, with how
+ * much workspace and how many threads. What is the same for the whole pool, such as the objective,
+ * needs no place in the key. The outcome of a check, which also runs hidden shapes, is never
+ * shared.
  */
 #include "worker/pool_state.h"
 
@@ -15,10 +16,11 @@
 #include "archive/field.h"
 #include "base/hash.h"
 
-/* What cannot be shared has this instead of a hash. */
+/* Replaces the hash of a unit whose outcome cannot be shared. */
 #define ALONE "alone"
 
-/* Adds how a configuration runs at a shape. Returns false if that has no value. */
+/* Adds the workspace and the threads of a configuration at a shape. Returns false if an expression
+   for them has no value. */
 static bool add_shape(ak_hasher *hasher, const ak_pool_unit *u, const ak_shape *shape)
 {
     size_t workspace = 0;
@@ -50,8 +52,9 @@ static bool add_edge_cases(ak_hasher *hasher, const ak_pool_unit *u)
     return true;
 }
 
-/* Writes the hash of how a unit's code is run, or ALONE. Equal code of a GPU may be launched with
-   another grid, and a reason that blames an expression names the configuration. */
+/* Writes the hash of how a unit's code is run. Writes ALONE if the implementation has a launch,
+   because equal code may run with different grids; or if an expression has no value at some shape,
+   because the reason of that failure names the configuration. */
 static void find_conduct(char out[AK_HASH_BYTES], const ak_pool_unit *u)
 {
     bool good = u->task->implementation->launch == NULL;
@@ -66,7 +69,7 @@ static void find_conduct(char out[AK_HASH_BYTES], const ak_pool_unit *u)
     }
 }
 
-/* Writes the key under which the outcome of a unit is kept; returns false if it must not be. */
+/* Writes the key of a unit's outcome. Returns false if the outcome must not be shared. */
 static bool outcome_key(char out[2 * AK_HASH_BYTES], ak_pool_unit *u)
 {
     if (u->compiled.artifact_hash[0] == 0) {

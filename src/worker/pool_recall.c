@@ -1,6 +1,5 @@
-/* pool_recall.c: a pool without processes, which answers jobs from a recording. Checks and
-   comparisons cost nothing here, because they were made when the recording was: only trials advance
-   the clock. */
+/* pool_recall.c: answers the jobs of a pool without processes from a recording. Only trials advance
+   the clock; checks and comparisons cost nothing, because they repeat recorded results. */
 #include "worker/pool_state.h"
 
 #include <assert.h>

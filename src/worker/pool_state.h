@@ -5,9 +5,9 @@
  *   pool_worker.c   starts worker processes and compiles units
  *   pool_device.c   gives jobs to device workers and handles their replies
  *   pool_outcome.c  keeps the outcomes of code that was measured
- *   pool_fleet.c    keeps workers on other machines
+ *   pool_fleet.c    manages workers on other machines, chooses the home
  *   pool_core.c     compiles units on those machines
- *   pool_states.c   tells what these workers do
+ *   pool_states.c   reports the states of these workers
  *   pool_travel.c   sends files to workers that share no folder with the tuner
  *   pool_ask.c      asks a device worker questions
  *   pool_recall.c   answers jobs of a pool without processes
@@ -32,7 +32,7 @@
 /* A job whose worker was lost this many times is reported as crashed. */
 #define AK_POOL_LOSSES 3
 /* A trial that a device worker could not judge, because the machine was too busy, is put behind the
-   others; the third time it has failed. */
+   others; the third time, it fails. */
 #define AK_POOL_UNJUDGED 3
 /* A worker that has not answered this long after its own limit counts as hung. */
 #define AK_POOL_SPARE_NS (60 * AK_SECOND_NS)
@@ -53,7 +53,7 @@ typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILE
    folder of the seat that compiled it (`place`) if that shares no folder with the pool. */
 typedef struct ak_pool_unit {
     ak_unit_state state;
-    const ak_task *task; /* whose space the configuration is of */
+    const ak_task *task; /* to whose space the configuration belongs */
     ak_config config;
     bool specialised; /* compile only the entry for the task's sizes */
     char *text;       /* the configuration in canonical form */
@@ -65,10 +65,10 @@ typedef struct ak_pool_unit {
     int attempts;       /* failures because of the machine */
     int64_t not_before; /* earliest time of the next attempt */
     ak_error fault;     /* the latest failure because of the machine */
-    size_t place;       /* index of the device whose folder has the artifact; AK_POOL_NONE: ours */
+    size_t place;       /* device whose folder has the artifact; AK_POOL_NONE: the pool's folder */
     int compile_worker; /* the worker that compiled it, from 1; 0: none did */
-    int64_t ended_ns;   /* when it had done so */
-    /* how its code is checked and run (pool_outcome.c); "" before that was found out */
+    int64_t ended_ns;   /* when it was compiled */
+    /* hash of how its code is checked and run (pool_outcome.c); "" until it is needed */
     char conduct[AK_HASH_BYTES];
 } ak_pool_unit;
 
@@ -82,8 +82,8 @@ typedef struct ak_pool_job {
     char **baselines; /* one per candidate; NULL: a configuration */
     int64_t begin_ns;
     size_t on;    /* device that runs it, or AK_POOL_NONE */
-    int losses;   /* workers that were lost with it */
-    int unjudged; /* times that it could not be judged */
+    int losses;   /* number of workers lost while they ran it */
+    int unjudged; /* how often it could not be judged */
 } ak_pool_job;
 
 typedef struct ak_pool_worker {
@@ -94,7 +94,7 @@ typedef struct ak_pool_worker {
     int64_t deadline; /* for the current request */
     int deaths;       /* deaths in a row, without a finished request between them */
     int64_t request;  /* id of the current request */
-    int number;       /* of a compile worker, from 1 on in the order of their first units; or 0 */
+    int number;       /* of a compile worker: from 1, by the order of first units; 0 before */
     /* Only for a worker on another machine (relay.h): */
     bool linked;
     bool stands;      /* the connection works, also if the device worker has died */
@@ -144,10 +144,10 @@ typedef struct ak_pool_device {
     int failures;       /* starts in a row that failed */
     int64_t not_before; /* earliest time of the next start */
     char gone[200];     /* why its latest worker was lost; "" if none was */
-    const char *told;   /* the state that was told last (pool_states.c), and since when */
-    char since[AK_CLOCK_UTC_BYTES];
+    const char *told;   /* the state that was reported last (pool_states.c) */
+    char since[AK_CLOCK_UTC_BYTES]; /* when that state began */
     /* Only for a worker on another machine: */
-    bool away;                /* it does not see the pool's folder: files travel */
+    bool away;                /* it does not see the pool's folder, so files are sent */
     char folder[AK_PATH_MAX]; /* for the files of the run, as the worker names it */
     bool *has;                /* by unit: its artifact is there */
     size_t has_capacity;
@@ -155,13 +155,13 @@ typedef struct ak_pool_device {
     char place[AK_CORES_PLACE_BYTES]; /* where its cores are: equal texts share their cores */
     ak_pool_core *cores;
     size_t core_count;
-    size_t share;           /* how many of them are used now */
+    size_t share;           /* how many of `cores` may be used now */
     size_t fetching;        /* the unit whose artifact is on its way here; AK_POOL_NONE: none */
-    int64_t fetched;        /* how many bytes of it are here */
-    int64_t fetch_deadline; /* when the worker counts as one that does not send it */
+    int64_t fetched;        /* offset of the piece that comes next */
+    int64_t fetch_deadline; /* the latest time at which its last piece may come */
 } ak_pool_device;
 
-/* The result of code that was measured in one way. */
+/* The result of a trial, kept for equal code that is checked and run in the same way. */
 typedef struct ak_pool_outcome {
     ak_trial trial;
 } ak_pool_outcome;
@@ -184,13 +184,13 @@ struct ak_pool {
     json_t *answer;       /* the reply to the latest question */
     int64_t asked;        /* id of the question that is waited for */
     bool ask_again;       /* the worker was lost before it answered, so ask again */
-    ak_error fault;       /* ends the run: a device or all compilers failed for good */
+    ak_error fault;       /* why the run cannot go on; AK_OK if it can */
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* number of artifacts on disk */
     size_t fleet_cores; /* compile workers of the fleet that may be used now */
     int numbered;       /* compile workers that have a number */
-    int64_t watched_ns; /* when the compile workers on other machines were looked at last */
+    int64_t watched_ns; /* when ak_pool_cores_watch looked last */
     ak_map *unit_of;    /* key: see unit_key in pool_job.c */
     ak_pool_job **jobs; /* in order; a job is removed when its result exists */
     size_t job_count, job_capacity;
@@ -202,13 +202,13 @@ struct ak_pool {
     int64_t next_request;
     ak_device *recorded; /* device of a backend that recalls, which has no workers; else NULL */
     int64_t now_ns;      /* clock of a pool that recalls */
-    int64_t relays_ns;   /* when the relays beside this process were looked at last */
-    int64_t told_ns;     /* when the workers' states were told last */
+    int64_t relays_ns;   /* when the near relays were looked at last */
+    int64_t told_ns;     /* when workers_changed was called last */
 };
 
 /* pool_job.c */
 
-/* Queues a result for ak_pool_wait. Takes its contents, also on failure. */
+/* Queues a result for ak_pool_wait. Takes the contents of *result, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err);
 /* Queues the result of a job or, after a failure, clears it; then removes the job. Returns
    `status`, or why the result could not be queued. */
@@ -279,7 +279,7 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
    call this: see pool.h. */
 ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err);
 ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err);
-/* Returns an error if a device worker's reply to its current job is none: the worker is then
+/* Fails if a device worker's reply is not a valid result of its current job: the worker is then
    broken, and nothing that it says may be used. */
 ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, const json_t *reply,
                                ak_error *err);
@@ -287,9 +287,9 @@ ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, con
 /* pool_outcome.c */
 
 /* Returns the outcome of an earlier trial of the same code that was checked and run in the same
-   way; NULL if there is none. It belongs to the pool until the next is kept. */
+   way; NULL if there is none. The pointer is valid until the next outcome is kept. */
 const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u);
-/* Keeps the outcome of a unit's trial, unless it has one. */
+/* Keeps a copy of the outcome of a unit's trial, unless one is kept already or must not be. */
 ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *trial,
                                ak_error *err);
 
@@ -304,7 +304,7 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
 /* Starts the device worker of a seat. */
 ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
-/* Starts again the workers on other machines whose pause is over. */
+/* Restarts the workers on other machines whose pause is over. */
 void ak_pool_seats_again(ak_pool *pool);
 /* Handles the end of a worker on another machine: it is started again after a pause or given up.
    `opening`: it was not ready yet. */
@@ -331,12 +331,13 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
 
 /* Notes how many compile workers a machine can have, when its relay says hello. */
 ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hello, ak_error *err);
-/* Handles the end of a connection: units that were compiled or kept there are compiled again. */
+/* Gives up the compile workers of a machine, such as when its connection ends: units that were
+   being compiled or kept there are compiled again. */
 void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d);
-/* Counts the compile workers of the fleet, when a machine has come or is lost. */
+/* Counts the compile workers of the fleet that may be used now. */
 void ak_pool_cores_recount(ak_pool *pool);
-/* Returns whether a unit is being compiled there at a usual priority, because it got no processor
-   at the lowest. */
+/* Returns whether a unit is being compiled on these machines at the usual priority, because an
+   earlier attempt failed. */
 bool ak_pool_cores_are_loud(const ak_pool *pool);
 /* Gives waiting units to free compile workers of the fleet. Returns false if it has none. */
 bool ak_pool_cores_compile(ak_pool *pool);
@@ -347,7 +348,7 @@ void ak_pool_cores_watch(ak_pool *pool);
 
 /* pool_states.c */
 
-/* Tells the owner of the pool what the workers do, if that has changed or was not told for long. */
+/* Calls workers_changed if a state has changed or the last call was ten seconds ago. */
 void ak_pool_tell_workers(ak_pool *pool);
 
 /* pool_travel.c */
@@ -365,16 +366,16 @@ bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_
 void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
 void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
                          const ak_pool_unit *u);
-/* Sends the artifacts of a job that are not there yet. */
+/* Sends the device's machine the artifacts of a job that it does not have yet. */
 ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err);
 /* Returns whether the artifacts of a job are on the device's machine or here. If one is on a third
-   machine, asks for it; it comes before a later turn. */
+   machine, asks for it; it arrives in a later turn. */
 bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j);
 /* Fetches the artifact of a unit from the machine that compiled it, one at a time from each. */
 void ak_pool_travel_fetch(ak_pool *pool, size_t at);
 /* Notes that a machine has the artifact of a unit. */
 ak_status ak_pool_travel_has(ak_pool *pool, ak_pool_device *d, size_t at, ak_error *err);
-/* Handles a piece of a file that was asked for, or the line behind its last piece. */
+/* Handles a piece of a file that was asked for, or the line after its last piece. */
 ak_status ak_pool_travel_said(ak_pool *pool, ak_pool_device *d, const json_t *message,
                               ak_error *err);
 /* Removes an artifact here and wherever it was sent to. */

@@ -1,13 +1,12 @@
-/* pool_states.c: says what the workers of a pool with a launcher do: those that wait in a queue,
-   start, work, were lost or were given up. */
+/* pool_states.c: reports the states of the workers of a pool with a launcher: in the queue,
+   starting, preparing, at work, lost or given up. */
 #include "worker/pool_state.h"
 
-/* What did not change is told again after this long, so that a reader knows that the tuner lives.
- */
+/* Unchanged states are reported again after this long, which shows that the tuner still runs. */
 #define TOLD_AGAIN_NS (10 * AK_SECOND_NS)
 
-/* A worker that measures and one that is free for a moment are both at work: they change with every
-   trial, which is told anyway. */
+/* Measuring and free workers are both "at work": they alternate with every trial, and trials are
+   reported anyway. */
 static const char *state_of(const ak_pool *pool, const ak_pool_device *d)
 {
     switch (d->state) {

@@ -1,5 +1,5 @@
 /* pool_travel.c: sends files to workers that share no folder with the tuner; see pool_state.h and
-   travel.h. A file is sent when it is first needed, and removed when it is removed here. */
+   travel.h. A file is sent when it is first needed, and removed there when it is removed here. */
 #include "worker/pool_state.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 /* Folder of the kernel's files, below the folder of the run. */
 #define KERNEL_FOLDER "kernel"
-/* Name of what the compilers read, in the folder of the run. */
+/* Name of the source that the compilers read, in the folder of the run. */
 #define SOURCE_NAME "source.c"
-/* A file must be here this long after it was asked for. */
+/* A file that was asked for must arrive within this time. */
 #define FETCH_NS (60 * AK_SECOND_NS)
 
 ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err)
@@ -35,7 +35,7 @@ static ak_status send_file(ak_pool_device *d, const char *name, const char *path
     AK_DO(ak_fs_read(&bytes, &length, path, AK_TRAVEL_FILE_MAX, err));
     ak_status status = ak_travel_send(d->worker.proc.to, name, bytes, length, err);
     ak_free(bytes);
-    return status == AK_CRASHED ? AK_OK : status; /* the end of a worker will be noticed */
+    return status == AK_CRASHED ? AK_OK : status; /* reading notices the end of a worker */
 }
 
 ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
@@ -49,7 +49,7 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
         const ak_pack_file *file = &pool->kernel.files[i];
         (void)snprintf(name, sizeof name, KERNEL_FOLDER "/%.99s", file->name);
         ak_status status = ak_travel_send(d->worker.proc.to, name, file->data, file->length, err);
-        if (status != AK_OK && status != AK_CRASHED) { /* the end of a worker will be noticed */
+        if (status != AK_OK && status != AK_CRASHED) { /* reading notices the end of a worker */
             return status;
         }
     }
@@ -176,7 +176,7 @@ bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_
     return ready;
 }
 
-/* Handles {"fetched": NAME, "why": ...}: the artifact is here now, or is compiled again. */
+/* Handles {"fetched": NAME, "why": ...}: the artifact has arrived, or is compiled again. */
 static void fetched(ak_pool *pool, ak_pool_device *d, const json_t *message)
 {
     size_t at = d->fetching;
@@ -184,7 +184,7 @@ static void fetched(ak_pool *pool, ak_pool_device *d, const json_t *message)
     if (d->fetched > 0 && !json_is_string(json_object_get(message, "why"))) {
         pool->units[at].place = AK_POOL_NONE;
     } else {
-        ak_pool_cores_lost(pool, d); /* it compiles for nothing if its files do not come */
+        ak_pool_cores_lost(pool, d); /* artifacts that never arrive are useless */
     }
 }
 

@@ -1,15 +1,15 @@
 /*
- * pool_turn.c: the turns of a pool, see pool.h. One thread calls ppoll, and ak_pool_turn decides
- * everything that happens:
+ * pool_turn.c: the event loop of a pool; see pool.h. In each turn one thread waits in ppoll and
+ * handles what has arrived. Three queues hold the work:
  *
  *     units      configurations to compile, in the order in which they were requested; each is
  *                given to a free compile worker, and to another if that one is lost
  *     jobs       wait until their units are compiled, then for a device, in order
  *     results    wait for the caller
  *
- * A worker that ends, or that has not answered long after its deadline, loses its current job and
- * is started again. Workers and compilers are killed as trees, because a compiler is in a process
- * group of its own and may have children.
+ * A worker that ends, or has not answered by its deadline, loses its current job and is started
+ * again. Workers and compilers are killed as trees, because a compiler is in a process group of its
+ * own and may have children.
  */
 #include "worker/pool_state.h"
 
@@ -30,7 +30,7 @@
    searches of 60 trials meets this many deaths in a row, and about one in 2000 random searches
    of 1000 trials. */
 #define DEVICE_DEATHS_MAX 20
-/* The relays are looked at this often. */
+/* The near relays are checked for having been stopped this often. */
 #define RELAYS_NS (AK_SECOND_NS / 2)
 
 /* ---- workers that die ---------------------------------------------------------------------- */
@@ -64,9 +64,8 @@ static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_
     ak_plain_copy(out, DEVICE_TEXT, text);
 }
 
-/* Restarts a device worker of this machine, unless it has died too often without finishing
-   anything. The current job has its result already, and ak_pool_wait gives out this result before
-   it reports the fault. */
+/* Restarts a device worker, unless it has died too often without finishing anything. The current
+   job has its result already; ak_pool_wait gives out that result before it reports the fault. */
 static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
@@ -112,7 +111,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     if (j != NULL) {
         AK_DO(ak_pool_job_fails(pool, j, hung ? AK_TRIAL_TIMED_OUT : AK_TRIAL_CRASHED, text, err));
     }
-    if (linked) { /* a relay that ends names its machine itself */
+    if (linked) { /* a relay's reason names its machine already */
         const bool named = d->worker.why[0] != 0 && !d->worker.stands;
         ak_pool_seat_ended(pool, d, named ? how : text, before == AK_DEVICE_OPENING);
         return AK_OK;
@@ -177,7 +176,7 @@ static size_t worker_count(const ak_pool *pool)
     return pool->compiler_count + pool->device_count;
 }
 
-/* Ends a worker of this machine. One on another machine is ended by ak_pool_seat_ended. */
+/* Kills a worker of this machine. ak_pool_seat_ended ends one on another machine. */
 static void stop_at_once(ak_pool_worker *w)
 {
     if (!w->linked) {
@@ -185,12 +184,12 @@ static void stop_at_once(ak_pool_worker *w)
     }
 }
 
-/* What a message of a worker means for the reading of the next. */
+/* What a message of a worker means for reading its next message. */
 typedef enum heed_next {
     HEED_NEXT,   /* there may be another message */
     HEED_OVER,   /* the relay has said why it ends */
     HEED_BROKEN, /* the worker broke the protocol, as `why` says */
-    HEED_CLOSED  /* the worker was ended or started again: what it sent is gone */
+    HEED_CLOSED  /* the worker was ended or started again: its unread bytes are gone */
 } heed_next;
 
 /* Handles one message of a worker. */
@@ -236,8 +235,8 @@ static ak_status heed(heed_next *out, ak_pool *pool, size_t at, json_t *message,
     return AK_OK;
 }
 
-/* Handles the end of a worker, of which `why` says how it broke the protocol, if it did. `told`:
-   its relay has said why it ends. */
+/* Handles the end of a worker. `why` says how it broke the protocol; its status is AK_OK if it did
+   not. `told`: its relay has said why it ends. */
 static ak_status bury(ak_pool *pool, size_t at, bool told, const ak_error *why, ak_error *err)
 {
     char how[256] = "";
@@ -258,8 +257,8 @@ static ak_status bury(ak_pool *pool, size_t at, bool told, const ak_error *why, 
                      : compiler_died(pool, w, how, false, err);
 }
 
-/* Gives up the connections whose relay beside this process somebody has stopped: it would be silent
-   for ever, and nobody else watches over it. */
+/* Ends the connections whose near relay was stopped (SIGSTOP): the relay would be silent for ever,
+   and no other process watches it. */
 static ak_status watch_relays(ak_pool *pool, ak_error *err)
 {
     const int64_t now = ak_clock_ns();
@@ -306,7 +305,7 @@ static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
 {
     ak_pool_worker *w = worker_at(pool, at);
     ak_pool_device *d = device_at(pool, at);
-    bool starting = w->linked && !w->greeted; /* its relay watches over the start */
+    bool starting = w->linked && !w->greeted; /* its relay limits the start */
     if (!w->busy || w->proc.pid == 0 || starting || ak_clock_ns() < w->deadline) {
         return AK_OK;
     }
@@ -387,7 +386,7 @@ bool ak_pool_take(ak_result *out, ak_pool *pool)
     return true;
 }
 
-/* Lets the devices go on whose results the caller has handled. */
+/* Frees the devices whose results the caller has handled for their next jobs. */
 static void release(ak_pool *pool)
 {
     for (size_t i = 0; i < pool->device_count; i++) {
@@ -404,7 +403,7 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
     release(pool);
     if (pool->result_first < pool->result_count && !ak_pool_recalls(pool) &&
         !ak_pool_cancelled(pool)) {
-        /* Free workers go on while the caller handles earlier results. */
+        /* Lets free workers continue while the caller handles earlier results. */
         (void)turn_with_results(pool, 0, NULL);
     }
     for (;;) {

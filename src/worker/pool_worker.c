@@ -60,14 +60,14 @@ ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, j
         status = ak_wire_send(w->proc.to, request, err);
     }
     json_decref(request);
-    /* If sending failed, the end of the worker will be noticed. */
+    /* If sending failed, reading notices the end of the worker. */
     w->busy = true;
     w->deadline = ak_clock_ns() + limit_ns;
     return status;
 }
 
-/* Adds the language of a task's implementation (else its backend, which has one that needs no
-   name), and the compilers that its space names. */
+/* Adds the language of a task's implementation, or the name of its backend if the implementation
+   names no language, and the compilers that its space names. */
 static void add_compilers(json_t *list, const ak_task *task)
 {
     const char *language = task->implementation->language;
@@ -155,7 +155,7 @@ ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
         return AK_OK;
     }
     ak_status status = ak_pool_device_open(pool, d, err);
-    /* the end of a relay will be noticed */
+    /* reading notices the end of a relay */
     return elsewhere && status == AK_CRASHED ? AK_OK : status;
 }
 

@@ -52,8 +52,8 @@ static bool add_layer(json_t *list, const char *layer, bool offered, const char 
                                                  (int)offered, "by", by, "keeps", keeps)) == 0;
 }
 
-/* Adds the layers of confinement that this kernel offers, and what each protects from candidates
-   and compilers. */
+/* Adds the layers of confinement that this operating system offers, and what each protects from
+   candidates and compilers. */
 static bool add_layers(json_t *object)
 {
     int abi = ak_sandbox_landlock_abi();

@@ -15,9 +15,10 @@
    both. */
 #define TREE_DEPTH_MAX    16
 #define TREE_TEXT_MAX     65536
-#define DESCENDANT_ROUNDS 5000 /* a second */
+#define DESCENDANT_ROUNDS 5000 /* rounds of 0.2 ms: one second */
 
-/* Returns how many children it has found besides `spare`. */
+/* Kills the descendants of a process except its child `spare` (0: none). Returns how many other
+   children were found. */
 static size_t kill_below(pid_t pid, pid_t spare, int depth)
 {
     size_t found = 0;
@@ -54,7 +55,7 @@ void ak_process_end_descendants(pid_t spare)
             ended = waitpid(-1, NULL, WNOHANG | __WALL);
         } while (ended > 0);
         if (ended < 0 || (kill_below(getpid(), spare, 0) == 0 && spare > 0)) {
-            return; /* no children are left */
+            return; /* no child is left, or only `spare` */
         }
         ak_clock_sleep_ns(AK_MS_NS / 5);
     }

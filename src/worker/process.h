@@ -7,7 +7,7 @@
 
 /* Kills a child, its children and theirs, whatever groups they are in, and reaps the child. */
 void ak_process_kill_tree(ak_proc *proc);
-/* Kills what a process has started, except `spare`. */
+/* Kills the descendants of a process, except its child `spare`. */
 void ak_process_kill_below(pid_t pid, pid_t spare);
 /* Returns whether somebody has stopped a child (SIGSTOP). */
 bool ak_process_is_stopped(const ak_proc *proc);

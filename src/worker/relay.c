@@ -82,7 +82,7 @@ static void put(ak_relay_end *end)
         if (ak_relay_waiting(end) == 0) {
             ak_buf_clear(&end->pending);
             end->sent = 0;
-        } else if (end->sent > AK_LINE_MAX) { /* the buffer may never become empty */
+        } else if (end->sent > AK_LINE_MAX) { /* or the buffer might only grow */
             end->pending.length -= end->sent;
             memmove(end->pending.data, end->pending.data + end->sent, end->pending.length + 1);
             end->sent = 0;
@@ -98,7 +98,7 @@ void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t w
 {
     struct pollfd ready[2 * AK_RELAY_ENDS_MAX + 1];
     struct timespec wait = {.tv_sec = wait_ns / AK_SECOND_NS, .tv_nsec = wait_ns % AK_SECOND_NS};
-    bool full = false; /* one of the others has too much to write */
+    bool full = false; /* another side has too many bytes pending */
     for (size_t i = 1; i < count; i++) {
         full = full || ak_relay_waiting(ends[i]) > AK_LINE_MAX;
     }

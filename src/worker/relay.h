@@ -15,10 +15,10 @@
  *     folder if the other machine sees it ("shared"), else a new one, into which the files travel
  *     (travel.h). Any other first line, or another build, ends the connection with one line that
  *     says why.
- *   - A line that begins with {"core": K, is for compile worker K or comes from it, without that
- *     member; all other lines with an id are for the device worker or come from it. {"core": K,
- *     "ended": why} says that compile worker K is gone. The next request for it starts another.
- *     {"end": K} ends it.
+ *   - A line that begins with {"core": K, is for compile worker K or comes from it; the far relay
+ *     removes or adds that member. All other lines with an id are for the device worker or come
+ *     from it. {"core": K, "ended": why} says that compile worker K is gone; the next request for
+ *     it starts another. {"end": K} ends it.
  *   - {"died": why, "begun": N, "lost": true or false} says that the device worker is gone; the
  *     connection stays. {"begin": N} starts device worker N, in place of an earlier one if it is
  *     still there. The first is number 1.
@@ -29,8 +29,8 @@
  *     pipe, then sends SIGTERM, then SIGKILL. A launcher that was killed may leave a job in a
  *     queue; its sweep (launcher.h) ends that. The far relay ends the worker when its input ends.
  *   - The last line before an end that was not asked for is {"ended": why, "lost": true or false,
- *     "final": true or false}. "lost": the connection broke, which says nothing of what the worker
- *     did; "final": starting it again would not help.
+ *     "final": true or false}. "lost": the connection broke, which says nothing about the
+ *     worker's job; "final": starting it again would not help.
  *
  * The tuner trusts nothing that comes from the other machine: it limits the length of lines and
  * checks every field, as it does for a worker's replies (wire.h).
@@ -44,7 +44,7 @@
 #define AK_RELAY_PROTOCOL 3
 /* Most compile workers of one far relay. */
 #define AK_CORES_MAX 128
-/* How a line begins that is for a compile worker or comes from one; its number follows. */
+/* Start of a line that is for a compile worker or comes from one; its number follows. */
 #define AK_RELAY_CORE "{\"core\":"
 /* Beats that may be missed before the other side counts as lost. */
 #define AK_RELAY_MISSED 4
@@ -70,7 +70,7 @@ void ak_relay_open(ak_relay_end *end, int in, int out);
 void ak_relay_close(ak_relay_end *end);
 /* Appends a line for this side. */
 void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
-/* The same for an object, which it takes. */
+/* Appends an object as a line, and frees the object. */
 void ak_relay_say_json(ak_relay_end *end, json_t *object);
 /* Returns whether a line begins with this text. */
 bool ak_relay_begins(const ak_buf *line, const char *text);
@@ -79,17 +79,17 @@ size_t ak_relay_waiting(const ak_relay_end *end);
 /* Waits at most wait_ns until bytes can be read or written on one of the sides, or until the
    descriptor `extra` (-1: none) can be read; then reads and writes what the sides allow. The first
    side exchanges lines with all others, at most AK_RELAY_ENDS_MAX sides in all. It is not read
-   while one of the others has more than AK_LINE_MAX bytes to write, and they are not read while it
-   has. */
+   while another side has more than AK_LINE_MAX bytes pending, and the others are not read while the
+   first has. */
 #define AK_RELAY_ENDS_MAX (2 + AK_CORES_MAX)
 void ak_relay_turn(ak_relay_end *const *ends, size_t count, int extra, int64_t wait_ns);
 /* Writes what is pending, for at most wait_ns. */
 void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
 
-/* Returns how many compile workers a device has beside it on a machine that says it has so many
-   cores, if that many devices share them: at least one, unless the machine has none. */
+/* Returns how many compile workers a device gets on a machine that reports this number of cores, if
+   `sharing` devices share them: at least one, or none if the machine reports no core. */
 size_t ak_relay_compile_workers(double cores, size_t sharing);
-/* Runs a command of a launcher, in this process' environment, whatever comes of it. */
+/* Runs a command of a launcher in the environment of this process. Ignores its failure. */
 void ak_relay_run(const char *const *argv, int64_t timeout_ns);
 /* Returns the time between two beats in milliseconds. */
 int64_t ak_relay_beat_ms(void);
@@ -98,15 +98,15 @@ int64_t ak_relay_beat_ms(void);
 void ak_relay_build(char out[AK_BUILD_BYTES]);
 
 /* worker --link BEAT_MS QUEUES COUNT SWEEP... WORDS...: the near relay. QUEUES: "1" if the launcher
-   may let a worker wait for as long as it takes. SWEEP: COUNT words of the command that ends what
-   the launcher, which the WORDS start, leaves behind if it is killed. */
+   may let a worker wait in a queue for any time. WORDS: the command of the launcher. SWEEP: COUNT
+   words of a command that ends what a launcher leaves behind if it does not end by itself. */
 int ak_relay_near(int argc, char **argv);
 /* worker --stdio BEAT_MS FOLDER ROLE WHAT [BACKEND]: the far relay of `worker ROLE WHAT`, and of
    compile workers for this backend. FOLDER: the temporary folder of the pool. */
 int ak_relay_far(int argc, char **argv);
-/* worker --guard PID PATIENCE_MS: ends the far relay PID, its parent, and its workers if the relay
-   writes nothing for that long, because somebody has stopped it (SIGSTOP). Nothing else would: ssh
-   lets a stopped process stay for ever, and its workers keep their device. */
+/* worker --guard PID PATIENCE_MS: ends the far relay PID, which started the guard, and its
+   workers if the relay writes nothing for that long, because somebody has stopped it (SIGSTOP). Ssh
+   would let the stopped relay stay for ever, and its workers would keep their device. */
 int ak_relay_guard(int argc, char **argv);
 
 #endif

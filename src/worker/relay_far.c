@@ -42,7 +42,7 @@ typedef struct far {
     child cores[AK_CORES_MAX]; /* compile worker K is cores[K - 1] */
     ak_travel_file file;       /* the file that the tuner fetches */
     bool over;                 /* the connection ends */
-    bool bye;                  /* the tuner ends it, and the launcher with it */
+    bool bye;                  /* the near relay ends it, and the launcher with it */
     ak_proc guard;
 } far;
 
@@ -114,8 +114,8 @@ static void core_ended(far *f, int64_t number, const char *how)
     ak_relay_say_json(&f->near, json_pack("{s:I, s:s}", "core", (json_int_t)number, "ended", how));
 }
 
-/* Passes a request on to a compile worker, which is started if it does not run. `rest`: the members
-   behind {"core": number,. */
+/* Passes a request on to a compile worker, which is started if it does not run. `rest`: the line
+   after {"core": number,. */
 static void core_hear(far *f, int64_t number, const char *rest)
 {
     ak_error err = AK_ERROR_INIT;
@@ -137,7 +137,7 @@ static void core_hear(far *f, int64_t number, const char *rest)
     ak_buf_free(&line);
 }
 
-/* Passes on what a compile worker says, with its number. Returns false if that is no object. */
+/* Passes on the lines of a compile worker, with its number. Returns false if one is no object. */
 static bool core_speak(far *f, child *c, int64_t number, ak_buf *line)
 {
     char head[40];
@@ -177,8 +177,8 @@ static void obey(far *f, const ak_buf *line)
     json_decref(order);
 }
 
-/* Handles the lines that have come from the tuner: beats are sent back, files are kept, and others
-   are for the relay or a worker. A file that cannot be kept ends the connection. */
+/* Handles the lines from the tuner: answers beats, writes files, carries out what is for the relay
+   and passes the rest on to the workers. A file that cannot be written ends the connection. */
 static void hear(far *f)
 {
     ak_error err = AK_ERROR_INIT;
@@ -211,7 +211,7 @@ static void hear(far *f)
 
 /* ---- the guard ------------------------------------------------------------------------------- */
 
-/* Starts the guard. Without it the relay works, too. */
+/* Starts the guard. If that fails, the relay works without one. */
 static void guard_begin(far *f, int64_t patience_ms)
 {
     char relay[24], patience[24];
@@ -227,7 +227,7 @@ static void guard_begin(far *f, int64_t patience_ms)
 static void guard_tell(const far *f)
 {
     if (f->guard.pid > 0) {
-        (void)!write(f->guard.to, "", 1); /* a full pipe shows life as well */
+        (void)!write(f->guard.to, "", 1); /* if the pipe is full, the guard has bytes to read */
     }
 }
 
@@ -323,7 +323,7 @@ static void end(far *f)
     ak_travel_close(&f->file);
 }
 
-/* Ends the job in which this relay stands, if it is one of this run. */
+/* Ends the job of the launcher (Slurm) in which this relay runs, if it belongs to this run. */
 static void leave_job(const char *folder)
 {
     ak_words words = {.count = 0};
@@ -369,7 +369,7 @@ int ak_relay_far(int argc, char **argv)
     end(&f);
     ak_fs_owned_close(&own);
     ak_relay_close(&f.near);
-    if (alone) { /* whoever would end the job was killed */
+    if (alone) { /* the near relay, which would end the job, is gone */
         leave_job(argv[4]);
     }
     return 0;

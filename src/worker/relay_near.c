@@ -12,7 +12,7 @@
 
 #define WHY_BYTES  300
 #define SAID_BYTES 2048
-/* What a message quotes of the other side, without the final 0. */
+/* Most bytes that a message quotes from the other side, without the final 0. */
 #define HOST_MAX   60
 #define BANNER_MAX 80
 #define WORDS_MAX  160
@@ -39,7 +39,7 @@ typedef struct near {
     bool lost, final;                    /* as in relay.h */
     bool told;                           /* the far relay has reported why it ended */
     bool unclean;                        /* the launcher did not end by itself with exit code 0 */
-    const char *sweep[AK_WORDS_MAX + 1]; /* ends what it has left then; no words: nothing */
+    const char *sweep[AK_WORDS_MAX + 1]; /* runs after an unclean end; may be empty */
 } near;
 
 static void fail(near *n, bool lost, bool final, const char *format, ...)
@@ -160,7 +160,7 @@ static void pass_on(near *n)
     ak_buf_free(&line);
 }
 
-/* Returns whether a launcher that ended so, as ak_proc_ended says, may have left something. */
+/* Returns whether a launcher may have left processes behind; `how` is from ak_proc_wait. */
 static bool is_unclean(const char *how)
 {
     return strcmp(how, "exit code 0") != 0;

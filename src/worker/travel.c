@@ -52,7 +52,7 @@ bool ak_travel_is(const ak_buf *line)
     return line->length >= sizeof begin - 1 && memcmp(line->data, begin, sizeof begin - 1) == 0;
 }
 
-/* Returns whether a name leads to no place outside the folder. */
+/* Returns whether a relative name stays inside the folder. */
 static bool is_inside(const char *name)
 {
     size_t length = strlen(name);

@@ -28,9 +28,9 @@ json_t *ak_travel_removal(const char *name);
 /* Writes all lines of a file to a descriptor. */
 ak_status ak_travel_send(int fd, const char *name, const void *bytes, size_t length, ak_error *err);
 
-/* Returns true if a line begins as the lines above do. */
+/* Returns whether a line begins with {"file":. */
 bool ak_travel_is(const ak_buf *line);
-/* Does what the line says, below `folder`. */
+/* Writes the piece, or removes the file, that a line names, below `folder`. */
 ak_status ak_travel_take(const ak_buf *line, const char *folder, ak_error *err);
 /* Does the same with a line that is parsed already. */
 ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_error *err);

@@ -1,7 +1,7 @@
 /*
- * wire.c: see wire.h. The reader looks at each byte once and holds at most one unfinished line of
- * AK_LINE_MAX bytes. Anything that is not a JSON object ends the conversation, because a peer that
- * sends it is broken and cannot be trusted with the next message.
+ * wire.c: see wire.h. The reader holds complete lines and at most AK_LINE_MAX bytes of an
+ * unfinished one. A line that is not a JSON object ends the conversation, because its sender is
+ * broken and cannot be trusted with the next message.
  */
 #include "worker/wire.h"
 
@@ -100,7 +100,7 @@ ak_status ak_line_reader_next(json_t **out, ak_line_reader *reader, ak_error *er
     return status;
 }
 
-/* A write to a process that has ended raises SIGPIPE, which would end ours. A library must not
+/* A write to a process that has ended raises SIGPIPE, which would end this one. A library must not
    change the signals of its program, so the signal is blocked during the write and then taken off
    the queue, unless one was pending before. */
 typedef struct pipe_guard {

@@ -10,8 +10,8 @@
 #include "base/json.h"
 
 #define AK_LINE_MAX (4u << 20)
-/* A process that reads nothing for this long while a message is written counts as ended. Only one
-   that somebody has stopped does that; its descriptor must be non-blocking. */
+/* A process that reads nothing for this long while a message is written counts as ended; only a
+   stopped one (SIGSTOP) does that. This applies to non-blocking descriptors. */
 #define AK_WIRE_PATIENCE_MS 30000
 
 /* Collects bytes until a line is complete. */

@@ -36,8 +36,7 @@
 
 #define WHERE             "wire protocol"
 #define LAUNCH_TIMEOUT_NS (30 * AK_SECOND_NS)
-/* Largest file that a compiler may write. No source of ours compiles to a hundredth of this
-   size. */
+/* Largest file that a compiler may write: over a hundred times what a built-in kernel needs. */
 #define COMPILED_BYTES_MAX ((rlim_t)256 << 20)
 #define EXIT_BROKEN        1
 #define EXIT_LOST          3
@@ -75,8 +74,8 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
         ak_reads_add_tool(&all->reads, compilers[i]);
     }
     if (w->backend->folders != NULL) {
-        /* The compiler of such a backend runs in a child that is this program, so it must be
-           readable. */
+        /* The compiler of such a backend runs in a child process of this program, so the program
+           must be readable. */
         AK_TRY(w->backend->folders(all, compilers, count, err));
         ak_reads_add(&all->reads, all->writable);
         ak_reads_add(&all->reads, "/proc/self");
@@ -379,7 +378,7 @@ static ak_status probe(json_t **out, worker *w, const json_t *request, ak_error 
     return ak_probe(out, ceilings, err);
 }
 
-/* Does nothing: the time that the answer takes is that of a message there and back. */
+/* Does nothing, so that the time until the answer is that of one round trip. */
 static ak_status ping(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     (void)out, (void)w, (void)request, (void)err;
@@ -441,7 +440,7 @@ static bool answer(worker *w, const operation *operations, const json_t *request
         json_decref(reply);
         reply = ak_message_failure(id, status, err.text);
     }
-    if (is_lost(w)) { /* then the pool asks this process nothing more */
+    if (is_lost(w)) { /* the pool asks a lost worker nothing more */
         (void)ak_json_set(reply, "last", json_true());
     }
     bool sent = reply != NULL && ak_wire_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
