@@ -33,7 +33,7 @@ enum {
 #define VARIANCE_CONSTANT 1.0  /* variance of the level of all y, which is unknown at first */
 #define VARIANCE_ALONE    0.5  /* variance of the sum of single parameters, at first */
 #define VARIANCE_SLOPE    4.0  /* variance of the slopes of prior and hint, before trials */
-#define HINT_WORTH        0.5  /* rise of the log likelihood without which a hint is left out */
+#define HINT_WORTH        0.5  /* a hint is used only if it raises the log likelihood by more */
 #define NOMINAL           0.05 /* weight of whether numbers differ, relative to that of how far */
 #define STEP              0.9  /* step in the logarithm of a weight */
 #define SPREAD            1.5  /* prior standard deviation of that logarithm from its start */

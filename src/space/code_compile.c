@@ -7,7 +7,7 @@ typedef struct compiler {
     ak_arena *scratch;
     ak_binding whole; /* every parameter over its whole range */
     ak_error *err;
-    ak_status status; /* AK_NO_MEMORY or AK_LIMIT after such a failure */
+    ak_status status; /* AK_OK, or the failure: AK_NO_MEMORY or AK_LIMIT */
 } compiler;
 
 /* The compiling functions below return NULL if the part cannot be typed, or after a failure, which

@@ -3,8 +3,8 @@
  * expects a configuration to be.
  *
  * The expression predicts the time of a configuration, up to a constant factor, from its
- * parameters, the sizes and the device facts. So models of registers and caches are in the space
- * file, beside the kernel that they describe.
+ * parameters, the sizes and the device facts. So a kernel's models of registers and caches are in
+ * its own space file.
  */
 #ifndef AK_SPACE_RANK_H
 #define AK_SPACE_RANK_H

@@ -3,10 +3,10 @@
  * indexing, formatting) is in autokernel.h.
  *
  * A space is built by propagation: each condition is split and compiled once, and decided over
- * ranges as early as possible, so that the Cartesian product is never formed. Nor are the valid
- * configurations listed: a graph (diagram.h) counts, indexes, finds and samples them, so that a
- * space of 10^15 configurations costs no more than one of 10^5 with the same conditions. Indices
- * follow the lexicographic order of the declared parameters and values.
+ * ranges as early as possible, so that the Cartesian product is never formed. The valid
+ * configurations are not listed either: a graph (diagram.h) counts, indexes, finds and samples
+ * them, so that a space of 10^15 configurations costs no more than one of 10^5 with the same
+ * conditions. Indices follow the lexicographic order of the declared parameters and values.
  */
 #ifndef AK_SPACE_SPACE_H
 #define AK_SPACE_SPACE_H
@@ -32,7 +32,7 @@ typedef struct ak_space_spec {
     void *available_context;
     const char *where; /* "kernels/matmul/host.json" */
     const char *rank;  /* the "Rank" expression (rank.h), which orders the starts, or NULL */
-    uint64_t work_max; /* most work of conditions; 0: AK_SPACE_WORK_MAX; more is AK_LIMIT */
+    uint64_t work_max; /* as for ak_graph_build (diagram.h); 0: AK_SPACE_WORK_MAX */
     /* True: no graph is built. Configurations can be parsed, checked, formatted and given to the
        compiler, but not counted, found, sampled or repaired. There are no starts, and the default
        has the default of each parameter, valid or not. A worker needs no more, and building the

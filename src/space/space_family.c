@@ -1,5 +1,5 @@
 /* space_family.c: see space_family.h. The members are found by a walk through the graph of the
-   valid configurations, so that no alternative is followed that conditions exclude. */
+   valid configurations, which never follows alternatives that conditions exclude. */
 #include "space/space_family.h"
 
 #include <math.h>
@@ -42,8 +42,8 @@ typedef struct family {
     ak_error *err;
 } family;
 
-/* Parses an expression at parameter `before` of the declared order, and gives the last parameter
-   that it reads. It may read parameters below `before` only. */
+/* Parses an expression that may read only the parameters declared before parameter `before`. *depth
+   is the last one that it reads; 0 if it reads none. */
 static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text, size_t before,
                        const ak_scope *constants)
 {

@@ -26,7 +26,7 @@ ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_
    option. */
 ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
                             ak_space_reader *r);
-/* Says whether `fix` (or NULL) names the parameter. */
+/* Returns true if `fix`, which may be NULL, names the parameter. */
 bool ak_space_fixes(const char *fix, const char *name);
 /* Returns AK_INVALID if spec->fix names a value that the parameter does not have. */
 ak_status ak_space_check_fix(const ak_parameter *parameter, const ak_parameter_body *body,

@@ -20,8 +20,8 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* Three rounds reached what 500 evaluations of a surrogate search did (pytorch/helion pull request
-   2003); the fourth shows that nothing more is to be gained. */
+/* Three generations reached what 500 evaluations of a surrogate search did (pytorch/helion pull
+   request 2003); the fourth confirms that nothing more can be gained. */
 #define GENERATIONS 4
 /* Assumed budget if none is given, and the part of the budget (one in FILL_SHARE) that may be
    random. */

@@ -34,8 +34,8 @@ enum {
    anew. */
 #define TUNE_GROWTH      1.12
 #define TUNE_ALWAYS      12 /* up to this many trials, each one is a reason to tune */
-#define TUNE_TRIES       40 /* about one step up and down for ten parameters */
-#define TUNE_CHEAP       60 /* up to this many trials, many tries cost next to nothing */
+#define TUNE_TRIES       40 /* a step up and a step down of each of ten parameters' two weights */
+#define TUNE_CHEAP       60 /* up to this many trials, a try costs little, so there are more */
 #define TUNE_TRIES_CHEAP 200
 #define FOREST_GROWTH    1.03
 
