@@ -57,8 +57,9 @@ static uint16_t level_at(const builder *b, size_t row, size_t column)
     return b->data->rows[row * b->forest->columns + column];
 }
 
-/* Puts the best split of the rows by one column into *best if it is better. The gain of a split
-   is the fall of the sum of squares, plus a constant of the node. `all` is the sum of y. */
+/* Replaces *best by the best split of the rows by one column, if that is better. The gain of a
+   split is the reduction of the sum of squared errors, plus a constant of the node. `all` is the
+   sum of y. */
 static void try_column(split *best, builder *b, const task *t, size_t column, double all)
 {
     range reach = t->reach[column];
@@ -374,7 +375,8 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
     double squares = 0.0;
     double within = 0.0;
     double trees = (double)forest->trees;
-    /* subtracted before squaring: the means are close and their squares large */
+    /* is subtracted before squaring, because the means are close to each other and their squares
+       large */
     double first = 0.0;
     for (size_t tree = 0; tree < forest->trees; tree++) {
         const ak_forest_node *leaf = leaf_of(forest, tree, row);

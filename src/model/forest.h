@@ -30,8 +30,8 @@
 
 #define AK_FOREST_ROWS_MAX  1000000
 #define AK_FOREST_TREES_MAX 1000
-/* Largest product of the levels of two columns whose interaction is computed: that of two columns
-   of 64. A column with more levels is usually a counter. */
+/* The interaction of two columns is computed only if the product of their numbers of levels is at
+   most this (64 times 64). A column with more levels is usually a counter. */
 #define AK_FOREST_CELLS_MAX 4096
 
 typedef struct ak_forest ak_forest;
@@ -55,9 +55,8 @@ typedef struct ak_forest_options {
     uint64_t seed;
 } ak_forest_options;
 
-/* `leaf_min` and `share` are those of the paper on runtime prediction. On spaces of kernels the
-   predictions of 32 trees are within a few per cent as good as those of 100, at a third of the
-   cost. */
+/* On spaces of kernels the predictions of 32 trees are only a few per cent worse than those of 100,
+   at a third of the cost. */
 #define AK_FOREST_DEFAULT                                                                          \
     {                                                                                              \
         .trees = 32, .leaf_min = 2, .share = 5.0 / 6.0, .bootstrap = true, .leaf_spread = 1e-3,    \
@@ -65,7 +64,8 @@ typedef struct ak_forest_options {
     }
 
 /* Fits a forest, which the caller frees with ak_forest_free. Returns AK_INVALID if there are no
-   rows or too many, or if a y is not finite. Equal data, options and seeds give equal forests. */
+   rows or trees, or too many, or if a y is not finite. Equal data and options give equal
+   forests. */
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
                         const ak_forest_options *options, ak_error *err);
 void ak_forest_free(ak_forest *forest);

@@ -19,16 +19,19 @@
 
 typedef struct walk {
     const ak_forest *forest;
-    size_t column;                      /* of the pairs; NO_COLUMN: each column alone */
-    uint16_t *levels;                   /* of all columns */
-    uint16_t *level[AK_PARAMETERS_MAX]; /* of one column; those that reach a node are adjacent */
+    /* the given column of pairs; NO_COLUMN: each column alone */
+    size_t column;
+    uint16_t *levels; /* memory of the members `level` */
+    /* levels of a column; those that reach a node are adjacent */
+    uint16_t *level[AK_PARAMETERS_MAX];
     size_t first[AK_PARAMETERS_MAX], count[AK_PARAMETERS_MAX];
     double *sums;
-    /* by level, or by the level of `column` and then that of the other; NULL: not wanted */
+    /* sums of a column: by level, or by the level of `column` and then by its own; NULL: not
+       wanted */
     double *sum[AK_PARAMETERS_MAX];
-    size_t cells;         /* of all sums */
+    size_t cells;         /* number of all sums */
     double base;          /* is subtracted from the means before they are summed */
-    double mean, squares; /* of the prediction of the tree, and of its square */
+    double mean, squares; /* mean of the tree's prediction, and of its square */
 } walk;
 
 static double square(double x)
@@ -43,8 +46,8 @@ static bool is_restricted(const walk *w, size_t column)
     return w->count[column] < w->forest->levels[column];
 }
 
-/* Returns how many times more of the configurations reach a leaf if the level of a column is one
-   of those that do. */
+/* Returns the factor by which the share of configurations that reach a leaf grows if a column is
+   fixed to a level that reaches it. */
 static double gain(const walk *w, size_t column)
 {
     return (double)w->forest->levels[column] / (double)w->count[column];
@@ -107,8 +110,8 @@ static size_t part_levels(walk *w, const ak_forest_node *n)
     return front;
 }
 
-/* Visits the leaves below a node, which is at most AK_FOREST_DEPTH_MAX levels above them. `share`
-   is that of all configurations that reach the node. */
+/* Visits the leaves below a node, at most AK_FOREST_DEPTH_MAX calls deep. `share` is the share of
+   all configurations that reach the node. */
 static void visit(walk *w, size_t at, double share)
 {
     const ak_forest_node *n = &w->forest->nodes[at];
@@ -151,8 +154,8 @@ static double variance_alone(const walk *w, size_t column)
     return squares / levels - square(sum / levels);
 }
 
-/* Returns the mean square of what is left of a table when the means of its rows and columns are
-   taken from it. */
+/* Returns the variance of the interaction: the mean square of a table after the means of its rows
+   and columns are subtracted. */
 static double variance_together(const walk *w, size_t b)
 {
     size_t rows = w->forest->levels[w->column], columns = w->forest->levels[b];
@@ -181,7 +184,7 @@ static double variance_together(const walk *w, size_t b)
 
 /* ---- all trees ------------------------------------------------------------------------------- */
 
-/* Returns how many sums are wanted of a column. */
+/* Returns the number of sums for a column. */
 static size_t cells_of(const walk *w, size_t column)
 {
     size_t levels = w->forest->levels[column];
@@ -216,7 +219,8 @@ static ak_status walk_open(walk *w, ak_error *err)
     return AK_OK;
 }
 
-/* Computes the mean over the trees of the share of each column, alone or with `column`. */
+/* Computes each column's share of the variance, alone or together with `column`, averaged over the
+   trees whose predictions vary. */
 static ak_status shares(double *out, const ak_forest *forest, size_t column, ak_error *err)
 {
     walk w = {.forest = forest, .column = column};

@@ -12,7 +12,7 @@
 
 #define AK_FOREST_LEAF UINT16_MAX
 
-/* A tree this deep has split off one row at a time. */
+/* Limit of the depth. Only a tree that splits off few rows at a time gets this deep. */
 #define AK_FOREST_DEPTH_MAX 64
 
 typedef struct ak_forest_node {

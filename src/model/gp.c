@@ -30,16 +30,17 @@ enum {
     CHUNK = 16
 };
 
-#define VARIANCE_CONSTANT 1.0  /* of the level of all y, which is unknown beforehand */
-#define VARIANCE_ALONE    0.5  /* of the sum of single parameters, at first */
-#define VARIANCE_SLOPE    4.0  /* of the factors of prior and hint: trials soon show them */
-#define HINT_WORTH        0.5  /* rise of the log likelihood without which a hint is left out */
+#define VARIANCE_CONSTANT 1.0  /* variance of the level of all y, which is unknown at first */
+#define VARIANCE_ALONE    0.5  /* variance of the sum of single parameters, at first */
+#define VARIANCE_SLOPE    4.0  /* variance of the slopes of prior and hint, before trials */
+#define HINT_WORTH        0.5  /* a hint is used only if it raises the log likelihood by more */
 #define NOMINAL           0.05 /* weight of whether numbers differ, relative to that of how far */
 #define STEP              0.9  /* step in the logarithm of a weight */
 #define SPREAD            1.5  /* prior standard deviation of that logarithm from its start */
 #define LOG_LIMIT         5.0  /* largest distance of that logarithm from its start */
-#define DIAGONAL_MIN      1e-9 /* for equal rows without noise */
-#define SCALE_MIN         1e-18
+/* least squared diagonal element; equal rows without noise need it */
+#define DIAGONAL_MIN 1e-9
+#define SCALE_MIN    1e-18
 
 typedef struct watched {
     bool used;
@@ -87,12 +88,12 @@ static bool has_nominal(const ak_column *column)
     return column->ordered && column->levels > 2;
 }
 
-/* Computes the sum of the distances' weights, so that the term of single parameters can be
-   written with the weighted sum of distances: 1 - d is the covariance of a random walk, and so
-   is a weighted mean of such terms. */
+/* Computes the sum of the distances' weights, which makes the term of single parameters a weighted
+   mean of terms 1 - d. Each of these is the covariance of a random walk, so their mean is a
+   covariance too. */
 static void sum_weights(ak_gp *gp)
 {
-    gp->weight_sum = 1e-9F; /* it divides, so it is not 0 even without a parameter */
+    gp->weight_sum = 1e-9F; /* a divisor, so it is not 0 even without a parameter */
     for (size_t p = 0; p < 2 * AK_PARAMETERS_MAX; p++) {
         gp->weight_sum += gp->weight[p];
     }
@@ -191,8 +192,8 @@ size_t ak_gp_count(const ak_gp *gp)
     return gp->count;
 }
 
-/* Computes a dot product as eight sums at a time. The compiler may not reorder a sum, so with one
-   sum each addition would wait for the previous one. */
+/* Computes a dot product in eight partial sums. The compiler may not reorder a sum, so in one sum
+   each addition would wait for the previous one. */
 static double dot(const double *a, const double *b, size_t count)
 {
     double lane[LANES] = {0};
@@ -210,9 +211,9 @@ static double dot(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Four numbers of a vector register. The types say what the compiler shall do: left to itself it
-   turned the loop over chunks into vector instructions, which a space of few parameters never
-   reaches, and did one number at a time. */
+/* Four numbers in a vector register. The vectors are explicit because the compiler chose to
+   vectorise the loop over chunks instead, which is too short in a space of few parameters, and then
+   computed one number at a time. */
 typedef float four __attribute__((vector_size(16)));
 typedef int32_t four_bits __attribute__((vector_size(16)));
 
@@ -269,8 +270,8 @@ double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b)
            (double)gp->weight[HINT] * (a->hint - gp->hint_mean) * (b->hint - gp->hint_mean);
 }
 
-/* Computes row i of a factor from the rows above it. `pick` says which rows of the data it is
-   made of; NULL: all in order. */
+/* Computes row i of a Cholesky factor from the rows above it. `pick` selects the rows of the data
+   that are factored; NULL: all, in order. */
 static void factor_row(double *l, const ak_gp *gp, const ranked *pick, size_t i)
 {
     const ak_point *point = &gp->points[pick == NULL ? i : pick[i].row];

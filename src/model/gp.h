@@ -13,10 +13,11 @@
  * itself, whatever the others are: it carries what was learned to parts of the space where nothing
  * was tried. The last term is the joint effect. One half of it is rough: one step of a parameter
  * may change everything, as alignments do. The other half, Matern's with 5/2 degrees of freedom, is
- * smooth, as amounts of work are. A text has one distance, 0 or 1. A number has two: how far apart
- * the levels are, 0..1 over their range, and, with a smaller weight at first, whether they differ
- * at all, since numbers may also be mere names ("method 0, 1, 2"). The weights w and a are learned
- * (ak_gp_tune), so a hundred parameters of which five matter are no harder than five.
+ * smooth, as amounts of work are. A prior and a hint (ak_point) each add a linear term. A text has
+ * one distance, 0 or 1. A number has two: how far apart the levels are, 0..1 over their range, and,
+ * with a smaller weight at first, whether they differ at all, since numbers may also be mere names
+ * ("method 0, 1, 2"). The weights w and a are learned (ak_gp_tune), so a hundred parameters of
+ * which five matter are no harder than five.
  *
  * Rows are added one by one at a cost that grows with the square of their number, because the
  * Cholesky factor is extended and not computed anew. The last rows can be removed (ak_gp_truncate);
@@ -37,8 +38,8 @@
 typedef struct ak_point {
     float at[2 * AK_PARAMETERS_MAX];
     double prior; /* expected y in its units; 0: nothing is expected */
-    /* a quantity that y may be proportional to; the factor is learned, 0 at first, and ak_gp_tune
-       leaves the hint out while the rows are no likelier with it than without */
+    /* a quantity that y may depend on linearly, with a slope that the rows determine; ak_gp_tune
+       leaves the hint out unless it makes the rows more likely */
     double hint;
 } ak_point;
 

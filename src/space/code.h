@@ -10,8 +10,8 @@
 #include "space/expr_tree.h"
 #include "space/symbols.h"
 
-/* The comments say which operands a node has, and what it gives if that is not its operands' type.
-   A truth is an int or a real that is compared with 0. */
+/* Each comment lists the operands and, if it is not theirs, the type of the result. A truth is an
+   int or a real, which is true if it is not 0. */
 typedef enum ak_code_kind {
     AK_CODE_CONSTANT,   /* no operands; `value` */
     AK_CODE_PARAMETER,  /* no operands; the parameter `slot` */
@@ -22,7 +22,7 @@ typedef enum ak_code_kind {
     AK_CODE_NOT,        /* a truth; gives 0 or 1 */
     AK_CODE_NEGATE,     /* an int or a real */
     AK_CODE_SUM,        /* two or more of the node's own type */
-    AK_CODE_PRODUCT,    /* two or more of the node's own type; ints are not joined by / */
+    AK_CODE_PRODUCT,    /* two or more of the node's own type; no / between ints */
     AK_CODE_INT_DIVIDE, /* int / int; gives a real */
     AK_CODE_POWER,      /* int ** int with an exponent that is never negative, or real ** real */
     AK_CODE_COMPARE,    /* a chain of any types; gives 0 or 1 */
@@ -54,9 +54,9 @@ static inline bool ak_code_truth(const ak_code *code, ak_cell cell)
     return code->type == AK_CELL_REAL ? cell.r != 0.0 : cell.i != 0;
 }
 
-/* The results that the code may give while its parameters vary over their ranges. No result is
-   outside of low..high, and the evaluation fails no more often than `fails` says; both may be too
-   cautious. */
+/* The results that the code can give while its parameters vary over their ranges. All lie in
+   low..high, which may be wider than necessary. AK_FAILS_NEVER and AK_FAILS_ALWAYS are certain;
+   AK_FAILS_MAYBE leaves it open. */
 typedef enum ak_fails { AK_FAILS_NEVER, AK_FAILS_MAYBE, AK_FAILS_ALWAYS } ak_fails;
 typedef struct ak_span {
     ak_cell low, high;
@@ -65,7 +65,8 @@ typedef struct ak_span {
 ak_span ak_code_span(const ak_code *code, const ak_binding *binding);
 
 enum { AK_CAN_BE_TRUE = 1, AK_CAN_BE_FALSE = 2, AK_CAN_FAIL = 4 };
-/* Returns a set of these outcomes that contains every outcome of the truth over the ranges. */
+/* Returns the outcomes that the code's truth can have over the ranges. The set lacks none, but may
+   contain some that never occur. */
 unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
 
 #endif

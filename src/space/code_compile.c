@@ -7,10 +7,11 @@ typedef struct compiler {
     ak_arena *scratch;
     ak_binding whole; /* every parameter over its whole range */
     ak_error *err;
-    ak_status status; /* AK_NO_MEMORY or AK_LIMIT after such a failure */
+    ak_status status; /* AK_OK, or the failure: AK_NO_MEMORY or AK_LIMIT */
 } compiler;
 
-/* The compiling functions below return NULL if the part has no type here, or with c->status set. */
+/* The compiling functions below return NULL if the part cannot be typed, or after a failure, which
+   sets c->status. */
 static ak_code *compile(compiler *c, const ak_node *node, bool truth);
 
 static ak_code *new_code(compiler *c, ak_code_kind kind, ak_cell_type type)
@@ -27,7 +28,7 @@ static ak_code *new_code(compiler *c, ak_code_kind kind, ak_cell_type type)
 
 static bool is_constant(const compiler *c, const ak_node *node)
 {
-    /* A name that a comprehension binds counts as constant: nothing inside a comprehension is
+    /* The variable of a comprehension counts as constant, because no part of a comprehension is
        compiled by itself. */
     if (node->kind == AK_NODE_NAME && c->source->parameter_of[node->slot] != AK_PARAMETERS_MAX) {
         return false;
@@ -55,8 +56,8 @@ static ak_code *constant_of(compiler *c, const ak_value *value)
     return code;
 }
 
-/* Evaluates a constant part. Returns false if the evaluation fails (the part is then
-   AK_CODE_FAIL), or with c->status set. */
+/* Evaluates a constant part. Returns false if the evaluation fails; c->status is set only if memory
+   or AK_FOLD_STEPS_MAX is exhausted. */
 static bool fold(ak_value *out, compiler *c, const ak_node *node)
 {
     ak_error ignored = AK_ERROR_INIT;
@@ -113,14 +114,15 @@ static ak_code *to_real(compiler *c, ak_code *code)
     return code->type == AK_CELL_INT ? wrap(c, AK_CODE_TO_REAL, AK_CELL_REAL, code) : NULL;
 }
 
-/* Compiles a number. Texts have no arithmetic here. */
+/* Compiles a number. Returns NULL for a text, which has no arithmetic in typed code. */
 static ak_code *compile_number(compiler *c, const ak_node *node)
 {
     ak_code *code = compile(c, node, false);
     return code != NULL && code->type == AK_CELL_TEXT ? NULL : code;
 }
 
-/* Compiles siblings as a list, as values or as truths. Returns NULL if any of them has no type. */
+/* Compiles a node and its later siblings to a list, as values or as truths. Returns NULL if any of
+   them cannot be typed. */
 static ak_code *compile_list(compiler *c, const ak_node *first, bool truth)
 {
     ak_code *head = NULL, **tail = &head;
@@ -141,7 +143,7 @@ static ak_code *compile_chain(compiler *c, const ak_node *node)
 {
     ak_code_kind kind = node->kind == AK_NODE_SUM ? AK_CODE_SUM : AK_CODE_PRODUCT;
     ak_code *total = compile_number(c, node->child);
-    ak_code *last = NULL; /* last operand of `total` if that is a chain which can grow */
+    ak_code *last = NULL; /* last operand of `total`; NULL if `total` cannot take another */
     for (const ak_node *child = node->child->next; child != NULL && total != NULL;
          child = child->next) {
         ak_code *next = compile_number(c, child);

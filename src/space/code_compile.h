@@ -8,7 +8,7 @@
 
 #include "space/code.h"
 
-/* Limit for all constant parts of a space together: about a second of work. */
+/* Most evaluation steps for all constant parts of a space together: about a second of work. */
 #define AK_FOLD_STEPS_MAX 20000000u
 
 /* An expression and what each of its names stands for. All is borrowed. */
@@ -19,9 +19,9 @@ typedef struct ak_code_source {
     const uint8_t *parameter_of;
 } ak_code_source;
 
-/* Compiles the truth of `node`, a part of source->expr. The code lives in symbols->arena. *out
-   is NULL if the part has no type here (it has lists, or texts outside of == and in). Fails only
-   without memory or at a limit. */
+/* Compiles the truth of `node`, a part of source->expr. The code lives in symbols->arena. *out is
+   NULL if the part cannot be typed, for example because of lists, or of texts outside of ==, != and
+   in. Fails only without memory or at AK_FOLD_STEPS_MAX. */
 ak_status ak_code_compile(const ak_code **out, const ak_code_source *source, const ak_node *node,
                           ak_symbols *symbols, ak_arena *scratch, ak_error *err);
 

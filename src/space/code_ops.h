@@ -1,14 +1,15 @@
 /*
  * code_ops.h: the operators of typed code on single cells (code_point.c), which evaluation over
  * ranges applies to the ends of its intervals. The functions that return bool and write *out return
- * false where Python would fail or need more than 64 bits. Internal to space/.
+ * false where Python would raise an error, where an int needs more than 64 bits, or where a real is
+ * not finite. Internal to space/.
  */
 #ifndef AK_SPACE_CODE_OPS_H
 #define AK_SPACE_CODE_OPS_H
 
 #include "space/code.h"
 
-/* Apply + - * // % to ints, or + - * / // % to reals; the result of reals is finite. */
+/* Apply + - * // % to ints, or + - * / // % to reals. */
 bool ak_cell_combine_int(int64_t *out, ak_op op, int64_t a, int64_t b);
 bool ak_cell_combine_real(double *out, ak_op op, double a, double b);
 /* Computes a ** b of two ints, with an exponent of 0 or more, or of two reals. */

@@ -92,8 +92,8 @@ bool ak_cell_call(ak_cell *out, ak_function function, double x)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Evaluates an operand. Half of all nodes are constants and parameters, and a call for each of them
-   would take longer than what it does. */
+/* Evaluates an operand. Half of all nodes are constants and parameters. They are evaluated inline,
+   because a call would take longer than its work. */
 static inline bool point(ak_cell *out, const ak_code *code, const ak_binding *binding)
 {
     if (code->kind == AK_CODE_CONSTANT) {

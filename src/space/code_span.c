@@ -1,7 +1,7 @@
-/* code_span.c: evaluates typed code over ranges. Each operation gives an interval that contains
-   all its results, and says whether it may fail. Monotone operations use the ends of their
-   operands' intervals; others give an interval as wide as it must be. If all operands are single
-   values the result is one too, so that the result becomes exact as parameters are bound. */
+/* code_span.c: evaluates typed code over ranges. Each operation gives an interval that contains all
+   its results, and says whether it may fail. Monotone operations use the ends of their operands'
+   intervals; others may give a wider interval than necessary. If all operands are single values the
+   result is one too, so that the result becomes exact as parameters are bound. */
 #include "space/code_ops.h"
 
 #include <float.h>
@@ -277,7 +277,8 @@ static ak_span span_abs(const ak_code *code, const ak_binding *binding)
     return clamp_int(low, -x > y ? -x : y, a.fails);
 }
 
-/* Evaluates a function of one real. All of them grow with their argument. */
+/* Evaluates a function of one real. None of them ever falls, so the ends of the interval
+   suffice. */
 static ak_span span_call(const ak_code *code, const ak_binding *binding)
 {
     ak_span a = ak_code_span(code->child, binding);

@@ -28,7 +28,7 @@ static void mark_names(bool *used, const ak_node *node)
     }
 }
 
-/* Finds the value or the parameter behind each name; all atoms of a condition share them. */
+/* Finds the constant or the parameter that each name means; all atoms of a condition share them. */
 static ak_status look_up_names(ak_atom *atom, ak_symbols *symbols, ak_error *err)
 {
     const char *const *names;

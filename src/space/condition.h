@@ -4,11 +4,11 @@
  * A condition is split at its top-level `and` and at chained comparisons into atoms that read as
  * few parameters as possible. An atom's constants are folded, and it is compiled to typed code on
  * int64_t and double, which can be evaluated at a point and over ranges. An atom that cannot be
- * typed (with lists, or texts outside of == and in) is evaluated by the expression's own walk, with
- * the same meaning but more slowly.
+ * typed (because of lists, or of texts outside of ==, != and in) is evaluated by the expression's
+ * own walk, with the same meaning but more slowly.
  *
  * If a condition cannot be evaluated for a configuration (division by zero, a number beyond 64
- * bits, a text compared with a number), it excludes that configuration. So the order in which
+ * bits, a text ordered against a number), it excludes that configuration. So the order in which
  * conditions are tested never matters. symbols.h holds the parameters as numbers, code.h the typed
  * code and its evaluators; code_compile.h compiles it.
  */
@@ -36,10 +36,10 @@ typedef struct ak_atom {
 typedef struct ak_atoms {
     ak_atom *items;
     size_t count, capacity;
-    ak_arena *scratch; /* for evaluations of atoms without a type */
+    ak_arena *scratch; /* memory for folding constants and for atoms without a type */
 } ak_atoms;
 
-/* Splits a condition and adds its atoms. The expression must live as long as they do. */
+/* Splits a condition and adds its atoms. The expression must live as long as the atoms. */
 ak_status ak_atoms_add(ak_atoms *atoms, ak_symbols *symbols, const ak_expr *expr, size_t condition,
                        ak_error *err);
 void ak_atoms_clear(ak_atoms *atoms);
@@ -49,7 +49,8 @@ void ak_atoms_clear(ak_atoms *atoms);
 ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
                         const ak_binding *binding, ak_arena *scratch, ak_error *err);
 typedef enum ak_truth { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_truth;
-/* Says what is true of an atom for all values of the parameters that are not bound. */
+/* Returns whether an atom holds always, never or perhaps while the parameters that are not bound
+   vary over their ranges. */
 ak_truth ak_atom_decide(const ak_atom *atom, const ak_binding *binding);
 
 #endif

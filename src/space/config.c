@@ -140,8 +140,7 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
 }
 
 /* Returns AK_INVALID with the condition that the configuration breaks, the values that the
-   condition reads, and the author's reason. In an outline a configuration that breaks none is
-   valid. */
+   condition reads, and the author's reason. In an outline, returns AK_OK if it breaks none. */
 static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t broken;
@@ -255,7 +254,7 @@ static ak_status add_define(ak_options *out, const char *name, const ak_value *v
         return status;
     }
     int length = snprintf(line, sizeof line, "-D%s_is_%s", name, text);
-    for (int i = 0; i < length; i++) { /* what a macro's name cannot have becomes '_' */
+    for (int i = 0; i < length; i++) { /* characters that no macro's name can have become '_' */
         if (i > 0 && !ak_ascii_is_word(line[i])) {
             line[i] = '_';
         }

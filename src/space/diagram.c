@@ -56,7 +56,8 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
     ak_graph *g = p->graph;
     assert(count > 0 && total > 0); /* every node leads to a configuration */
     AK_DO(ak_unique_room(&p->unique, p->err));
-    /* `before` follows from the other members, but one call hashes whole edges. Padding is zero. */
+    /* Whole edges are hashed in one call. `before` is redundant but harmless, and padding is
+       zero. */
     uint64_t hash = ak_hash64(edges, count * sizeof *edges);
     size_t at = hash & (p->unique.size - 1);
     for (; p->unique.slots[at].id != 0; at = (at + 1) & (p->unique.size - 1)) {
@@ -83,7 +84,7 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
     return AK_OK;
 }
 
-/* Finds the state of a layer or adds it; *known says which. */
+/* Finds the state of a layer or adds it; *known is true if it was found. */
 static ak_status visit(size_t *out, bool *known, product *p, size_t depth)
 {
     const layer *l = &p->layers[depth];
@@ -367,8 +368,7 @@ out:
     return AK_OK;
 }
 
-/* ---- reading a graph
- * ------------------------------------------------------------------------------- */
+/* ---- reading a graph ------------------------------------------------------------------------- */
 
 void ak_graph_clear(ak_graph *graph)
 {

@@ -1,15 +1,16 @@
 /*
  * diagram.h: sets of configurations as decision diagrams. Internal to space/.
  *
- * A diagram is an automaton that reads the parameters in declared order; equal parts exist once.
- * Two kinds are built. A rule (rules.h) stands for one atom of a condition. The graph stands for
- * the valid configurations: it is the product of all rules, built by walking them side by side. A
+ * A diagram is an automaton that reads the parameters in declared order and shares equal subgraphs.
+ * Two kinds are built. A rule (rules.h) represents one atom of a condition. The graph represents
+ * the valid configurations: it is the product of all rules, built by walking them in parallel. A
  * state of that walk is the tuple of the rules' nodes, and equal states are visited once. The graph
- * reads every parameter, has only edges that lead to a configuration, and each node holds a count.
- * So it counts, indexes, finds and samples configurations without a list of them.
+ * reads every parameter, all its edges lead to a configuration, and each node holds the number of
+ * configurations that it leads to. So configurations are counted, indexed, found and sampled
+ * without a list of them.
  *
- * The work grows with the number of different states, not with that of configurations: if each
- * condition reads few parameters, 10^12 configurations are a few thousand nodes.
+ * The work grows with the number of different states, not of configurations: if each condition
+ * reads few parameters, a few thousand nodes may represent 10^12 configurations.
  */
 #ifndef AK_SPACE_DIAGRAM_H
 #define AK_SPACE_DIAGRAM_H
@@ -40,9 +41,9 @@ typedef struct ak_graph {
     bool empty; /* there is no configuration and no root */
 } ak_graph;
 
-/* Builds the graph of the configurations that fulfil all atoms. Returns AK_LIMIT if there are
-   too many nodes, too much work, or 2^63 configurations or more. `work_max` limits the work of
-   evaluating conditions, and again the steps of the product. */
+/* Builds the graph of the configurations that fulfil all atoms. Returns AK_LIMIT if there are too
+   many nodes, too much work, or 2^63 configurations or more. `work_max` limits the work of
+   evaluating conditions and, counted separately, the steps of the product. */
 ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols *symbols,
                          uint64_t work_max, const char *where, ak_error *err);
 /* Builds the graph of a list of configurations in one pass. They are sorted lexicographically by

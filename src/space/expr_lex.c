@@ -162,7 +162,8 @@ static bool lex_string(ak_parser *p, ak_token *t)
     return true;
 }
 
-/* Returns what to say of a character that begins no token: what other languages mean by it. */
+/* Returns the message for a character that begins no token. For an operator of another language it
+   says what to write instead. */
 static const char *what_is_meant(const char *s)
 {
     static const struct {

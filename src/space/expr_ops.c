@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define TEXT_BYTES_A_STEP 8 /* bytes that are copied or compared at the cost of one node */
+#define TEXT_BYTES_A_STEP 8 /* bytes of text that are copied or compared for one step */
 
 /* ---- faults and budgets ---------------------------------------------------------------------- */
 
@@ -321,7 +321,7 @@ static ak_status call_range(ak_value *out, const ak_value *argument, size_t coun
     if (by == 0) {
         return ak_walk_fault(w, "range needs a step that is not 0");
     }
-    /* The arithmetic is unsigned because the distance of two int64_t may need 64 bits. */
+    /* The arithmetic is unsigned because the distance of two int64_t may exceed INT64_MAX. */
     uint64_t distance = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
     uint64_t step = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
     bool empty = by > 0 ? from >= to : from <= to;

@@ -2,8 +2,8 @@
  * expr_tree.h: the syntax tree behind expr.h, for the files that do more with an expression than
  * evaluate it: condition.c splits it and code_compile.c compiles it. Internal to space/.
  *
- * Children are a linked list. Operators of one precedence in a row are one node with many children,
- * so the tree is never deeper than the text is nested (AK_EXPR_DEPTH_MAX), however long a sum is.
+ * Children are a linked list. Consecutive operators of one precedence share one node with many
+ * children, so that a long sum does not make the tree deep.
  */
 #ifndef AK_SPACE_EXPR_TREE_H
 #define AK_SPACE_EXPR_TREE_H
@@ -13,7 +13,7 @@
 typedef enum ak_node_kind {
     AK_NODE_CONSTANT,      /* a literal: `value` */
     AK_NODE_NAME,          /* `slot` is its index in the expression's names */
-    AK_NODE_LOCAL,         /* `slot` is the nesting of the comprehension that binds it */
+    AK_NODE_LOCAL,         /* `slot` is the nesting depth of the comprehension that binds it */
     AK_NODE_LIST,          /* items */
     AK_NODE_OR,            /* 2 or more operands */
     AK_NODE_AND,           /* 2 or more operands */
@@ -105,7 +105,7 @@ double ak_real_modulo(double a, double b);
 bool ak_int_floor_divide(int64_t *out, int64_t a, int64_t b);
 bool ak_int_modulo(int64_t *out, int64_t a, int64_t b);
 bool ak_int_power(int64_t *out, int64_t base, int64_t exponent); /* exponent >= 0 */
-/* Converts a real that is a whole number. Returns false if it needs more than 64 bits. */
+/* Converts a real and drops its fraction. Returns false if the result needs more than 64 bits. */
 bool ak_real_to_int(int64_t *out, double value);
 /* Returns the quotient as a real. The divisor is not 0. */
 double ak_int_divide(int64_t a, int64_t b);

@@ -112,7 +112,7 @@ static ak_status eval_name(ak_value *out, const ak_node *node, ak_walk *w)
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
 
-/* Computes -x as 0 - x, except for a real, whose zero keeps its sign. */
+/* Computes -x as 0 - x. A real is negated directly, because 0 - 0.0 is not -0.0. */
 static ak_status eval_negate(ak_value *out, const ak_node *operand, ak_walk *w)
 {
     ak_value value, zero;

@@ -5,8 +5,8 @@
 
 #include "space/expr_tree.h"
 
-/* A part that is written twice (y of x < y < z) could double again and again, so the length is
-   limited. */
+/* Some parts are written more than once (y of x < y < z), and nesting multiplies the copies, so the
+   length is limited. */
 #define TOKENS_MAX 512
 #define POWER_MAX  4
 

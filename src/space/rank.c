@@ -11,10 +11,10 @@ struct ak_rank {
     const ak_space *space;
     ak_expr *expr;
     ak_arena *arena;
-    ak_value *values; /* of each name of the expression; texts and lists are borrowed */
+    ak_value *values; /* value of each name of the expression; texts and lists are borrowed */
     struct {
         size_t name, parameter;
-    } used[AK_PARAMETERS_MAX]; /* the names that are parameters, each of which occurs once */
+    } used[AK_PARAMETERS_MAX]; /* the names that are parameters */
     size_t used_count;
 };
 

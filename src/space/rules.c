@@ -84,8 +84,8 @@ static ak_status spend(ak_rules *r, uint64_t work)
     return AK_OK;
 }
 
-/* Returns the number of combinations of the parameters from `level` on, or a number of at least
-   `enough` if there are that many. */
+/* Returns the number of combinations of the atom's parameters from `level` on. It stops counting
+   once it has reached `enough`. */
 static size_t combinations_left(const ak_rules *r, size_t level, size_t enough)
 {
     size_t product = 1;
@@ -99,9 +99,9 @@ static size_t combinations_left(const ak_rules *r, size_t level, size_t enough)
    combinations are evaluated one by one. */
 #define DECIDE_FROM 4
 
-/* Builds the rule of the current atom for the parameters that are bound. `guide` holds the nodes
-   of smaller rules over some of the same parameters: where one of them is AK_RULE_NEVER, this
-   rule is not evaluated. */
+/* Builds the rule of the current atom for the parameters that are bound. `guide` holds the nodes of
+   smaller rules over some of the same parameters. Where one of them is AK_RULE_NEVER, no
+   configuration is valid, so this rule becomes AK_RULE_NEVER without an evaluation. */
 static ak_status rule_build(uint32_t *out, ak_rules *r, size_t level, const uint32_t *guide)
 {
     const ak_atom *atom = r->atom;

@@ -5,8 +5,8 @@
  * A rule reads the parameters of one atom in declared order. A node has a child for every value of
  * its parameter; parameters that make no difference are skipped; the ends are AK_RULE_NEVER and
  * AK_RULE_ALWAYS. A rule is built by binding the atom's parameters one by one, and a branch ends as
- * soon as an evaluation over ranges decides the atom. Equal nodes of all rules exist once, so a
- * rule is the index of its first node.
+ * soon as an evaluation over ranges decides the atom. All rules share their equal nodes, and the
+ * index of its first node identifies a rule.
  */
 #ifndef AK_SPACE_RULES_H
 #define AK_SPACE_RULES_H
@@ -36,7 +36,7 @@ typedef struct ak_rule_node {
     uint8_t variable;
 } ak_rule_node;
 
-#define AK_RULE_GUIDES_MAX 16 /* most rules that guide a larger one */
+#define AK_RULE_GUIDES_MAX 16 /* most smaller rules that are consulted while a rule is built */
 
 typedef struct ak_rules {
     const ak_atoms *atoms;
@@ -50,7 +50,7 @@ typedef struct ak_rules {
     uint32_t *root; /* first node of each atom's rule */
     uint64_t work, work_max;
     ak_arena *scratch;
-    /* The members below are used while one atom is built. */
+    /* The members from `atom` to `guide_count` are used while the rule of one atom is built. */
     const ak_atom *atom;
     ak_binding binding;
     uint32_t *row[AK_PARAMETERS_MAX]; /* children of the node that is being built, per parameter */
@@ -64,7 +64,8 @@ typedef struct ak_rules {
 ak_status ak_rules_build(ak_rules *r);
 void ak_rules_clear(ak_rules *r);
 
-/* Returns the node that follows `node` if the parameter has this value. */
+/* Returns the node that follows `node` if the parameter has this value; `node` itself if it does
+   not read the parameter. */
 static inline uint32_t ak_rule_step(const ak_rules *r, uint32_t node, size_t parameter,
                                     size_t value)
 {

@@ -1,5 +1,4 @@
-/* scope.c: named values: a map from names to indices, and an arena for the values' texts and
-   lists. */
+/* scope.c: named values: a map from names to indices, and an arena for names, texts and lists. */
 #include "space/expr.h"
 
 #include <string.h>

@@ -3,10 +3,10 @@
  * indexing, formatting) is in autokernel.h.
  *
  * A space is built by propagation: each condition is split and compiled once, and decided over
- * ranges as early as possible, so that the Cartesian product is never formed. Nor are the valid
- * configurations listed: a graph (diagram.h) counts, indexes, finds and samples them, so that a
- * space of 10^15 configurations costs no more than one of 10^5 with the same conditions. Indices
- * follow the lexicographic order of the declared parameters and values.
+ * ranges as early as possible, so that the Cartesian product is never formed. The valid
+ * configurations are not listed either: a graph (diagram.h) counts, indexes, finds and samples
+ * them, so that a space of 10^15 configurations costs no more than one of 10^5 with the same
+ * conditions. Indices follow the lexicographic order of the declared parameters and values.
  */
 #ifndef AK_SPACE_SPACE_H
 #define AK_SPACE_SPACE_H
@@ -16,13 +16,13 @@
 #include "space/expr.h"
 
 /* A space is built from the ConfigurationSpace object of a T1 file (docs/formats.md has our
-   extensions) and from what is known of the task. `constants` holds sizes and device facts; a name
-   that is neither a parameter nor a constant is an error. A `Numerics` parameter keeps only its
-   default unless allow_numerics is set. `fix` makes a smaller space of the same parameters; the
-   default stays if `fix` keeps it, else the first value that is left becomes the default. A `Use:
-   compiler` parameter keeps only the values for which `available` returns true (NULL: all). A space
-   without a valid configuration is refused with a message that names the condition which excludes
-   most. */
+   extensions) and from what is known of the task. `constants` holds sizes and device facts; it must
+   outlive the space, which borrows texts from it. A name that is neither a parameter nor a constant
+   is an error. A `Numerics` parameter keeps only its default unless allow_numerics is set. `fix`
+   makes a smaller space of the same parameters; the default stays if `fix` keeps it, else the first
+   value that is left becomes the default. A `Use: compiler` parameter keeps only the values for
+   which `available` returns true (NULL: all). A space without a valid configuration is refused with
+   a message that names the condition which excludes most. */
 typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
@@ -32,15 +32,15 @@ typedef struct ak_space_spec {
     void *available_context;
     const char *where; /* "kernels/matmul/host.json" */
     const char *rank;  /* the "Rank" expression (rank.h), which orders the starts, or NULL */
-    uint64_t work_max; /* most work of conditions; 0: AK_SPACE_WORK_MAX; more is AK_LIMIT */
-    /* True: only what single configurations need is built. They are parsed, checked, formatted and
-       given to the compiler; nothing is counted, found, sampled or repaired, there are no starts,
-       and the default has the default of each parameter, valid or not. A worker needs no more, and
-       the graph of a large CUDA space takes longer than all else that a worker does to begin. */
+    uint64_t work_max; /* as for ak_graph_build (diagram.h); 0: AK_SPACE_WORK_MAX */
+    /* True: no graph is built. Configurations can be parsed, checked, formatted and given to the
+       compiler, but not counted, found, sampled or repaired. There are no starts, and the default
+       has the default of each parameter, valid or not. A worker needs no more, and building the
+       graph of a large CUDA space would take longer than the rest of its start. */
     bool outline;
     /* If not NULL, the valid configurations of a recorded space, sorted by value index and all
-       different. The conditions are then kept as texts and not evaluated. The definition's
-       `Numerics` and `Use: compiler` parameters must keep all values. */
+       different. The conditions are then not evaluated. As the list holds value indices, `fix`,
+       allow_numerics and `available` must leave all values. */
     const ak_config *listed;
     size_t listed_count;
 } ak_space_spec;
@@ -54,17 +54,17 @@ void ak_space_free(ak_space *space);
 /* Makes another valid configuration the default. */
 void ak_space_set_default(ak_space *space, const ak_config *config);
 
-/* Gives the configurations from which a search may start. They are valid in this space and were
-   best at other sizes. First come the winners at sizes near these, the nearest first, then the
-   starts for every size, in the order of the rank, then the winners at sizes farther away; at most
-   AK_SPACE_STARTS_MAX in all. The array belongs to the space. */
+/* Gives the configurations from which a search may start, all valid in this space. First come the
+   winners at sizes near these, the nearest first, then the starts for every size, in the order of
+   the rank, then the winners at sizes farther away; at most AK_SPACE_STARTS_MAX in all. The array
+   belongs to the space. */
 #define AK_SPACE_STARTS_MAX 8
 size_t ak_space_starts(const ak_config **out, const ak_space *space);
 /* Returns the number of values of the parameter that occur in valid configurations. If there is
    only one, the conditions fix the parameter. */
 size_t ak_space_occurring(const ak_space *space, size_t parameter);
-/* Returns whether the valid configurations are a list (ak_space_spec's `listed`), so that one may
-   keep all conditions and not be among them. */
+/* Returns whether the valid configurations are a list (ak_space_spec's `listed`). A configuration
+   that is not on the list is invalid even if it fulfils all conditions. */
 bool ak_space_is_listed(const ak_space *space);
 /* Returns true if the configuration is valid. */
 bool ak_space_has(const ak_space *space, const ak_config *config);
@@ -82,15 +82,15 @@ ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t 
 bool ak_space_parameter_find(size_t *index, const ak_space *space, const char *name);
 
 /* Writes at most `max` valid configurations that differ from `config` in one parameter, and returns
-   their number. ADJACENT takes the next valid value up or down in the order of numbers; texts have
-   no adjacent values. ANY takes every other value, texts included. If there is no neighbour, the
-   caller can change several parameters and call ak_space_repair. */
+   their number. ADJACENT takes the next valid value up and the next one down in the order of
+   numbers; texts have no adjacent values. ANY takes every other valid value, texts included. If
+   there is no neighbour, the caller can change several parameters and call ak_space_repair. */
 typedef enum ak_neighbourhood { AK_NEIGHBOUR_ADJACENT, AK_NEIGHBOUR_ANY } ak_neighbourhood;
 size_t ak_space_neighbours(ak_config *out, size_t max, const ak_space *space,
                            const ak_config *config, ak_neighbourhood kind);
-/* A configuration of another space, read in this one from an object of parameters and values. A
-   parameter that is not named, or whose value has no place here, gets its default; a number that
-   is not a value here becomes the nearest one. The result may be invalid. Parameters with one
+/* A configuration of another space, translated to this one from an object of parameters and values.
+   A parameter that is not named, or whose value has no counterpart here, gets its default; a number
+   that is not a value here becomes the nearest one. The result may be invalid. Parameters with one
    value here are not counted. */
 typedef struct ak_space_wish {
     ak_config config;
@@ -106,18 +106,19 @@ void ak_space_repair(ak_config *out, const ak_space *space, const ak_config *wis
 /* Gives the valid configuration with the smallest sum of costs, one for each parameter and each 0
    or more. A caller chooses the costs to get the configuration nearest to a point between
    configurations, or a cross of two configurations. A beam of AK_SPACE_BEAM partial configurations
-   goes through the graph: the result is always valid; it is exact if no more than AK_SPACE_BEAM
-   nodes are alive at once, and near the optimum otherwise. Its time, unlike that of
-   ak_space_repair, does not grow with the graph. Ties go to the lowest index. */
+   goes through the graph. The result is always valid. It is the optimum if the graph has no more
+   than AK_SPACE_BEAM nodes for each parameter, and usually near it otherwise. The time, unlike that
+   of ak_space_repair, does not grow with the graph. Equal calls give equal results, but ties follow
+   no order. */
 #define AK_SPACE_BEAM 8
 typedef double (*ak_space_cost)(const void *context, size_t parameter, uint16_t value);
 void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost,
                        const void *context);
 
-/* Returns true if the parameter's values are numbers or truths, which have an order. */
+/* Returns true if the parameter's values are numbers or booleans, which have an order. */
 bool ak_space_ordered(const ak_space *space, size_t parameter);
-/* Convert between a value's index and its place among the values in order. For texts the place
-   is the index. */
+/* Convert between a value's index and its place among the sorted values. For texts the place is the
+   index. */
 size_t ak_space_rank(const ak_space *space, size_t parameter, size_t value);
 uint16_t ak_space_by_rank(const ak_space *space, size_t parameter, size_t rank);
 
@@ -126,8 +127,8 @@ uint16_t ak_space_by_rank(const ak_space *space, size_t parameter, size_t rank);
 ak_status ak_config_scope(ak_scope *scope, const ak_space *space, const ak_config *config,
                           ak_error *err);
 /* Arguments for the compiler: macros and options, in the order in which the parameters are
-   declared. `argv` ends in NULL and owns its texts. `compiler` is the value of the `Use: compiler`
-   parameter, or NULL if there is none. */
+   declared. `argv` ends in NULL, or is NULL if there are none, and owns its texts. `compiler` is
+   the value of the `Use: compiler` parameter, or NULL if there is none. */
 typedef struct ak_options {
     char **argv;
     size_t count, capacity;

@@ -18,10 +18,10 @@ typedef struct ak_parameter_body {
     const char **text; /* as configurations show the value */
     const char *const *
         *added;     /* for AK_USE_OPTION: the arguments that each value adds, NULL-terminated */
-    uint16_t *rank; /* place among the values in order; NULL: texts, which have none */
+    uint16_t *rank; /* place among the sorted values; NULL: texts, which have no order */
     uint16_t *by_rank;
-    bool *occurs;        /* in some valid configuration */
-    const char **absent; /* compilers that were left out because they are not there */
+    bool *occurs;        /* whether some valid configuration has the value */
+    const char **absent; /* compilers that were left out because they were not found */
     size_t absent_count;
 } ak_parameter_body;
 

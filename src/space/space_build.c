@@ -63,7 +63,7 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
     return status;
 }
 
-/* Marks the values on the edges of the graph, all of which lead to a configuration. */
+/* Marks the values that occur in valid configurations: those on edges, all of which lead to one. */
 static ak_status mark_values(ak_space *space, ak_error *err)
 {
     const ak_graph *graph = &space->graph;
@@ -99,7 +99,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
         AK_DO(ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err));
     }
     space->symbols.constants =
-        NULL; /* they are folded by now, and the caller may free them before the space */
+        NULL; /* only adding atoms needs them: each atom has its values, and borrows their texts */
     for (size_t p = 0; p < space->count; p++) {
         space->fallback.at[p] = (uint16_t)space->parameters[p].default_index;
     }

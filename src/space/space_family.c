@@ -1,5 +1,5 @@
 /* space_family.c: see space_family.h. The members are found by a walk through the graph of the
-   valid configurations, so that no alternative is followed that conditions exclude. */
+   valid configurations, which never follows alternatives that conditions exclude. */
 #include "space/space_family.h"
 
 #include <math.h>
@@ -12,11 +12,11 @@
 #define WHERE_MAX        64
 
 typedef struct alternative {
-    ak_expr *expr; /* NULL: the number */
+    ak_expr *expr; /* NULL: the alternative is `number` */
     double number;
 } alternative;
 
-/* What is said of a parameter: its alternatives, none if it is not named. */
+/* The alternatives of a parameter; none if the family does not name it. */
 typedef struct choice {
     alternative *items;
     size_t count;
@@ -42,8 +42,8 @@ typedef struct family {
     ak_error *err;
 } family;
 
-/* Parses an expression at parameter `before` of the declared order, and gives the last parameter
-   that it reads. It may read parameters below `before` only. */
+/* Parses an expression that may read only the parameters declared before parameter `before`. *depth
+   is the last one that it reads; 0 if it reads none. */
 static ak_status parse(ak_expr **out, size_t *depth, family *f, const char *text, size_t before,
                        const ak_scope *constants)
 {
@@ -140,7 +140,8 @@ static bool number_of(double *out, const ak_value *value)
     return value->type == AK_VALUE_INT || value->type == AK_VALUE_REAL;
 }
 
-/* Returns the edge of a node that a wanted value means, or NULL. */
+/* Returns the node's edge with the wanted value or, of numbers, with the largest value not above
+   it. Returns NULL if there is none. */
 static const ak_edge *edge_for(const family *f, const ak_graph_node *node, const ak_value *wanted)
 {
     const ak_edge *edges = &f->space->graph.edges[node->first], *best = NULL;

@@ -6,11 +6,11 @@
  *      "Where": ["TILE*(SWAP + 1) <= 128"]}
  *
  * An alternative is a number or an expression over the parameters declared before this one, the
- * sizes and the device facts. A number that the parameter cannot have there becomes the next
- * smaller value that it can; if there is none, the alternative is left out. A text must be one of
- * the parameter's values, in quotes of the expression. A parameter that the family does not name
- * has its default or, where that is not valid, the only value that is. A member of the family
- * fulfils all conditions of the space, and all of "Where".
+ * sizes and the device facts. A number becomes the largest value not above it that is valid
+ * together with the parameters before; a text, written as a quoted literal ("'gcc'"), must be such
+ * a value. If there is none, the alternative is left out. A parameter that the family does not name
+ * has its default or, where that is not valid, the only value that is; with several there is no
+ * member. A member of the family fulfils all conditions of the space, and all of "Where".
  */
 #ifndef AK_SPACE_SPACE_FAMILY_H
 #define AK_SPACE_SPACE_FAMILY_H

@@ -53,7 +53,7 @@ static bool fix_names(const char *text, size_t length, const ak_value *value, co
 static ak_status refuse_fix(const ak_parameter *parameter, const ak_parameter_body *body,
                             const char *text, size_t bytes, ak_space_reader *r)
 {
-    enum { SHOWN = 12 }; /* a parameter may have hundreds */
+    enum { SHOWN = 12 }; /* values listed; a parameter may have hundreds */
     ak_buf list = AK_BUF(200);
     for (size_t v = 0; v < parameter->value_count && v < SHOWN; v++) {
         ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", body->text[v]);
@@ -127,7 +127,7 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r)
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
-/* Returns whether the compiler that is value i is there; the body lists those that are not. */
+/* Returns whether the compiler that is value i was found. If not, adds it to body->absent. */
 static bool find_compiler(ak_parameter_body *body, size_t i, const char *name,
                           const ak_space_spec *spec)
 {
@@ -152,7 +152,7 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
     }
     body->absent = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->absent);
     AK_DO(ak_made(body->absent, r->err));
-    /* the array belongs to the space */
+    /* the space owns the array, so it may be changed */
     ak_value *values = (ak_value *)(uintptr_t)parameter->values;
     size_t kept = 0, fallback = 0;
     for (size_t i = 0; i < parameter->value_count; i++) {

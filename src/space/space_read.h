@@ -26,13 +26,13 @@ ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_
    option. */
 ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
                             ak_space_reader *r);
-/* Says whether `fix` (or NULL) names the parameter. */
+/* Returns true if `fix`, which may be NULL, names the parameter. */
 bool ak_space_fixes(const char *fix, const char *name);
 /* Returns AK_INVALID if spec->fix names a value that the parameter does not have. */
 ak_status ak_space_check_fix(const ak_parameter *parameter, const ak_parameter_body *body,
                              ak_space_reader *r);
-/* Returns AK_INVALID if spec->fix names a parameter that does not exist. Called after all
-   parameters are read. */
+/* Returns AK_INVALID if a part of spec->fix has no '=', names a parameter that does not exist, or
+   fixes one twice. Called after all parameters are read. */
 ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r);
 /* Removes the values that the task cannot use (space_offer.c). Returns an error if none is left. */
 ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *body,

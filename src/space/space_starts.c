@@ -1,6 +1,6 @@
 /*
- * space_starts.c: configurations that were best at other sizes, from which a search at this size
- * begins.
+ * space_starts.c: reads the configurations from which a search begins: winners at other sizes, and
+ * those that the kernel's author suggests for every size.
  *
  * A definition may list "Starts": [{"At": {"M": 4096, "N": 4096, "K": 4096}, "Config": {"MR": 6}}],
  * winners of measured searches with the sizes at which they won; see docs/formats.md. Only valid
@@ -23,7 +23,7 @@
 #define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */
 #define FAR  4.0 /* the distance beyond which a start is ignored */
 
-#define SAME_TIME 2e-3 /* the difference of two logarithms of expected times that means nothing */
+#define SAME_TIME 2e-3 /* expected times count as equal if their logarithms differ by less */
 
 enum { NEARBY, FOR_EVERY_SIZE, FAR_AWAY };
 
@@ -32,16 +32,16 @@ typedef struct start {
     int kind; /* NEARBY, FOR_EVERY_SIZE or FAR_AWAY; lower kinds come first */
     /* orders starts of a kind: the distance, or the logarithm of the expected time */
     double amount;
-    size_t order; /* place in the file, which orders equals */
+    size_t order; /* order of reading, which decides ties */
 } start;
 
-/* The space, all else that is needed to read a start, and those that have been read. */
+/* The inputs of reading "Starts", and the starts read so far. */
 typedef struct reading {
     const ak_space *space;
     const ak_space_spec *spec;
     ak_rank *rank; /* NULL if the space has no rank */
     double near;
-    size_t number; /* of the entry that is being read */
+    size_t number; /* index of the entry that is being read */
     start *starts;
     size_t count, capacity;
 } reading;
@@ -106,8 +106,8 @@ static ak_status take_only(void *context, const ak_config *member, ak_error *err
     return AK_OK;
 }
 
-/* Makes the nearest configuration that --fix leaves, the family with one alternative for each
-   parameter that is not fixed; *any says whether there is one. */
+/* Adapts a start to --fix: finds the member of the family that has the start's value as the only
+   alternative of each parameter that is not fixed. *any says whether there is one. */
 static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const reading *r,
                           const char *where, ak_error *err)
 {
@@ -119,7 +119,8 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
     json_object_foreach((json_t *)(uintptr_t)json, name, value)
     {
         if (!bad && !ak_space_fixes(r->spec->fix, name)) {
-            const char *word = json_string_value(value); /* an expression in a family */
+            /* a text, which a family needs as a quoted literal */
+            const char *word = json_string_value(value);
             (void)snprintf(text, sizeof text, "'%.*s'", AK_VALUE_TEXT_MAX,
                            word != NULL ? word : "");
             bad = json_object_set_new(
@@ -136,8 +137,9 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
 }
 
 /* Reads a configuration; *usable says whether it is valid here. A value that the space does not
-   have because of the device makes it unusable; an unknown parameter is an error. Where --fix
-   excludes a value, the others stay, or become the next smaller ones that are valid beside it. */
+   have makes it unusable, unless --fix excludes that value: then the other values stay, or become
+   the next smaller ones that are valid together with the fixed one. An unknown parameter is an
+   error. */
 static ak_status read_config(ak_config *out, bool *usable, const json_t *json, const reading *r,
                              const char *where, ak_error *err)
 {
@@ -190,8 +192,9 @@ static void make_default(ak_space *space, const ak_config *config)
     }
 }
 
-/* Returns true if a search gains nothing by the second start after the first: it is the same, or
-   the rank expects the same time of both, because they differ in what the rank does not know. */
+/* Returns true if the second start adds nothing to the first: they are the same configuration, or
+   starts for every size of which the rank expects the same time, because it ignores what
+   distinguishes them. */
 static bool repeats(const start *first, const start *second)
 {
     return memcmp(&first->config, &second->config, sizeof first->config) == 0 ||

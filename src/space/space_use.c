@@ -6,8 +6,8 @@
 
 #include "base/fs.h"
 
-/* Makes the argument that "Option" adds for one value: the value takes the place of {}. If the
-   pattern has no {}, the option is added for true and 1 only. */
+/* Makes the argument that "Option" adds for one value: the value replaces {}, and an empty one adds
+   nothing. If the pattern has no {}, the option is added for true and 1 only. */
 static ak_status add_option(const char *const **out, const char *pattern, const char *text,
                             ak_space_reader *r)
 {
@@ -140,9 +140,9 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
-/* Returns whether a kernel's file may name this compiler: the file is somebody's, and what it names
-   is run. So it is a known name, which PATH finds, perhaps with a version as in gcc-13 and
-   clang-17.0; the user lists others. */
+/* Returns whether a kernel's file may name this compiler. The file may come from a stranger, and
+   the program that it names is run. So only known compilers in PATH are allowed, perhaps with a
+   version (gcc-13, clang-17.0), and those that the user lists in AUTOKERNEL_COMPILERS. */
 static bool may_name(const char *name)
 {
     static const char *const known[] = {

@@ -1,5 +1,5 @@
-/* space_walk.c: counts, indexes, samples and walks a space. All are walks through the graph of
-   its valid configurations (diagram.h), one edge per parameter. */
+/* space_walk.c: counts, indexes, samples and walks a space, by walks through the graph of its valid
+   configurations (diagram.h), one edge per parameter. */
 #include "space/space_body.h"
 
 #include <assert.h>
@@ -117,7 +117,7 @@ void ak_space_at(ak_config *out, const ak_space *space, uint64_t index)
     for (size_t p = 0; p < space->count; p++) {
         const ak_graph_node *node = &graph->nodes[at];
         const ak_edge *edges = &graph->edges[node->first];
-        /* searches the last edge that starts at or before `index` */
+        /* finds the last edge that starts at or before `index` */
         size_t low = 0, high = node->edges - 1;
         while (low < high) {
             size_t middle = low + (high - low + 1) / 2;
@@ -267,7 +267,8 @@ size_t ak_space_neighbours(ak_config *out, size_t max, const ak_space *space,
 
 /* ---- the nearest ----------------------------------------------------------------------------- */
 
-/* One changed parameter outweighs all steps: 64 parameters of 65535 values have fewer than 2^32. */
+/* One changed parameter outweighs all steps: 64 parameters of 65535 values have fewer than 2^32
+   steps in all. */
 #define CHANGE (UINT64_C(1) << 32)
 
 static uint64_t change_cost(const ak_space *space, size_t p, uint16_t from, uint16_t to)
@@ -326,7 +327,7 @@ typedef struct beam {
         double cost;
         uint32_t node;
         uint16_t value; /* value of the last parameter */
-        uint16_t from;  /* place of its predecessor in the beam before */
+        uint16_t from;  /* index of its predecessor in the previous beam */
     } at[AK_SPACE_BEAM];
     size_t count;
 } beam;
@@ -370,7 +371,7 @@ void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost
         assert(next->count > 0); /* every node leads to a configuration */
     }
     ak_config config = {{0}};
-    size_t at = 0; /* all ways end in AK_GRAPH_END */
+    size_t at = 0; /* the last beam has one entry: all paths end in AK_GRAPH_END */
     for (size_t p = space->count; p > 0; p--) {
         config.at[p - 1] = beams[p].at[at].value;
         at = beams[p].at[at].from;

@@ -22,8 +22,8 @@ static double apart(double a, double b)
 /* The value of a parameter that a wish means. */
 typedef struct placed {
     uint16_t at;
-    bool exact; /* it is the value itself */
-    bool found; /* it is that or at least the nearest number */
+    bool exact; /* `at` is the value itself */
+    bool found; /* `at` is the value itself or the nearest number */
 } placed;
 
 /* Finds the value that the JSON means. out->at stays as it is if nothing is found. */

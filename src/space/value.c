@@ -161,7 +161,8 @@ double ak_real_modulo(double a, double b)
 
 double ak_real_floor_divide(double a, double b)
 {
-    /* Python takes the quotient that belongs to the remainder and rounds it to a whole number. */
+    /* Like Python, this subtracts the remainder, divides, and rounds to the nearest whole
+       number. */
     double quotient = (a - ak_real_modulo(a, b)) / b;
     double whole = floor(quotient);
     return quotient - whole > 0.5 ? whole + 1.0 : whole;

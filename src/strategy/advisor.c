@@ -15,11 +15,11 @@
    answers in a row without a usable proposal. */
 #define STALLED_MAX 2
 #define BARREN_MAX  2
-/* A proposal with thirty parameters, all of them spelled out as null, takes about 250 tokens. The
-   allowance for reasoning comes on top. */
+/* Output tokens: of one proposal, which takes about 250 if it spells out thirty parameters as null,
+   and of the reasoning of one answer, which comes on top. */
 #define TOKENS_EACH     256
 #define TOKENS_THINKING 8192
-#define TEXT_MAX        400 /* bytes kept of a trial's reason */
+#define TEXT_MAX        400 /* bytes kept of a trial's reason, and of the line about its code */
 #define AWAIT_STEP_NS   (5 * AK_MS_NS)
 
 /* An accepted suggestion, handed out or still waiting. */
@@ -37,7 +37,7 @@ struct ak_advisor {
     ak_arena *arena; /* holds reasons and hypotheses */
     ak_brief brief;
     ak_advice_plan plan;
-    size_t evaluations; /* all that the run may make, with those of earlier runs; 0 if unknown */
+    size_t evaluations; /* budget of the run, with trials of earlier runs; 0 if unknown */
     uint64_t seed;
     ak_advice_state state;
     const char *ending;
@@ -52,7 +52,7 @@ struct ak_advisor {
     bool used;
 
     ak_buf system, brief_text, prompt; /* borrowed by the question under way */
-    char situation[AK_HASH_BYTES];     /* what the question is about, in whatever words */
+    char situation[AK_HASH_BYTES];     /* hash of the question's contents, whatever its wording */
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
@@ -161,7 +161,7 @@ void ak_advisor_yield(ak_advisor *a, const char *strategy)
 
 /* ---- question -------------------------------------------------------------------------------- */
 
-/* Looks at the compiled code of the trials of which the prompt says what it consists of. */
+/* Describes the compiled code of the trials for which the prompt shows it. */
 static ak_status look(ak_advisor *a, const ak_history *history, ak_error *err)
 {
     size_t numbers[AK_PROMPT_LOOKS], count = 0;
@@ -209,8 +209,8 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
     return ak_prompt_schema(&a->schema, &a->brief, &history, err);
 }
 
-/* Computes the hash of all that a question depends on but its words: task, seed, share, and the
-   trials with their results. */
+/* Computes the hash of all that a question depends on except its wording: task, seed, share, and
+   the trials with their results. */
 static ak_status take_situation(ak_advisor *a, ak_error *err)
 {
     const ak_brief *b = &a->brief;
@@ -452,8 +452,8 @@ static void tell(const ak_advisor *a, const ak_llm_answer *answer, const char *p
     a->options->tell(a->options->context, &call);
 }
 
-/* Returns true for a complete answer with an empty list, by which the prompt lets a model say that
-   it expects nothing better. */
+/* Returns true if the answer is complete and its list is empty. The prompt tells the model to
+   answer so if it expects nothing more. */
 static bool expects_nothing(const ak_llm_answer *answer)
 {
     const json_t *list =
@@ -621,8 +621,8 @@ static void correct(ak_advisor *a, const ak_observation *observation)
     }
 }
 
-/* Returns who proposed a trial; NULL: the model that is asked, maybe in an earlier run, or
-   unknown. */
+/* Returns the model or strategy that proposed a trial. Returns NULL if it was the model that this
+   advisor asks, even in an earlier run, or if it is unknown. */
 static const char *author_of(const ak_advisor *a, const ak_trial *trial)
 {
     const ak_model *model = a->options->model;
@@ -638,7 +638,7 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
     }
     const ak_trial *trial = observation->trial;
     if (trial != NULL && ak_trial_not_judged(trial)) {
-        return AK_OK; /* the machine's fault: it must not teach the model anything */
+        return AK_OK; /* the machine was too busy, which says nothing of the configuration */
     }
     ak_status status = AK_OK;
     AK_DO(AK_GROW(a->trials, &a->capacity, a->count + 1, err));
@@ -720,7 +720,8 @@ size_t ak_advisor_doubts(ak_config *out, ak_advisor *a, size_t max)
     size_t elites[AK_ADVICE_ELITES];
     size_t count = ak_advisor_in_doubt(a) ? find_elites(elites, a) : 0;
     for (size_t i = 0; i < count; i++) {
-        a->trials[elites[i]].doubted = true; /* an elite is measured again only once */
+        /* an elite that was measured again raises no new doubt */
+        a->trials[elites[i]].doubted = true;
         if (i < max) {
             out[i] = a->trials[elites[i]].config;
         }

@@ -56,10 +56,10 @@ struct ak_advisor_options {
     int generations; /* number of questions; 0: the strategy's default */
     size_t batch;    /* proposals per question; 0: an equal share of the budget */
     /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
-       take. It is set if results come from a recording. */
+       take. It is set if results come from a recording or if the model is slow (ak_llm_is_slow). */
     bool patient;
-    /* Writes in one line what the compiled code of a configuration consists of, and returns false
-       if that is not known. NULL: it never is. */
+    /* Writes in one line what the compiled code of a configuration consists of. Returns false if
+       that is not known. NULL if it is never known. */
     bool (*look)(void *context, ak_buf *out, const ak_config *config);
     bool rechecks; /* the caller measures what ak_strategy_ops.recheck returns */
     /* Called when a call has ended and when the user should be told something; NULL if nobody
@@ -70,16 +70,17 @@ struct ak_advisor_options {
 };
 
 /* Limits of the advice; batch and generations are the strategy's if the user does not set them. */
-#define AK_ADVICE_BATCH_MAX 64 /* proposals per answer, which take about 6,000 output tokens */
+#define AK_ADVICE_BATCH_MAX 64 /* proposals per answer */
 #define AK_ADVICE_ELITES    4  /* best configurations that are measured again */
 
 typedef struct ak_advice_plan {
     int generations;
     size_t batch;
-    bool searched;   /* a search proposes beside the model */
-    bool apart;      /* and does not know the model's trials before the last question */
+    bool searched;   /* a search proposes as well */
+    bool apart;      /* that search is not told the model's trials before the last question */
     bool no_history; /* the model is not told what was tried */
-    bool no_facts;   /* nor what is known of device, shape and source, as with --llm-share space */
+    /* the model is told no facts of device, shape and source, as with --llm-share space */
+    bool no_facts;
 } ak_advice_plan;
 
 /* Rows of a strategy's hyper-parameters (strategy.h) that every strategy with an advisor has. With
@@ -124,12 +125,12 @@ ak_status ak_advisor_ask(ak_advisor *advisor, ak_error *err);
 ak_status ak_advisor_poll(ak_advisor *advisor, ak_error *err);
 /* Waits at most timeout_ns for the reply. Returns false if none is under way. */
 bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
-/* Hands out the next proposal while READY, but for those that another strategy has proposed
-   meanwhile; after the last one the state is IDLE. Returns false if none is left. */
+/* Hands out the next proposal while READY, and skips those that another strategy has proposed
+   meanwhile. After the last one the state is IDLE. Returns false if none is left. */
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
-/* Returns true if another question will follow and an elite was measured only once. */
+/* Returns true if another question will follow and one of several elites was measured only once. */
 bool ak_advisor_in_doubt(const ak_advisor *advisor);
 /* If ak_advisor_in_doubt, writes all elites, so that they are measured side by side. Returns their
    number. */

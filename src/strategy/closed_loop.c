@@ -20,8 +20,8 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* Three rounds reached what 500 evaluations of a surrogate search did (pytorch/helion pull request
-   2003); the fourth shows that nothing more is to be gained. */
+/* Three generations reached what 500 evaluations of a surrogate search did (pytorch/helion pull
+   request 2003); the fourth confirms that nothing more can be gained. */
 #define GENERATIONS 4
 /* Assumed budget if none is given, and the part of the budget (one in FILL_SHARE) that may be
    random. */
@@ -117,8 +117,8 @@ static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *
         given = 0;
         AK_DO(self->fallback->ops->propose(out, &given, self->fallback, max, err));
         for (size_t i = 0; i < given; i++) {
-            /* The fallback does not know about configurations under way that the model or the
-               random fill proposed. */
+            /* The fallback does not know the configurations under way that the model or the random
+               fill proposed, so it may propose one of them. */
             if (!ak_walk_seen(&self->walk, &out[i].config)) {
                 out[n] = out[i];
                 out[n].strategy = AK_STRATEGY_FINISHER.name;
@@ -157,7 +157,7 @@ static ak_status next_proposal(bool *found, ak_proposal *out, closed_loop *self,
     if (state == AK_ADVICE_FAILED) {
         return AK_OK;
     }
-    /* All random configurations go first. Then the same ones are tried however long the reply
+    /* All random configurations go first, so that the same ones are tried however long the reply
        takes. */
     if (self->fill > 0) {
         *found = draw_random(out, self);

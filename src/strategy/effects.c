@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Levels are logarithms of the time relative to the best. Above KNEE, which is half again as slow,
-   differences count a quarter. CEILING is the largest level and the level of failures, because the
-   order among bad configurations does not matter. */
+/* Levels are logarithms of the time relative to the best. Above KNEE, half again as slow as the
+   best, only SHARE of a difference counts. CEILING is the largest level and the level of failures,
+   because the order among bad configurations does not matter. */
 #define KNEE    0.4
 #define SHARE   0.25
 #define CEILING 1.4

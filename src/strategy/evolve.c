@@ -39,7 +39,7 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 enum {
     PARENTS_MAX = 256,
-    TRIES = 20, /* attempts at an unseen child, besides three for each wanted one */
+    TRIES = 20, /* attempts at unseen children, plus three for each wanted one */
 };
 
 typedef struct evolve {

@@ -37,7 +37,7 @@ static ak_status open_forest(ak_strategy **out, const ak_strategy_context *conte
         .knee = ak_strategy_hyper(context, hypers, HYPER_KNEE),
         .share = ak_strategy_hyper(context, hypers, HYPER_SHARE),
         .ceiling = ak_strategy_hyper(context, hypers, HYPER_CEILING),
-        .steepness = 1.0, /* of the Gaussian process, which only measures distances here */
+        .steepness = 1.0, /* of the Gaussian process, which only computes coordinates here */
         .noise = 1.0,
     };
     return ak_guided_open(out, &ak_strategy_forest, context, &options, err);

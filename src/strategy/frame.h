@@ -12,11 +12,11 @@
 
 #include "strategy/walk.h"
 
-#define AK_FRAME_NO_TAG SIZE_MAX /* tag of a configuration that somebody else proposed */
+#define AK_FRAME_NO_TAG SIZE_MAX /* tag of a configuration that `next` did not propose */
 
 typedef struct ak_frame ak_frame;
 /* Proposes a configuration, with parent and generation if it was derived from another. Returns
-   false if there is no idea now. */
+   false if it has none to propose now. */
 typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
 
 /* A configuration that was tried. */
@@ -47,7 +47,7 @@ struct ak_frame {
     ak_errand *errands; /* proposals under way */
     size_t errand_count, errand_capacity;
     size_t best;     /* index into `known`; SIZE_MAX if none is ok */
-    ak_arena *arena; /* what ak_frame_list gave */
+    ak_arena *arena; /* owner of what ak_frame_list gives */
 };
 
 ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_next next,
@@ -56,7 +56,7 @@ ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_ne
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 void ak_frame_close(ak_frame *frame); /* also after a failed open; does not free the frame */
 
-/* `propose` and `close` of a strategy that has nothing to do there but what the frame does. */
+/* `propose` and `close` for a strategy that needs nothing beyond the frame there. */
 ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
                            ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
@@ -67,7 +67,8 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
 
 /* Draws an unseen configuration uniformly at random. Returns false if there is none. */
 bool ak_frame_random(ak_config *out, ak_frame *frame);
-/* Sets parent and generation of a proposal that was derived from `parent`. */
+/* Sets parent and generation of a proposal that was derived from `parent`, unless both are
+   equal. */
 void ak_frame_derive(ak_proposal *out, const ak_known *parent);
 
 /* Inserts an index into a list of at most `max` entries, fastest first. Failures are left out. */

@@ -20,7 +20,7 @@ enum {
     /* random draws for each member of the design; the farthest draw is taken */
     DESIGN_TRIES = 5,
     SAMPLE = 512,     /* configurations from which a ranked design is chosen */
-    SAMPLE_BEST = 8,  /* the design is chosen from the best eighth */
+    SAMPLE_BEST = 8,  /* a ranked design is chosen from the best eighth of the sample */
     DESIGN_MAX = 48,  /* largest ranked design */
     DESIGN_MIN = 4,   /* smallest design; with less the model has nothing to say */
     DESIGN_SHARE = 6, /* a design takes one trial in six */
@@ -34,8 +34,8 @@ enum {
    anew. */
 #define TUNE_GROWTH      1.12
 #define TUNE_ALWAYS      12 /* up to this many trials, each one is a reason to tune */
-#define TUNE_TRIES       40 /* about one step up and down for ten parameters */
-#define TUNE_CHEAP       60 /* up to this many trials, many tries cost next to nothing */
+#define TUNE_TRIES       40 /* a step up and a step down of each of ten parameters' two weights */
+#define TUNE_CHEAP       60 /* up to this many trials, a try costs little, so there are more */
 #define TUNE_TRIES_CHEAP 200
 #define FOREST_GROWTH    1.03
 
@@ -80,7 +80,7 @@ typedef struct guided {
     ak_forest *forest;
     bool any_default; /* the space declares no default */
     size_t expected;  /* trials of the whole run; 0 if unknown */
-    size_t modelled;  /* proposals that the model chose */
+    size_t modelled;  /* number of proposals that the model chose */
     bool stale;       /* there are results that the model has not learned */
     double learned_at;
 
@@ -117,8 +117,8 @@ static double compress(const guided *self, double log_ratio)
 }
 
 /* Computes the model's coordinates of a configuration. A rank is an estimate of time without a
-   scale, so the prior is relative to the best rank in the sample of the design. If the rank never
-   had a value, that difference would be infinite minus infinite, so the prior stays 0. */
+   scale, so the prior is relative to the best rank in the sample of the design. If the rank failed
+   for the whole sample, that difference would be infinite minus infinite, so the prior stays 0. */
 static void locate(ak_point *out, guided *self, const ak_config *config)
 {
     ak_gp_point(out, self->gp, config);
@@ -138,9 +138,9 @@ static int compare_ranked(const void *a, const void *b)
                                   : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Selects rows when there are more trials than rows. Two thirds of the selected rows are the best
-   trials and the others are random, which leaves room for new trials and keeps the model from
-   forgetting what is bad. */
+/* Selects rows when there are more trials than rows. A quarter of the rows stays free for new
+   trials. Half of the rows are the best trials; the other quarter is random, so that the model does
+   not forget what is bad. */
 static ak_status thin_rows(guided *self, ak_error *err)
 {
     AK_DO(AK_GROW(self->order, &self->order_capacity, self->trial_count, err));
@@ -364,8 +364,9 @@ static void refresh_pool(guided *self)
     self->filled = true;
 }
 
-/* Returns the expected gain over the best trial, whose y is 0, for a normal prediction. Far below
-   the best, where the gain underflows, a substitute keeps the order right. */
+/* Returns the expected gain over the best trial, whose y is 0, for a normal prediction. If the
+   prediction is so much slower that the gain would underflow, a substitute keeps the order
+   right. */
 static double expected_improvement(double mean, double deviation)
 {
     if (deviation <= 0.0) {
@@ -578,8 +579,8 @@ static ak_status plan_ranked(guided *self, ak_error *err)
     return AK_OK;
 }
 
-/* Plans the design: first the default, then the best configurations of nearby sizes, then those by
-   rank. */
+/* Plans the design: first the default, unless it is arbitrary and the strategy is no expert, then
+   the starts of the space, then those by rank. */
 static ak_status plan(guided *self, ak_error *err)
 {
     const ak_config *starts;

@@ -1,11 +1,11 @@
 /*
  * guided.h: a search guided by a model of the trials; bayes, forest and heuristic share it.
  *
- *     1. A design comes first: the declared default, the best configurations of nearby sizes,
+ *     1. A design comes first: the declared default, the starts of the space (ak_space_starts),
  *        then random configurations that lie far apart. The design takes one trial in six; its
- *        members after the fifth take turns with step 2. If the kernel's author ranks the
- *        configurations (rank.h), the random ones are replaced by some of the best-ranked ones,
- *        again far apart. The results of other tasks (like.h) guide the model once they are
+ *        members after the fifth take turns with step 2. With `expert` and a rank (rank.h), some of
+ *        the best-ranked configurations, again far apart, replace the random ones, and all of the
+ *        design precedes step 2. The results of other tasks (like.h) guide the model once they are
  *        trusted (transfer.h).
  *     2. Then a pool of untried candidates is kept: all neighbours of the best trial, changes of
  *        two or three parameters, crosses of the best few, and random ones. With each proposal
@@ -28,13 +28,14 @@ typedef struct ak_guided_options {
     size_t pool;  /* size of the pool */
     size_t fresh; /* candidates replaced with each proposal */
     size_t rows;  /* most trials that the model learns from */
-    /* Far from the best, only the order among good trials matters. Up to e^knee times the best time
-       the model sees the logarithm itself, beyond that only `share` of the excess, up to
-       `ceiling`. A failure counts as `ceiling`. */
+    /* The order among slow trials hardly matters. Up to e^knee times the best time the model sees
+       the logarithm of the ratio, beyond that only `share` of the excess, up to `ceiling`. A
+       failure counts as `ceiling`. */
     double knee, share, ceiling;
     double steepness, noise; /* parameters of the Gaussian process (gp.h) */
     size_t trees;            /* number of trees of a forest; 0: a Gaussian process */
-    /* start with the default, then by the rank, which is also the model's prior */
+    /* start with the default, even if it is arbitrary, and use the rank for the design and as the
+       prior */
     bool expert;
 } ak_guided_options;
 

@@ -1,10 +1,10 @@
 /*
  * heuristic.c: a search that starts from prior knowledge and then learns from trials.
  *
- * It works as bayes does (guided.h), with two differences. The default comes first, then the
- * winners of nearby sizes (ak_space_starts). If the kernel's author ranks its configurations
- * (rank.h), the design consists of some of the best-ranked ones, as different from each other as
- * possible, and the rank is the model's prior.
+ * It works as bayes does (guided.h), with two differences. The default comes first even if the
+ * space declares none. If the kernel's author ranks its configurations (rank.h), the random part of
+ * the design is replaced by some of the best-ranked ones, as different from each other as possible,
+ * and the rank is the model's prior.
  */
 #include "strategy/guided.h"
 

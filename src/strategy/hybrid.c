@@ -12,8 +12,8 @@
  *
  * With `apart` the search and the model are two opinions for as long as the model is asked: the
  * model sees all trials, but the search is not told what the model's proposals brought until the
- * last question. Told at once, it takes them for its own design and stays where the model went,
- * right or wrong (docs/BENCHMARKS.md, "When the model is wrong").
+ * last question. If it is told at once, it treats them as its own design and stays where the model
+ * went, right or wrong (docs/BENCHMARKS.md, "When the model is wrong").
  *
  * Without a model, or when it fails, this is `portfolio`.
  */
@@ -50,13 +50,13 @@ typedef struct hybrid {
     /* evaluations between questions; proposals of the search since the last question */
     size_t interval, since;
     size_t unseen;                      /* proposals without a result yet */
-    ak_config own[AK_ADVICE_BATCH_MAX]; /* those of them that the model made */
+    ak_config own[AK_ADVICE_BATCH_MAX]; /* those of them that the model proposed */
     size_t own_count;
     result *held; /* results of the model's proposals that the search is not told yet */
     size_t held_count, held_capacity;
-    int questions; /* that are asked at most */
+    int questions; /* most questions that are asked */
     bool patient;
-    bool apart; /* the search goes its own way until the last question */
+    bool apart; /* the search is not told the model's results before the last question */
 } hybrid;
 
 static void close_hybrid(ak_strategy *strategy)
@@ -111,7 +111,8 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     ak_strategy_context search = *context;
     search.hyper = NULL;
     if (!self->apart && context->advisor != NULL && context->advisor->model != NULL) {
-        /* shrinks the design to what won at other sizes; the model's seeds replace the rest */
+        /* shrinks the design of the search to the starts of the space and a few more; the model's
+           seeds replace the rest */
         search.evaluations = 1;
     }
     ak_status status = AK_OK;
@@ -140,7 +141,8 @@ static ak_status tell_all(hybrid *self, ak_error *err)
     return AK_OK;
 }
 
-/* What the search proposes by itself it may know, if the model had it measured. */
+/* Tells the search the held result of a configuration that it now proposes itself, if there is
+   one. */
 static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *err)
 {
     for (size_t i = 0; i < self->held_count; i++) {
@@ -151,7 +153,7 @@ static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *
     return AK_OK;
 }
 
-/* Says whether the search is not told yet what the model's proposals bring. */
+/* Returns true while the results of the model's proposals are held back from the search. */
 static bool is_apart(const hybrid *self)
 {
     return self->apart && ak_advisor_generation(self->advisor) < self->questions &&
@@ -224,7 +226,8 @@ static ak_status propose_hybrid(ak_proposal *out, size_t *count, ak_strategy *st
     return AK_OK;
 }
 
-/* Says whether the model proposed a configuration whose result is awaited, and ends the waiting. */
+/* Returns true if the model proposed this configuration, and removes it from those that await a
+   result. */
 static bool take_own(hybrid *self, const ak_config *config)
 {
     for (size_t i = 0; i < self->own_count; i++) {
@@ -254,14 +257,14 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
     if (observation->again) {
         return AK_OK;
     }
-    /* trials of others count too, which at most brings a question forward */
+    /* trials that this strategy did not propose count too, which at worst asks a question early */
     self->unseen -= self->unseen > 0 ? 1 : 0;
     bool own = take_own(self, observation->config);
     return own && is_apart(self) ? hold(self, observation, err)
                                  : self->search->ops->observe(self->search, observation, err);
 }
 
-/* Nothing is under way when this is called: what has no result will have none. */
+/* Nothing is under way when this is called, so a proposal without a result will never have one. */
 static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 {
     hybrid *self = (hybrid *)strategy;

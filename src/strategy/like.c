@@ -12,7 +12,7 @@
 enum {
     /* most rows that a forest is grown from; more take longer and add nothing */
     FOREST_ROWS = 4096,
-    APART = 2,   /* fewest parameters in which a candidate differs from the others */
+    APART = 2,   /* fewest parameters in which two candidates differ */
     BEST_MIN = 4 /* configurations of a place that may always become candidates */
 };
 
@@ -119,8 +119,8 @@ static int by_place_and_time(const void *a, const void *b)
                               : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Ranks the configurations of a place evenly from the best (0) to the worst that worked (1). Time
-   ratios are ignored because they say little about the ratios here. */
+/* Ranks the configurations of a place evenly from the best (0) to the worst that worked (1);
+   failures get 1 too. Time ratios are ignored because they say little about the ratios here. */
 static void rank_place(row *rows, size_t count)
 {
     size_t ok = 0;

@@ -28,13 +28,13 @@
 
 typedef struct ak_like ak_like;
 
-/* Creates an empty list. It borrows the space; later calls may use another space with the same
-   configurations. Returns NULL without memory. */
+/* Creates an empty list, which borrows the space. Later calls also accept configurations of an
+   equal space. Returns NULL without memory. */
 ak_like *ak_like_new(const ak_space *space);
 void ak_like_free(ak_like *like);
 
-/* Begins a new place. Only configurations of the same place are compared with each other. The most
-   similar place comes first. */
+/* Begins a new place. Only configurations of the same place are compared with each other. The
+   caller begins with the place most similar to this task. */
 ak_status ak_like_begin(ak_like *like, const char *name, ak_error *err);
 /* Adds a configuration. `values` is an object of parameters and values; a time of HUGE_VAL stands
    for a failure. A configuration that has too little in common with this space is counted and

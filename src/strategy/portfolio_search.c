@@ -27,7 +27,8 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 enum {
     MEMBERS = 2,
     BATCH_MAX = 16,
-    ATTEMPTS = 32 /* how often a member is asked again after it proposed a known configuration */
+    /* most times that a member is asked in a row while it proposes known configurations */
+    ATTEMPTS = 32
 };
 
 typedef struct outcome {
@@ -97,9 +98,9 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
 }
 
 typedef struct credit {
-    /* The member's observed trials in the window are numbered 1, 2, 3, ...: the sum of the numbers
-       of those that were the best so far, and of all. The quotient is the area under the curve of
-       its successes. */
+    /* The member's proposals in the window are numbered 1, 2, 3, ... These are the sums of the
+       numbers of those that were the best so far, and of all that were observed. The quotient is
+       the area under the curve of its successes. */
     double success, places;
     size_t asked;
 } credit;
@@ -113,7 +114,8 @@ static double worth(const portfolio *self, const credit *c, size_t window)
     return area + self->explore * sqrt(2.0 * log2((double)window + 1.0) / (double)c->asked);
 }
 
-/* Returns the member with the most credit that is not `excluded`. */
+/* Returns the member with the most credit among those that are not `excluded`; SIZE_MAX if all
+   are. */
 static size_t pick_member(const portfolio *self, const bool *excluded)
 {
     if (self->count < self->alone && !excluded[0]) {

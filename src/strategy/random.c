@@ -1,5 +1,5 @@
-/* random.c: draws configurations uniformly, each once. It is the baseline of every other
-   strategy. */
+/* random.c: draws configurations uniformly, each once. The other strategies are compared with
+   it. */
 #include "strategy/walk.h"
 
 typedef struct uniform {

@@ -9,9 +9,9 @@
  * of devices and with slow proposers. A strategy sees a space and trials, never a backend.
  *
  * A strategy that waits for a language model has `await`. As long as await returns true, a propose
- * that returns 0 has nothing to propose now, even if no trial is outstanding. A strategy that
- * builds on few measurements has `recheck`, which returns configurations that should be measured
- * again, side by side.
+ * that returns 0 may return more later, even if no trial is outstanding. A strategy that builds on
+ * few measurements has `recheck`, which returns configurations that should be measured again, side
+ * by side.
  *
  * Hyper-parameters are numbers that the user may set by name. Each strategy lists its own in a
  * table (ak_hyper), from which parsing, checks, help and documentation follow:
@@ -65,8 +65,8 @@ typedef struct ak_strategy_context {
     /* "Rank" of the space file, or NULL: an expression over parameters and constants that predicts
        the time of a configuration up to a factor. */
     const char *rank;
-    /* results measured elsewhere and how far they are trusted; the caller keeps it up to date. NULL
-       if there are none */
+    /* results measured elsewhere, and how far they are trusted, which the caller keeps up to date.
+       NULL if there are none */
     const ak_transfer *transfer;
     uint64_t seed;
     bool any_default;   /* the space declares no default, so its default is arbitrary */
@@ -119,9 +119,9 @@ typedef struct ak_strategy_ops {
     /* (optional) Waits at most timeout_ns for what propose needs from outside. Returns false if
        there is nothing to wait for. */
     bool (*await)(ak_strategy *strategy, int64_t timeout_ns);
-    /* (optional) Returns at most `max` configurations to measure again before the next propose. It
-       is called when nothing is outstanding and propose returned 0, and only if
-       ak_advisor_options.rechecks is set. Each result is observed with `again`. */
+    /* (optional) Writes at most `max` configurations to measure again before the next propose, and
+       returns their number. It is called when nothing is outstanding and propose returned 0. Each
+       result is observed with `again`. */
     size_t (*recheck)(ak_config *out, ak_strategy *strategy, size_t max);
     /* (optional) Returns why propose ended although it has not tried the whole space: a word for
        ak_tune_result.stopped_by, or NULL. */
@@ -133,7 +133,8 @@ struct ak_strategy {
     const ak_strategy_ops *ops;
 };
 
-/* Ends `open`, once the strategy has its ops: gives it, or closes it if `status` is a failure. */
+/* The last step of `open`: sets *out, or closes the strategy if `status` is a failure.
+   strategy->ops must be set. */
 static inline ak_status ak_strategy_opened(ak_strategy **out, ak_strategy *strategy,
                                            ak_status status)
 {
@@ -156,7 +157,8 @@ static inline ak_status ak_strategy_opened(ak_strategy **out, ak_strategy *strat
 
 /* The strategies in the order of strategies.def; NULL-terminated. */
 extern const ak_strategy_ops *const ak_strategies[];
-/* Finds a strategy. If there is none of this name, the error lists the known names. */
+/* Finds a strategy. Returns AK_NOT_FOUND if there is none of this name; the error suggests a
+   similar name or lists all. */
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err);
 
 /* A strategy and its hyper-parameters as the user chose them. */
@@ -166,11 +168,11 @@ typedef struct ak_strategy_choice {
 } ak_strategy_choice;
 
 /* Reads "name" or "name:hyper=value,hyper=value". Returns AK_NOT_FOUND if there is no such strategy
-   or hyper-parameter (the error lists the known ones) and AK_INVALID if a value is not a number,
-   out of range or given twice. */
+   or hyper-parameter (the error says which there are), AK_INVALID if a value is missing, not a
+   number, out of range or given twice, and AK_LIMIT if the text is too long. */
 ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error *err);
-/* Writes a choice in the form that ak_strategy_choose reads, in the order of the table, without
-   defaults. */
+/* Writes a choice in the form that ak_strategy_choose reads, in the order of the table.
+   Hyper-parameters at their defaults are left out. */
 ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_choice *choice,
                            ak_error *err);
 size_t ak_strategy_hyper_count(const ak_strategy_ops *ops);

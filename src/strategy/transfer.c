@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    CONTROL = 5,       /* trials that a list is compared with before it is trusted */
+    CONTROL = 5,       /* trials that a list is compared with before its first candidate is tried */
     CONTROL_SHARE = 6, /* a short run compares the list with only one trial in six */
     STANDS_OUT = 4,    /* a candidate proves the list if it is among the best quarter */
     SHARE = 10         /* each hit allows another tenth of the budget */
@@ -24,11 +24,10 @@ static int order(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Returns true if the list orders the other trials as well as itself, by Kendall's rank correlation
-   without ties, less one standard deviation of chance. An unrelated list that predicts its own
-   order well passes against five other trials in 14 of 120 cases. If no pair can be compared, the
-   list passes.
- */
+/* Returns true if the list orders the other trials about as well as itself: Kendall's rank
+   correlation, without ties, may be below the list's reliability by one standard deviation of
+   chance. An unrelated list that predicts its own order well passes against five other trials in 14
+   of 120 cases. If no pair can be compared, the list passes. */
 static bool order_holds(const ak_transfer *t)
 {
     int agreed = 0, pairs = 0;

@@ -15,7 +15,7 @@
  *     3. The next candidates. They are tried while misses (slower than the best so far) do not
  *        outnumber hits (a new best). Each hit allows another tenth of the budget.
  *
- * A list that misleads costs one trial at most.
+ * A list whose first candidate sets no new best costs only that trial.
  */
 #ifndef AK_STRATEGY_TRANSFER_H
 #define AK_STRATEGY_TRANSFER_H
@@ -23,8 +23,7 @@
 #include "strategy/strategy.h"
 
 #define AK_TRANSFER_OTHERS_MAX                                                                     \
-    64 /* trials that a list is compared with; later ones do not count                             \
-        */
+    64 /* most trials that a list is compared with; later ones do not count */
 
 struct ak_transfer {
     const ak_like *like; /* NULL if nothing is known of other places */

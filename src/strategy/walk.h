@@ -1,5 +1,5 @@
 /*
- * walk.h: the memory that every strategy needs, and a walk through the whole space in random
+ * walk.h: the memory that most strategies need, and a walk through the whole space in random
  * order.
  *
  * A configuration is seen if it was proposed or observed; it is not proposed again. It is
@@ -24,13 +24,13 @@ ak_status ak_walk_open(ak_walk *walk, const ak_space *space, uint64_t seed, ak_e
 void ak_walk_close(ak_walk *walk); /* also after a failed open */
 
 bool ak_walk_seen(const ak_walk *walk, const ak_config *config);
-/* The strategy must call the first for each configuration that it hands out, and the second for
-   each observation. */
+/* The strategy must call ak_walk_propose for each configuration that it hands out, and
+   ak_walk_observe for each observation. */
 ak_status ak_walk_propose(ak_walk *walk, const ak_config *config, ak_error *err);
 ak_status ak_walk_observe(ak_walk *walk, const ak_config *config, ak_error *err);
 
-/* Returns the next unseen configuration of the random order, or false if all were seen. Each is
-   equally likely to be next. The walk needs no memory, whatever the size of the space. */
+/* Gives the next unseen configuration of the random order. Returns false if all were seen. Each is
+   equally likely to be next. The order itself takes no memory, whatever the size of the space. */
 bool ak_walk_next(ak_config *out, ak_walk *walk);
 
 #endif
