@@ -236,19 +236,19 @@ static const ak_compared *pick_library(const compared *c)
     return library;
 }
 
-/* Adds the row of a configuration; `mine` is NULL if there is none. */
+/* Adds the row of a configuration. */
 static void add_size_row(ak_table *table, const compared *c, const ak_compared *mine)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], words[AK_VERDICT_WORDS];
     const ak_compared *library = pick_library(c);
     ak_table_cell(table, "%s", ak_task_size(c->task[0]));
-    ak_table_cell(table, "%s", mine == NULL ? "-" : mine->name);
-    ak_table_cell(table, "%s", ak_show_real(a, mine == NULL ? 0 : mine->median_ms));
-    ak_table_cell(table, "%s", ak_show_percent(a, mine == NULL ? 0 : mine->efficiency));
+    ak_table_cell(table, "%s", mine->name);
+    ak_table_cell(table, "%s", ak_show_real(a, mine->median_ms));
+    ak_table_cell(table, "%s", ak_show_percent(a, mine->efficiency));
     ak_table_cell(table, "%s", library == NULL ? "-" : library->name);
     ak_table_cell(table, "%s", ak_show_real(a, library == NULL ? 0 : library->median_ms));
     bool several = c->several.count > 1; /* then a configuration may be the reference */
-    bool known = (library != NULL || several) && mine != NULL && mine->ratio_high > 0;
+    bool known = (library != NULL || several) && mine->ratio_high > 0;
     ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
     if (known && library == NULL && mine->ratio_low == 1 && mine->ratio_high == 1) {
         ak_table_cell(table, "reference");
@@ -258,7 +258,7 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     } else {
         ak_table_cell(table, "-");
     }
-    ak_table_cell(table, "%s", mine == NULL || mine->reason == NULL ? "" : mine->reason);
+    ak_table_cell(table, "%s", ak_or_empty(mine->reason));
 }
 
 /* Prints one row for each size, on the last configuration or, with several implementations, a row
@@ -405,7 +405,8 @@ static bool names_run(const ak_args *args)
     const size_t length = strlen(operand);
     ak_archive *archive = NULL;
     char *id = NULL;
-    if (strspn(operand, "0123456789abcdef") != length || access(operand, F_OK) == 0) {
+    if (strspn(operand, "0123456789abcdef") != length || length > 16 ||
+        access(operand, F_OK) == 0) {
         return false;
     }
     ak_status status = length == 16 ? AK_OK : ak_args_archive(&archive, args, NULL);
