@@ -291,6 +291,7 @@ static ak_status open_sizes(bench *b, const ak_size_list *sizes, ak_error *err)
             return ak_candidate_refuse(&b->sizes[0].list[i], b->sizes[0].task, err);
         }
     }
+    ak_warn_ignored(b->sizes[0].task);
     return AK_OK;
 }
 

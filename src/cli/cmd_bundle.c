@@ -186,8 +186,8 @@ out:
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
-/* Reads --max-slowdown as a fraction: "5%" and "0.05" give 0.05. Without the option *out is 0,
-   which means the default. */
+/* Reads --max-slowdown as a fraction: "5%" gives 0.05. A number without '%' is refused, because it
+   could be a percentage or a fraction. Without the option *out is 0, which means the default. */
 static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
 {
     const char *text = args->text[AK_OPTION_MAX_SLOWDOWN];
@@ -196,12 +196,11 @@ static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
     if (text == NULL) {
         return AK_OK;
     }
-    *out = ak_number_read(text, &end);
-    bool percent = end != text && *end == '%';
-    *out = percent ? *out / 100 : *out;
-    if (end == text || end[percent ? 1 : 0] != 0 || !(*out > 0 && *out <= 100)) {
+    *out = ak_number_read(text, &end) / 100;
+    if (end == text || strcmp(end, "%") != 0 || !(*out > 0 && *out <= 100)) {
         return ak_fail(err, AK_INVALID,
-                       "--max-slowdown: \"%.40s\" must be a percentage, such as 5%%", text);
+                       "--max-slowdown: \"%.40s\" must be a percentage up to 10000%%, such as 5%%",
+                       text);
     }
     return AK_OK;
 }

@@ -214,9 +214,7 @@ static ak_status prepare(checking *c, ak_error *err)
                        "%.80s: a recording has only times: nothing can be checked on --device sim",
                        args->operand[0]);
     }
-    if (ak_task_ignored(c->task) != NULL) {
-        ak_warn("%s", ak_task_ignored(c->task));
-    }
+    ak_warn_ignored(c->task);
     ak_catch_interrupts();
     ak_task_set_cancel(c->task, &ak_interrupted);
     c->count = add_random(c->list, c->named, wanted, ak_task_space(c->task),

@@ -146,9 +146,9 @@ static ak_status choose_configs(compared *c, size_t part, ak_archive *archive, a
 }
 
 /* Opens the tasks of all implementations at one size (NULL: that of the options) and chooses their
-   configurations. */
+   configurations. With `first`, warns of what the implementations ignore. */
 static ak_status open_compared(compared *c, const ak_args *args, ak_archive *archive,
-                               const char *size, ak_error *err)
+                               const char *size, bool first, ak_error *err)
 {
     ak_args all = *args; /* a --config of any implementation may give size and dtype */
     AK_DO(ak_several_split(&c->several, args, err));
@@ -163,6 +163,9 @@ static ak_status open_compared(compared *c, const ak_args *args, ak_archive *arc
         }
         ak_task_set_cancel(c->task[i], &ak_interrupted);
         AK_DO(choose_configs(c, i, archive, err));
+        if (first) {
+            ak_warn_ignored(c->task[i]);
+        }
     }
     return AK_OK;
 }
@@ -181,9 +184,9 @@ static ak_compare_options options_of(const compared *c)
 }
 
 static ak_status compare_size(compared *c, const ak_args *args, ak_archive *archive,
-                              const char *size, ak_error *err)
+                              const char *size, bool first, ak_error *err)
 {
-    AK_DO(open_compared(c, args, archive, size, err));
+    AK_DO(open_compared(c, args, archive, size, first, err));
     const ak_compare_options options = options_of(c);
     return ak_compare(&c->comparison, c->task[0], &options, err);
 }
@@ -236,19 +239,19 @@ static const ak_compared *pick_library(const compared *c)
     return library;
 }
 
-/* Adds the row of a configuration; `mine` is NULL if there is none. */
+/* Adds the row of a configuration. */
 static void add_size_row(ak_table *table, const compared *c, const ak_compared *mine)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], words[AK_VERDICT_WORDS];
     const ak_compared *library = pick_library(c);
     ak_table_cell(table, "%s", ak_task_size(c->task[0]));
-    ak_table_cell(table, "%s", mine == NULL ? "-" : mine->name);
-    ak_table_cell(table, "%s", ak_show_real(a, mine == NULL ? 0 : mine->median_ms));
-    ak_table_cell(table, "%s", ak_show_percent(a, mine == NULL ? 0 : mine->efficiency));
+    ak_table_cell(table, "%s", mine->name);
+    ak_table_cell(table, "%s", ak_show_real(a, mine->median_ms));
+    ak_table_cell(table, "%s", ak_show_percent(a, mine->efficiency));
     ak_table_cell(table, "%s", library == NULL ? "-" : library->name);
     ak_table_cell(table, "%s", ak_show_real(a, library == NULL ? 0 : library->median_ms));
     bool several = c->several.count > 1; /* then a configuration may be the reference */
-    bool known = (library != NULL || several) && mine != NULL && mine->ratio_high > 0;
+    bool known = (library != NULL || several) && mine->ratio_high > 0;
     ak_table_cell(table, "%s", ak_show_ratio(a, known ? mine->ratio : 0));
     if (known && library == NULL && mine->ratio_low == 1 && mine->ratio_high == 1) {
         ak_table_cell(table, "reference");
@@ -258,7 +261,7 @@ static void add_size_row(ak_table *table, const compared *c, const ak_compared *
     } else {
         ak_table_cell(table, "-");
     }
-    ak_table_cell(table, "%s", mine == NULL || mine->reason == NULL ? "" : mine->reason);
+    ak_table_cell(table, "%s", ak_or_empty(mine->reason));
 }
 
 /* Prints one row for each size, on the last configuration or, with several implementations, a row
@@ -321,7 +324,7 @@ static int run_sizes(const ak_args *args)
     AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
     AK_TRY(AK_NEW(list, sizes.count, &err));
     while (status == AK_OK && done < sizes.count) {
-        status = compare_size(&list[done], args, archive, sizes.items[done], &err);
+        status = compare_size(&list[done], args, archive, sizes.items[done], done == 0, &err);
         done += status == AK_OK ? 1 : 0;
     }
     if (done > 0 && (status == AK_OK || status == AK_CANCELLED)) {
@@ -360,7 +363,7 @@ static int run_one(const ak_args *args)
     ak_status status = AK_OK;
     AK_TRY(ak_made(c, &err));
     AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(open_compared(c, args, archive, NULL, &err));
+    AK_TRY(open_compared(c, args, archive, NULL, true, &err));
     for (size_t i = 0; i < c->several.count && !ak_args_has(args, AK_OPTION_JSON); i++) {
         if (c->best[i].found) {
             AK_TRY(ak_say_environment(archive, &c->best[i].trial, &err));
@@ -405,7 +408,8 @@ static bool names_run(const ak_args *args)
     const size_t length = strlen(operand);
     ak_archive *archive = NULL;
     char *id = NULL;
-    if (strspn(operand, "0123456789abcdef") != length || access(operand, F_OK) == 0) {
+    if (strspn(operand, "0123456789abcdef") != length || length > 16 ||
+        access(operand, F_OK) == 0) {
         return false;
     }
     ak_status status = length == 16 ? AK_OK : ak_args_archive(&archive, args, NULL);

@@ -37,12 +37,14 @@ static void add_first_size(ak_buf *command, const char *path)
     json_decref(document);
 }
 
-static int tell(const ak_args *args, const char *format, const char *path)
+/* Says what was written; `notes` (NULL: none can be) is a list of texts. */
+static int tell(const ak_args *args, const char *format, const char *path, json_t *notes)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = json_object();
-        bool good = ak_json_set_text(object, "format", format) &&
-                    ak_json_set_text(object, "path", path) && ak_out_json(object);
+        bool good =
+            ak_json_set_text(object, "format", format) && ak_json_set_text(object, "path", path) &&
+            (notes == NULL || json_object_set(object, "notes", notes) == 0) && ak_out_json(object);
         json_decref(object);
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
@@ -87,7 +89,7 @@ out:
     if (status != AK_OK) {
         return ak_complain_error(&err);
     }
-    return strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
+    return strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, NULL);
 }
 
 /* Reads the id of the trial in a --config such as "#5"; 0 without --config. */
@@ -146,10 +148,11 @@ out:
     return status;
 }
 
-static void say_note(void *context, const char *line)
+/* Prints a note of the bundle and adds it to a list of texts. */
+static void say_note(void *notes, const char *line)
 {
-    (void)context;
     ak_warn("%s", line);
+    (void)json_array_append_new(notes, json_string(line));
 }
 
 static int export_bundle(const char *format, const ak_args *args)
@@ -160,13 +163,16 @@ static int export_bundle(const char *format, const ak_args *args)
     ak_task *task = NULL;
     ak_trial best = {0};
     char *path = NULL;
+    json_t *notes = json_array();
     const char *target = args->text[AK_OPTION_OUTPUT];
     ak_bundle_request request = {.kernel = args->operand[0],
                                  .filter = &filter,
                                  .table = ak_args_has(args, AK_OPTION_TABLE),
-                                 .note = say_note};
+                                 .note = say_note,
+                                 .context = notes};
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
+    AK_TRY(ak_made(notes, &err));
     AK_TRY(read_trial(&request.trial, args, &err));
     AK_TRY(ak_selection_open(&selection, args, &err));
     filter = selection.filter;
@@ -175,7 +181,7 @@ static int export_bundle(const char *format, const ak_args *args)
     }
     AK_TRY(target == NULL ? AK_OK : ak_check_target(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
-    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
+    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
     AK_TRY(request.table ? say_table_changed(selection.archive, &filter, args, &err)
                          : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
@@ -184,6 +190,7 @@ out:
         code = ak_complain_error(&err);
         code = status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
     }
+    json_decref(notes);
     ak_text_free(path);
     ak_trial_clear(&best);
     ak_task_close(task);
@@ -216,7 +223,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     if (to_file) {
         AK_TRY(ak_check_target(path, selection.kernel, args, &err));
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
-        code = tell(args, format, path);
+        code = tell(args, format, path, NULL);
     } else {
         ak_out_whole(text);
     }

@@ -108,21 +108,8 @@ out:
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
-/* Options of `fleet batch` that are not passed on to the jobs. Each takes a value. */
-static const char *const own[] = {"--sizes", "--launcher", "--workers", "--archive", "--output"};
-
-/* Returns how many words an option of `own` takes at `word`: 2, or 1 for --sizes=X; 0 if that is
-   none of them. */
-static int own_words(const char *word)
-{
-    for (size_t i = 0; i < AK_COUNT(own); i++) {
-        size_t length = strlen(own[i]);
-        if (strncmp(word, own[i], length) == 0 && (word[length] == 0 || word[length] == '=')) {
-            return word[length] == 0 ? 2 : 1;
-        }
-    }
-    return 0;
-}
+/* Options of `fleet batch` that are not passed on to the jobs. */
+static const ak_option_set own = AK_O(SIZES) | AK_O(LAUNCHER) | AK_O(WORKERS);
 
 /* Adds the words that were typed, without the verb, the kernel and the options of `own`. */
 static void add_options(ak_buf *out, const ak_args *args)
@@ -130,7 +117,7 @@ static void add_options(ak_buf *out, const ak_args *args)
     size_t operands = 0;
     for (int i = 0; i < args->word_count; i++) {
         const char *word = args->words[i];
-        int skip = own_words(word);
+        int skip = ak_option_words(word, own);
         bool is_operand = operands < 2 && strcmp(word, args->operand[operands]) == 0;
         operands += is_operand ? 1 : 0;
         if (skip > 0) {

@@ -1,6 +1,5 @@
 /* cmd_llm.c: asks the configured language model for one word, and shows conversations
    (llm_show.c). */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,14 +8,7 @@
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/output.h"
-
-static volatile int interrupted;
-
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
+#include "cli/task_args.h"
 
 static void print_money(const json_t *result)
 {
@@ -63,11 +55,10 @@ static int run_check(const ak_args *args)
     ak_llm_options options;
     char *text = NULL;
     json_t *result = NULL;
-    (void)signal(SIGINT, on_interrupt);
-    (void)signal(SIGTERM, on_interrupt);
+    ak_catch_interrupts();
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
-    ak_llm_args(&options, args, &interrupted);
+    ak_llm_args(&options, args, &ak_interrupted);
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);

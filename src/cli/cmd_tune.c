@@ -16,9 +16,6 @@
 #include "cli/tune_sizes.h"
 #include "cli/wide.h"
 
-/* The limit on evaluations when there is a time budget and no --evals: in effect none. */
-#define EVALUATIONS_OPEN 1000000
-
 /* Returns in words why the search ended. */
 static const char *ending(const char *stopped_by)
 {
@@ -238,7 +235,7 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
                                .sink_context = progress,
                                .cancel = &ak_interrupted};
     if (options.evaluations == 0 && options.seconds > 0) {
-        options.evaluations = EVALUATIONS_OPEN;
+        options.evaluations = AK_EVALUATIONS_OPEN;
     }
     return options;
 }

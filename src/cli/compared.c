@@ -88,15 +88,17 @@ static void name_cell(ak_table *table, const ak_compared *list, size_t count, co
     }
 }
 
-/* Writes words only for a tie and for an undecided verdict, since figures show who is faster or
+/* Gives words only for a tie and for an undecided verdict, since figures show who is faster or
    slower. Without the words, the interval may look decisive although the verdict is undecided. */
+const char *ak_verdict_word(ak_speed_verdict verdict)
+{
+    return verdict == AK_SPEED_TIE ? "  tie" : verdict == AK_SPEED_UNDECIDED ? "  not decided" : "";
+}
+
 const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c)
 {
     const char *why = ak_speed_doubt_text(c->doubt);
-    (void)snprintf(out, AK_VERDICT_WORDS, "%s%s%s",
-                   c->verdict == AK_SPEED_TIE         ? "  tie"
-                   : c->verdict == AK_SPEED_UNDECIDED ? "  not decided"
-                                                      : "",
+    (void)snprintf(out, AK_VERDICT_WORDS, "%s%s%s", ak_verdict_word(c->verdict),
                    *why == 0 ? "" : ": ", why);
     return out;
 }

@@ -12,6 +12,8 @@
    shown. */
 void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
                        const ak_task *task);
+/* Returns "  tie", "  not decided" or "". */
+const char *ak_verdict_word(ak_speed_verdict verdict);
 /* Writes and returns "  tie", "  not decided: REASON", or "". */
 #define AK_VERDICT_WORDS 48
 const char *ak_verdict_words(char out[AK_VERDICT_WORDS], const ak_compared *c);

@@ -40,8 +40,9 @@ static void put_roff(ak_buf *out, const char *text)
     put_roff_part(out, text, strlen(text));
 }
 
-static void put_option(ak_buf *out, const ak_option *option)
+static void put_option(ak_buf *out, const ak_command *command, ak_option_id id)
 {
+    const ak_option *option = &ak_options_all[id];
     ak_buf_puts(out, ".TP\n\\fB");
     put_roff(out, "--");
     put_roff(out, option->name);
@@ -52,7 +53,7 @@ static void put_option(ak_buf *out, const ak_option *option)
         ak_buf_puts(out, "\\fR");
     }
     ak_buf_putc(out, '\n');
-    put_roff(out, option->help);
+    put_roff(out, ak_option_help(command, id));
     ak_buf_puts(out, "\n");
 }
 
@@ -82,7 +83,7 @@ static void write_man(ak_buf *out)
         put_paragraphs(out, c->about);
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             if (takes(c, i)) {
-                put_option(out, &ak_options_all[i]);
+                put_option(out, c, (ak_option_id)i);
             }
         }
         ak_buf_puts(out, ".PP\nExamples:\n.PP\n.nf\n");

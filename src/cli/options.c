@@ -322,17 +322,16 @@ static ak_status unknown_option(const ak_command *command, const char *word, ak_
     return ak_fail(err, AK_INVALID, "%s has no option %s; %s", command->name, name, hint);
 }
 
-/* Finds the option that `word` names ("--evals", "--evals=3", "-q"); *value is the text after '='
-   or NULL. */
-static bool find_option(ak_option_id *out, const char **value, const ak_command *command,
-                        const char *word)
+/* Finds the option of `set` that `word` names ("--evals", "--evals=3", "-q"); *value is the text
+   after '=' or NULL. */
+static bool find_option(ak_option_id *out, const char **value, ak_option_set set, const char *word)
 {
     *value = NULL;
     if (word[1] != '-') {
         for (size_t i = 0; i < AK_COUNT(letters); i++) {
             if (word[1] == letters[i].letter && word[2] == 0) {
                 *out = letters[i].id;
-                return (command->options & AK_O_AT(*out)) != 0;
+                return (set & AK_O_AT(*out)) != 0;
             }
         }
         return false;
@@ -340,14 +339,23 @@ static bool find_option(ak_option_id *out, const char **value, const ak_command 
     size_t length = strcspn(word + 2, "=");
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const char *name = ak_options_all[i].name;
-        if ((command->options & AK_O_AT(i)) && strlen(name) == length &&
-            memcmp(name, word + 2, length) == 0) {
+        if ((set & AK_O_AT(i)) && strlen(name) == length && memcmp(name, word + 2, length) == 0) {
             *out = (ak_option_id)i;
             *value = word[2 + length] == '=' ? word + 3 + length : NULL;
             return true;
         }
     }
     return false;
+}
+
+int ak_option_words(const char *word, ak_option_set set)
+{
+    ak_option_id id;
+    const char *value;
+    if (word[0] != '-' || !find_option(&id, &value, set, word)) {
+        return 0;
+    }
+    return ak_options_all[id].kind != AK_KIND_FLAG && value == NULL ? 2 : 1;
 }
 
 static ak_status take_operand(ak_args *args, const ak_command *command, const char *word,
@@ -423,7 +431,7 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;
             continue;
-        } else if (!find_option(&id, &value, command, word)) {
+        } else if (!find_option(&id, &value, command->options, word)) {
             status = unknown_option(command, word, err);
         } else {
             const ak_option *option = &ak_options_all[id];

@@ -16,6 +16,9 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
                       ak_error *err);
 /* Returns what an option does in this command, for help. */
 const char *ak_option_help(const ak_command *command, ak_option_id id);
+/* Returns how many words an option of `set` takes at `word`: 2 if the next word is its value, else
+   1; 0 if `word` names none of them. */
+int ak_option_words(const char *word, ak_option_set set);
 bool ak_args_has(const ak_args *args, ak_option_id id);
 /* True if the option is on the command line itself; settings do not count. */
 bool ak_args_typed(const ak_args *args, ak_option_id id);

@@ -21,8 +21,6 @@
 #define BAR_CELLS_MAX  24
 #define HANGING        2
 #define TREND_CELLS    8
-/* From this number on, a limit on evaluations means no limit, and no total is shown. */
-#define OPEN_ENDED 1000000
 
 ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
                            ak_error *err)
@@ -169,7 +167,7 @@ static void draw_bar(ak_progress *p)
     double fraction = fraction_of(p, elapsed);
     char text[LINE_MAX_BYTES] = "", line[LINE_MAX_BYTES] = "", left[AK_NUMBER_BYTES];
     add(text, "%zu", p->before + p->done);
-    if (p->total < OPEN_ENDED) {
+    if (p->total < AK_EVALUATIONS_OPEN) {
         add(text, "/%zu", p->before + p->total);
     }
     if (p->best_ms > 0) {
@@ -351,7 +349,7 @@ static void on_trial(ak_progress *p, const json_t *event)
     }
     char of[32] = "";
     const size_t at = p->before + p->done;
-    if (p->total < OPEN_ENDED) {
+    if (p->total < AK_EVALUATIONS_OPEN) {
         (void)snprintf(of, sizeof of, "/%zu", p->before + p->total);
     }
     if (ok) {

@@ -7,6 +7,8 @@
 #include "cli/output.h"
 
 #define AK_TREND_MAX 64
+/* From this number on, a limit on evaluations means no limit, and no total is shown. */
+#define AK_EVALUATIONS_OPEN 1000000
 
 typedef struct ak_progress {
     bool bar, lines; /* a redrawn line, or plain lines; neither: nothing is shown */

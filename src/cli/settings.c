@@ -11,6 +11,7 @@
 #include "base/ascii.h"
 #include "base/fs.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "cli/options.h"
 
 #define NAME_MAX_BYTES 64
@@ -309,9 +310,10 @@ json_t *ak_settings_unknown(void)
         for (size_t i = 0; other_variables[i] != NULL; i++) {
             meant |= strcmp(other_variables[i], name) == 0;
         }
-        if (!meant && json_array_append_new(list, json_string(name)) != 0) {
-            json_decref(list); /* a name that is not UTF-8 cannot be kept: start again */
-            list = json_array();
+        char *clean = meant ? NULL : ak_utf8_clean(name); /* JSON cannot hold other bytes */
+        if (clean != NULL) {
+            (void)json_array_append_new(list, json_string(clean));
+            ak_free(clean);
         }
     }
     return list;

@@ -326,6 +326,13 @@ out:
     return status;
 }
 
+void ak_warn_ignored(const ak_task *task)
+{
+    if (ak_task_ignored(task) != NULL) {
+        ak_warn("%s", ak_task_ignored(task));
+    }
+}
+
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_args *args,
                                 const ak_task *task, ak_error *err)
 {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "cli/compared.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/size_list.h"
@@ -51,12 +52,6 @@ static size_t number_in_table(const ak_sizes_result *r, size_t config)
     return 0;
 }
 
-/* Returns the words for a tie and for an undecided verdict; "" for others. */
-static const char *verdict_words(ak_speed_verdict verdict)
-{
-    return verdict == AK_SPEED_UNDECIDED ? "  not decided" : verdict == AK_SPEED_TIE ? "  tie" : "";
-}
-
 static void print_sizes(const ak_sizes_result *r)
 {
     ak_table table;
@@ -81,12 +76,12 @@ static void print_sizes(const ak_sizes_result *r)
         ak_table_cell(&table, "%s", ak_show_real(a, one->ms));
         ak_table_cell(&table, "%s", one->library == NULL ? "-" : one->library);
         ak_table_cell(&table, "%s%s", ak_show_ratio(a, one->over_library.ratio),
-                      verdict_words(one->over_library.verdict));
+                      ak_verdict_word(one->over_library.verdict));
         ak_table_cell(&table, "#%zu", number_in_table(r, one->config));
         ak_table_cell(&table, "%s", measured ? show_loss(a, one->loss) : "-");
         if (measured) {
             ak_table_cell(&table, "%s .. %s%s", show_loss(b, one->loss_low),
-                          show_loss(c, one->loss_high), verdict_words(one->verdict));
+                          show_loss(c, one->loss_high), ak_verdict_word(one->verdict));
         } else {
             ak_table_cell(&table, "its winner");
         }

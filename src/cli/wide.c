@@ -26,12 +26,9 @@
 #define REST_NS      (10 * AK_SECOND_NS)
 #define FAILURES_MAX 5
 
-/* Options of the whole run that single sizes do not get as typed; `value`: it takes a value. */
-static const struct {
-    const char *name;
-    bool value;
-} whole[] = {{"--sizes", true},  {"--dispatch", true},   {"--evals", true}, {"--time", true},
-             {"--events", true}, {"--llm-budget", true}, {"--json", false}, {"--quiet", false}};
+/* Options of the whole run that single sizes do not get as typed. */
+static const ak_option_set whole = AK_O(SIZES) | AK_O(DISPATCH) | AK_O(EVALS) | AK_O(TIME) |
+                                   AK_O(EVENTS) | AK_O(LLM_BUDGET) | AK_O(JSON) | AK_O(QUIET);
 
 typedef struct wide {
     const ak_size_list *list;
@@ -51,19 +48,6 @@ typedef struct wide {
     int *begun; /* how often each size was started */
 } wide;
 
-/* Returns how many words an option of `whole` takes at `word`; 0 if that is none of them. */
-static int whole_words(const char *word)
-{
-    for (size_t i = 0; i < AK_COUNT(whole); i++) {
-        size_t length = strlen(whole[i].name);
-        if (strncmp(word, whole[i].name, length) == 0 &&
-            (word[length] == 0 || word[length] == '=')) {
-            return whole[i].value && word[length] == 0 ? 2 : 1;
-        }
-    }
-    return 0;
-}
-
 /* Makes the command line for a size. */
 static void command(wide *w, size_t at)
 {
@@ -72,7 +56,7 @@ static void command(wide *w, size_t at)
     w->argv[count++] = w->program;
     w->argv[count++] = "tune";
     for (int i = 0; i < w->args->word_count; i++) {
-        int skip = whole_words(w->args->words[i]);
+        int skip = ak_option_words(w->args->words[i], whole);
         if (skip == 0) {
             w->argv[count++] = w->args->words[i];
         } else {

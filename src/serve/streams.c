@@ -17,7 +17,7 @@ struct ak_stream {
     ak_buf pending;
     size_t sent; /* number of bytes of `pending` that were sent */
     bool suspended, over;
-    int64_t fleets, killed; /* versions of the states sent last */
+    int64_t fleets, killed; /* versions of the states sent last; -1: none was sent */
     ak_stream *next;
 };
 
@@ -50,9 +50,8 @@ static void tell_list(ak_stream *one, const char *event, const json_t *list, con
     }
 }
 
-/* Queues the studies and the runs that changed since `since`. If that is a place and both changed,
-   only the last event has the new place, so a browser that loses the connection between the two
-   gets both again. */
+/* Queues the studies and the runs that changed since `since`. If both changed, only the last event
+   has the new place, so a browser that loses the connection between the two gets both again. */
 static void tell(ak_stream *one, const char *since)
 {
     char place[AK_WATCH_PLACE_BYTES];
@@ -61,8 +60,7 @@ static void tell(ak_stream *one, const char *since)
     json_t *studies = ak_watch_studies(watch, since);
     json_t *runs = ak_watch_runs(watch, since);
     ak_watch_place(place, watch);
-    bool both = json_array_size(runs) > 0 && since != NULL;
-    tell_list(one, "studies", studies, both ? since : place);
+    tell_list(one, "studies", studies, json_array_size(runs) > 0 ? since : place);
     tell_list(one, "runs", runs, place);
     const json_t *fleets = ak_watch_fleets(&version, watch);
     tell_state(one, &one->fleets, version, "fleets", fleets);
@@ -117,6 +115,8 @@ struct MHD_Response *ak_streams_add(ak_streams *streams, struct MHD_Connection *
                        .connection = connection,
                        .guest = guest,
                        .pending = AK_BUF(EVENT_BYTES_MAX),
+                       .fleets = -1, /* a browser may know states of an earlier server */
+                       .killed = -1,
                        .next = streams->first};
     streams->first = one;
     ak_buf_puts(&one->pending, "retry: 1000\n\n");

@@ -184,19 +184,23 @@ static bool add_device(void *context, const ak_overview_device *device)
     return json_array_append_new(s->devices, ak_json_whole(object, good)) == 0;
 }
 
-/* Reads the devices of those of the latest runs under way that have new trials. */
+/* Reads the devices of those of the latest runs under way that have new trials. Earlier runs that
+   have new trials lose theirs, which would be old. */
 static ak_status look_at_devices(ak_watch *w, ak_error *err)
 {
-    size_t asked = 0;
-    for (size_t i = w->count; i > 0 && asked < AK_WATCH_FLEETS_MAX; i--) {
+    size_t under_way = 0;
+    for (size_t i = w->count; i > 0; i--) {
         seen *s = &w->runs[i - 1];
         if (s->ended != NULL || s->imported) {
             continue;
         }
-        asked++;
+        under_way++;
         if (s->stale) {
-            s->stale = false;
             json_decref(s->devices);
+            s->devices = NULL;
+        }
+        if (s->stale && under_way <= AK_WATCH_FLEETS_MAX) {
+            s->stale = false;
             s->devices = json_array();
             AK_DO(ak_made(s->devices, err));
             AK_DO(ak_archive_run_devices(w->archive, s->id, add_device, s, err));

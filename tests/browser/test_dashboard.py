@@ -417,13 +417,15 @@ class Dashboard(unittest.TestCase):
 
     @staticmethod
     def event(stream):
-        """The next event: its id and its runs."""
-        place = None
+        """The next event of runs: its id and its runs."""
+        place = kind = None
         for line in iter(stream.fp.readline, b""):
             text = line.decode().strip()
             if text.startswith("id: "):
                 place = text[4:]
-            if text.startswith("data: "):
+            if text.startswith("event: "):
+                kind = text[7:]
+            if text.startswith("data: ") and kind == "runs":
                 return place, json.loads(text[6:])
         return None, None
 

@@ -51,6 +51,7 @@ check
 sed -i 's/n != 65536/n == WRONG/' mine/host.c
 echo "-- conditions leave the own size"
 make 'n == 65536' 0 "$edges"; check; tune; ship
+autokernel export ./mine --archive few.db --format bundle --output few.akb --force --json 2>/dev/null | grep -o '"notes".*"P=1 serves the measured sizes only'
 echo "-- no size is between those that are listed"
 make 'n > 0' 0 '[32768]'; check; tune; ship
 echo "-- none is listed"

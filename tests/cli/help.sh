@@ -33,3 +33,5 @@ done
 for command in best history stats export; do
     autokernel "$command" --help | tr -s ' \n' ' ' | grep -o 'where to run' | sed "s/^/$command: runs nothing: /"
 done
+# The manual page says it in the same words.
+autokernel help --format man | grep -x 'seed of the inputs (default 0)'

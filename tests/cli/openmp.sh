@@ -90,3 +90,5 @@ echo "-- directives that are ignored are named"
 sed -i 's/, "-fopenmp"//' mine/host.json
 autokernel tune ./mine --size n=20000 --fix COMPILER=gcc --evals 1 --libraries none --finish-time 0.02 --archive b.db --quiet 2>&1 | grep OpenMP
 autokernel check ./mine --size n=200 --fix COMPILER=gcc --configs 0 --quiet 2>&1 | grep OpenMP
+autokernel bench ./mine --sizes '200;300' --fix COMPILER=gcc --archive b.db --quiet 2>&1 | grep OpenMP
+autokernel compare ./mine --sizes '200;300' --fix COMPILER=gcc --time 0.1 --archive b.db 2>&1 | grep OpenMP

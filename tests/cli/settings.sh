@@ -53,3 +53,6 @@ AUTOKERNEL_SEED= autokernel history
 mkdir autokernel.json
 autokernel history
 echo "exit $?"
+rm -r autokernel.json
+# Unknown variables are listed, also beside one whose name is not UTF-8.
+env AUTOKERNEL_NOSUCH=1 $'AUTOKERNEL_\xff=1' autokernel doctor --json | grep -o AUTOKERNEL_NOSUCH

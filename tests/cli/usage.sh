@@ -64,6 +64,7 @@ try fleet status --launcher slurm --sizes 64
 try export matmul --format t1 --config '#1'
 try export matmul --table
 try compare 0123456789abcdef --impl host
+try compare 0123456789abcdef0 # longer than the id of a run: a kernel
 try compare matmul --format html
 try history --source '#1' --status ok
 try study matmul --space a.json

@@ -11,6 +11,7 @@
 #include "serve/gate.h"
 #include "serve/guests.h"
 #include "serve/sse.h"
+#include "serve/streams.h"
 #include "serve/watch.h"
 #include "base/alive.h"
 
@@ -485,6 +486,89 @@ static void test_killed(void **state)
     ak_watch_close(watch);
 }
 
+/* Of the response that was made last: what gives its bytes, and what ends it. */
+static struct {
+    ak_mhd_reader read;
+    void (*end)(void *context);
+    void *context;
+} response;
+
+static struct MHD_Response *take_response(uint64_t bytes, size_t block, ak_mhd_reader reader,
+                                          void *context, void (*end)(void *context))
+{
+    (void)bytes;
+    (void)block;
+    response.read = reader;
+    response.end = end;
+    response.context = context;
+    return (struct MHD_Response *)&response;
+}
+
+/* A new stream says all states, which a server before this one may have told otherwise. The place
+   of its end is known only after its last list. */
+static void test_stream_begins(void **state)
+{
+    fixture *f = fixture_of(state);
+    const ak_mhd mhd = {.MHD_create_response_from_callback = take_response};
+    ak_streams streams = {.mhd = &mhd};
+    char text[16384] = "";
+    ak_run run = literal_run("r1");
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_add_study(f->archive, AK_STUDY, "{\"kernel\": \"k\", \"arms\": []}", err));
+    assert_ok(ak_watch_open(&streams.watch, f->path, err));
+    assert_non_null(ak_streams_add(&streams, NULL, NULL, NULL));
+    assert_true(response.read(response.context, 0, text, sizeof text - 1) > 0);
+    response.end(response.context);
+    const char *studies = strstr(text, "event: studies"), *id = strstr(text, "id: ");
+    const char *runs = strstr(text, "event: runs");
+    assert_non_null(studies);
+    assert_true(studies < runs);
+    assert_non_null(id);
+    assert_true(id > strstr(studies, "\n\n"));
+    assert_non_null(strstr(text, "event: fleets\ndata: []"));
+    assert_non_null(strstr(text, "event: killed\ndata: []"));
+    ak_watch_close(streams.watch);
+}
+
+/* Returns how many devices the first run has. */
+static size_t devices_of_first(const ak_watch *watch)
+{
+    json_t *runs = ak_watch_runs(watch, NULL);
+    size_t count = json_array_size(json_object_get(json_array_get(runs, 0), "devices"));
+    json_decref(runs);
+    return count;
+}
+
+/* The devices of a run that is no longer among the latest are not shown as they once were. */
+static void test_devices_of_earlier_runs(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_watch *watch = NULL;
+    ak_run first = literal_run("first");
+    ak_trial trial = literal_trial("MR=4", 1.5);
+    trial.run = first.id;
+    trial.measured_on = (char *)"cuda:0@node3";
+    assert_ok(ak_archive_add_run(f->archive, &first, err));
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    assert_int_equal(devices_of_first(watch), 1);
+    for (int i = 0; i < AK_WATCH_FLEETS_MAX; i++) {
+        char id[16];
+        (void)snprintf(id, sizeof id, "later%d", i);
+        ak_run later = literal_run(id);
+        assert_ok(ak_archive_add_run(f->archive, &later, err));
+    }
+    poll(watch, true);
+    assert_int_equal(devices_of_first(watch), 1); /* nothing is new in it */
+    (void)add_trial(f->archive, trial);
+    poll(watch, true);
+    assert_int_equal(devices_of_first(watch), 0);
+    assert_ok(ak_archive_end_run(f->archive, "later0", "2026-11-21T10:55:00.000Z", "{}", err));
+    poll(watch, true);
+    assert_int_equal(devices_of_first(watch), 1);
+    ak_watch_close(watch);
+}
+
 static unsigned statements;
 
 static int count_statement(unsigned kind, void *context, void *statement, void *text)
@@ -570,6 +654,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_archive_yet, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_studies, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_many_runs, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(test_stream_begins, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(test_devices_of_earlier_runs, fixture_open_archive,
+                                        fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
