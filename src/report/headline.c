@@ -103,12 +103,12 @@ static speed speed_of(const json_t *object)
                    .doubt = ak_json_text_at(object, "undecided_because")};
 }
 
-/* Returns whether the finish has a verdict on a candidate against the reference. This is taken to
-   mean that enough of their rounds were undisturbed. */
+/* Returns whether the finish found a candidate faster or slower than the reference, which means
+   that enough of their rounds were undisturbed. A tie does not mean that. */
 static bool was_decided(const json_t *candidate)
 {
     const char *verdict = ak_json_text_at(candidate, "verdict");
-    return verdict[0] != 0 && strcmp(verdict, "undecided") != 0;
+    return strcmp(verdict, "faster") == 0 || strcmp(verdict, "slower") == 0;
 }
 
 /* Decides as the finish did, by its control and by how many rounds were disturbed. Which rounds

@@ -609,11 +609,14 @@ static void test_decided_in_words(void **state)
                 "\"BLIS\", \"ms\": 2, \"ratio\": 0.65, \"ratio_ci\": [0.64, 0.66], \"verdict\": "
                 "\"undecided\", \"undecided_because\": \"busy\"}, {\"name\": \"ATLAS\", \"ms\": 2, "
                 "\"ratio\": 0.65, \"ratio_ci\": "
-                "[0.64, 0.66], \"verdict\": \"slower\"}, {\"name\": \"OpenBLAS\", \"ms\": 1.3, "
-                "\"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
+                "[0.64, 0.66], \"verdict\": \"slower\"}, {\"name\": \"MKL\", \"ms\": 1.3, "
+                "\"ratio\": 1, \"ratio_ci\": [0.99, 1.01], \"verdict\": \"tie\"}, {\"name\": "
+                "\"OpenBLAS\", \"ms\": 1.3, \"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
     text = report_of_run(f, &run);
     unwrap(text);
     assert_non_null(strstr(text, "not decided against BLIS"));
+    assert_non_null(
+        strstr(text, "not decided against MKL")); /* disturbed rounds suffice for a tie */
     assert_non_null(strstr(text, "2.000 times that of ATLAS"));
     assert_non_null(strstr(text, "(not decided: busy)"));
     assert_non_null(strstr(text, "\"Not decided: busy\": candidates waited for a processor"));
