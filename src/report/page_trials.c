@@ -20,9 +20,25 @@ typedef struct choice {
     size_t count;
 } choice;
 
+/* Marks the fastest trials and those that were faster than all before them, the latest first, and
+   returns how many these are, at most AK_PAGE_TRIALS_MAX. */
+static size_t mark_fast(bool *fast, const ak_report_model *model)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->ok_count && i < AK_PAGE_FAST_MIN; i++) {
+        fast[model->ranking[i] - model->trials] = true;
+        count++;
+    }
+    for (size_t i = model->step_count; i-- > 0 && count < AK_PAGE_TRIALS_MAX;) {
+        bool *step = &fast[model->steps[i].evaluation - 1];
+        count += *step ? 0 : 1;
+        *step = true;
+    }
+    return count;
+}
+
 static ak_status choose(choice *out, const ak_report_model *model)
 {
-    size_t others = model->count / AK_PAGE_TRIALS_MAX + 1, count = 0;
     bool *fast = ak_alloc(model->count, sizeof *fast);
     *out = (choice){.model = model, .at = ak_alloc(model->count, sizeof *out->at)};
     if (out->at == NULL || fast == NULL) {
@@ -30,18 +46,14 @@ static ak_status choose(choice *out, const ak_report_model *model)
         ak_free(out->at);
         return AK_NO_MEMORY;
     }
-    for (size_t i = 0; i < model->ok_count && i < AK_PAGE_FAST_MIN; i++) {
-        fast[model->ranking[i] - model->trials] = true;
-    }
-    for (size_t i = 0; i < model->step_count; i++) {
-        fast[model->steps[i].evaluation - 1] = true;
-    }
-    for (size_t i = 0; i < model->count; i++) {
-        if (fast[i] || i % others == 0) {
-            out->at[count++] = i;
+    const size_t marked = mark_fast(fast, model), room = AK_PAGE_TRIALS_MAX - marked;
+    const size_t others = model->count - marked;
+    const size_t nth = room == 0 ? 0 : (others + room - 1) / room;
+    for (size_t i = 0, seen = 0; i < model->count; i++) {
+        if (fast[i] || (nth > 0 && seen++ % nth == 0)) {
+            out->at[out->count++] = i;
         }
     }
-    out->count = count;
     ak_free(fast);
     return AK_OK;
 }
