@@ -39,6 +39,8 @@ typedef struct ak_run {
 } ak_run;
 void ak_run_clear(ak_run *run);
 
+/* Returns whether the file begins as every SQLite file does, and so every archive. */
+bool ak_archive_is_at(const char *path);
 /* Opens a copy of an archive in memory, so that a file of others is not changed by reading it:
    ak_archive_open_existing brings the schema of a file that can be written up to date. */
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);

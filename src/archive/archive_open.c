@@ -455,6 +455,12 @@ ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err
     return open_archive(out, path, TO_COPY, err);
 }
 
+bool ak_archive_is_at(const char *path)
+{
+    static const char begin[] = "SQLite format 3"; /* the final 0 belongs to it */
+    return ak_fs_begins(path, begin, sizeof begin);
+}
+
 void ak_archive_close(ak_archive *archive)
 {
     if (archive == NULL) {
