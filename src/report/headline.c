@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "measure/verdict.h"
 #include "report/finish_order.h"
 #include "report/headline_sizes.h"
@@ -261,11 +262,8 @@ static void say_default(speaker *s)
         for (const char *p = ak_trial_status_text(failed->status); *p != 0; p++) {
             ak_buf_putc(&text, *p == '_' ? ' ' : *p);
         }
-        size_t length = strcspn(reason, "\n");
-        length = length < REASON_TOLD ? length : REASON_TOLD;
-        while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80) {
-            length--; /* not in the middle of a character */
-        }
+        const size_t line = strcspn(reason, "\n");
+        const size_t length = ak_utf8_cut(reason, line < REASON_TOLD ? line : REASON_TOLD);
         ak_buf_print(&text, ")%s%.*s%s", length == 0 ? "" : ": ", (int)length, reason,
                      length == 0 || reason[length - 1] != '.' ? "." : "");
     }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #define DIGITS_OF_TIMES 6
 #define DIGITS          4
@@ -261,13 +262,9 @@ static const struct {
    memory. */
 static json_t *reason_json(const char *text)
 {
-    size_t length = strlen(text);
-    if (length <= AK_PAGE_REASON_BYTES_MAX) {
+    const size_t length = ak_utf8_cut(text, AK_PAGE_REASON_BYTES_MAX);
+    if (text[length] == 0) {
         return json_string(text);
-    }
-    length = AK_PAGE_REASON_BYTES_MAX;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
-        length--; /* not in the middle of a character */
     }
     ak_buf cut = AK_BUF(AK_PAGE_REASON_BYTES_MAX + 32);
     ak_buf_append(&cut, text, length);
