@@ -45,7 +45,8 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
             ak_json_set_text(object, "implementation", u->task->implementation->name)) &&
            (pool->options.symbol == NULL ||
             ak_json_set_text(object, "symbol", pool->options.symbol)) &&
-           (!u->specialised || ak_json_set(object, "own_size", json_true()));
+           (!(u->specialised || pool->options.own_sizes) ||
+            ak_json_set(object, "own_size", json_true()));
 }
 
 /* Candidates that did not compile are left out of the request to the device. */
