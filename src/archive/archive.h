@@ -39,6 +39,12 @@ typedef struct ak_run {
 } ak_run;
 void ak_run_clear(ak_run *run);
 
+/* Returns whether the file begins as every SQLite file does, and so every archive. */
+bool ak_archive_is_at(const char *path);
+/* Opens a copy of an archive in memory, so that a file of others is not changed by reading it:
+   ak_archive_open_existing brings the schema of a file that can be written up to date. */
+ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
+
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
@@ -135,7 +141,8 @@ void ak_archive_undefer(ak_archive *archive);
 ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
                                 ak_error *err);
 
-/* Adds everything that another archive has; see merge.c. *added and *known count trials. */
+/* Adds everything that another archive has, whose file stays as it is; see merge.c. *added and
+ *known count trials. */
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
                            ak_error *err);
 

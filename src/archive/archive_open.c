@@ -286,7 +286,7 @@ static const char add_trial_sql[] = "INSERT INTO trials (id" AK_FIELD_MAP(
 #undef COLUMN
 #undef PARAMETER
 
-/* ---- archives that can only be read ---------------------------------------------------------- */
+/* ---- archives that are only read ------------------------------------------------------------- */
 
 /* Returns whether this process may read a file but not write it or the files that SQLite puts
    beside it. */
@@ -336,8 +336,7 @@ static int copy_from(sqlite3 *to, sqlite3 *from)
     return sqlite3_backup_finish(backup);
 }
 
-/* Copies an archive that can only be read into memory, where an older schema can be brought up to
-   date. */
+/* Copies an archive into memory, where an older schema can be brought up to date. */
 static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error *err)
 {
     sqlite3 *from = NULL;
@@ -418,15 +417,18 @@ static bool has_nothing(const char *path)
                                   : S_ISREG(info.st_mode) && info.st_size == 0 && !has_log(path);
 }
 
-static ak_status open_archive(ak_archive **out, const char *path, bool to_read, ak_error *err)
+typedef enum purpose { TO_WRITE, TO_READ, TO_COPY } purpose;
+
+static ak_status open_archive(ak_archive **out, const char *path, purpose why, ak_error *err)
 {
     char resolved[AK_PATH_MAX];
     AK_DO(resolve(resolved, path, err));
     ak_archive *archive = ak_alloc(1, sizeof *archive);
     if (archive != NULL) {
         archive->path = ak_strdup(resolved);
-        archive->copied = to_read && only_readable(resolved);
-        archive->empty = to_read && has_nothing(resolved);
+        archive->empty = why != TO_WRITE && has_nothing(resolved);
+        archive->copied =
+            !archive->empty && (why == TO_COPY || (why == TO_READ && only_readable(resolved)));
     }
     ak_status status =
         archive == NULL || archive->path == NULL ? ak_fail_memory(err) : open_at(archive, err);
@@ -440,12 +442,23 @@ static ak_status open_archive(ak_archive **out, const char *path, bool to_read, 
 
 ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err)
 {
-    return open_archive(out, path, false, err);
+    return open_archive(out, path, TO_WRITE, err);
 }
 
 ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err)
 {
-    return open_archive(out, path, true, err);
+    return open_archive(out, path, TO_READ, err);
+}
+
+ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err)
+{
+    return open_archive(out, path, TO_COPY, err);
+}
+
+bool ak_archive_is_at(const char *path)
+{
+    static const char begin[] = "SQLite format 3"; /* the final 0 belongs to it */
+    return ak_fs_begins(path, begin, sizeof begin);
 }
 
 void ak_archive_close(ak_archive *archive)

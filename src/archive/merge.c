@@ -408,8 +408,7 @@ static ak_status copy_all(merge *m, ak_error *err)
     return copy_calls(m, err);
 }
 
-/* Opens the archive to read from, in a transaction, because other programs may add to it
-   meanwhile. */
+/* Opens the archive to read from. */
 static ak_status open_other(merge *m, const char *path, ak_error *err)
 {
     struct stat here, there;
@@ -417,8 +416,7 @@ static ak_status open_other(merge *m, const char *path, ak_error *err)
         here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
         return ak_fail(err, AK_INVALID, "%s is the archive itself; name another one", path);
     }
-    AK_DO(ak_archive_open_existing(&m->other, path, err));
-    return ak_store_execute(m->other, "BEGIN", err);
+    return ak_archive_open_copy(&m->other, path, err);
 }
 
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
@@ -443,7 +441,6 @@ out:
         ak_store_rollback(archive);
     }
     if (m.other != NULL) {
-        ak_store_rollback(m.other);
         ak_archive_close(m.other);
     }
     ak_map_free(m.run_of);

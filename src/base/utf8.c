@@ -24,6 +24,15 @@ size_t ak_utf8_mark(const char *text)
     return strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
+size_t ak_utf8_cut(const char *text, size_t max)
+{
+    size_t length = strnlen(text, max);
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
+        length--;
+    }
+    return length;
+}
+
 char *ak_utf8_clean(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";

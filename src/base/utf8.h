@@ -9,6 +9,8 @@
 bool ak_utf8_valid(const char *text);
 /* Returns the bytes of the byte order mark that some editors put in front of a text: 3 or 0. */
 size_t ak_utf8_mark(const char *text);
+/* Returns how many of the first `max` bytes of a text end with a whole character. */
+size_t ak_utf8_cut(const char *text, size_t max);
 /* Returns a copy in which U+FFFD replaces each byte that is not UTF-8, or NULL if there is no
    memory. The caller frees it with ak_free. */
 char *ak_utf8_clean(const char *text);

@@ -187,7 +187,7 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
     return AK_OK;
 }
 
-ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
+ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char *key,
                           const ak_draft_word *words, const char *where, ak_error *err)
 {
     const char *word;
@@ -196,7 +196,7 @@ ak_status ak_draft_status(ak_record *record, const json_t *result, const char *k
     for (size_t i = 0; words[i].word != NULL; i++) {
         if (strcmp(words[i].word, word) == 0) {
             ak_buf_free(&known);
-            record->status = words[i].status;
+            *out = words[i].status;
             return AK_OK;
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", words[i].word);

@@ -89,10 +89,12 @@ typedef struct ak_draft_word {
     const char *word;
     ak_trial_status status;
 } ak_draft_word;
-/* Sets the status of a result by its member `key`. Returns AK_INVALID, with a list of the known
+/* Gives the status of a result by its member `key`. Returns AK_INVALID, with a list of the known
    words, for another word. */
-ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
+ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char *key,
                           const ak_draft_word *words, const char *where, ak_error *err);
+/* The words of T4. */
+extern const ak_draft_word ak_t4_words[];
 
 /* Returns the sum of the members `keys`, which end with NULL, of an object. A member that is not a
    number or is negative counts as 0. */

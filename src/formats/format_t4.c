@@ -12,10 +12,10 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "formats/draft.h"
 #include "formats/kernel_tuner.h"
 
-/* T4's words ("invalidity") for statuses. If several statuses have the same word, reading that word
-   gives the first of them. */
+/* The words ("invalidity") that are written for statuses; ak_t4_words has what they are read as. */
 static const char *const words[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_OK] = "correct",
     [AK_TRIAL_INVALID] = "constraints",
@@ -230,18 +230,10 @@ static ak_status take_time(ak_trial *trial, const json_t *result, const char *wh
 static ak_status take_status(ak_trial *trial, const json_t *result, const char *where,
                              ak_error *err)
 {
-    const char *word;
-    AK_DO(ak_json_string(&word, result, "invalidity", where, err));
-    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
-        if (strcmp(words[i], word) == 0) {
-            trial->status = (ak_trial_status)i;
-            return trial->status == AK_TRIAL_OK ? AK_OK : ak_trial_set(&trial->reason, word, err);
-        }
-    }
-    return ak_fail(err, AK_INVALID,
-                   "%s: \"invalidity\" is \"%.60s\", not one of: correct, constraints, compile, "
-                   "runtime, correctness, timeout",
-                   where, word);
+    AK_DO(ak_draft_status(&trial->status, result, "invalidity", ak_t4_words, where, err));
+    return trial->status == AK_TRIAL_OK
+               ? AK_OK
+               : ak_trial_set(&trial->reason, ak_json_text_at(result, "invalidity"), err);
 }
 
 static ak_status read_result(ak_trial *trial, const json_t *result, const void *task,

@@ -203,9 +203,6 @@ ak_status ak_import_each(ak_import *import, const json_t *list, const ak_entries
     return AK_OK;
 }
 
-/* Every SQLite file, and so every archive, begins with these bytes, the final 0 included. */
-static const char sqlite_begin[16] = "SQLite format 3";
-
 /* ---- which format ---------------------------------------------------------------------------- */
 
 /* Finds the format of a text. A text that does not begin like JSON is taken for CSV. */
@@ -256,7 +253,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     if (format != NULL) {
         AK_TRY(find_importable(&ops, format, err));
     }
-    if (format == NULL && ak_fs_begins(path, sqlite_begin, sizeof sqlite_begin)) {
+    if (format == NULL && ak_archive_is_at(path)) {
         AK_TRY(ak_archive_merge(&import.added, &import.known, archive, path, err));
         goto out;
     }

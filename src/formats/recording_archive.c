@@ -81,7 +81,7 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
     ak_archive_filter all = {0};
     ak_status status = ak_made(r.refuted, err);
     AK_TRY(status);
-    AK_TRY(ak_archive_open(&archive, path, err));
+    AK_TRY(ak_archive_open_copy(&archive, path, err));
     AK_TRY(ak_archive_take(archive, &all, look, &r, err));
     /* The archive may hold only searches on a recording. */
     if (r.first.kernel == NULL) {

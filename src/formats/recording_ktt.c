@@ -81,7 +81,7 @@ static ak_status take_result(ak_record *record, const json_t *result, double ms,
                              ak_error *err)
 {
     double duration = 0;
-    AK_DO(ak_draft_status(record, result, "Status", words, where, err));
+    AK_DO(ak_draft_status(&record->status, result, "Status", words, where, err));
     AK_DO(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
     record->value = duration * ms;
     record->seconds = ak_draft_sum(result, spent) * ms / 1000.0;

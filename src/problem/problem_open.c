@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/asset.h"
+#include "base/text.h"
 #include "problem/identity.h"
 #include "problem/python_kernel.h"
 
@@ -73,11 +74,6 @@ static ak_status unknown_kernel(const char *name, ak_error *err)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Returns whether two documents differ in nothing but their prose. */
 static bool same_identity(const json_t *a, const json_t *b,
                           ak_status (*print)(char **out, const json_t *document, ak_error *err))
@@ -102,8 +98,8 @@ static ak_status check_names(const ak_problem *problem, ak_error *err)
     AK_DO(ak_problem_open(&builtin, problem->name, err));
     ak_status status = AK_OK;
     if (!same_identity(problem->documents[0], builtin->documents[0], ak_problem_identity) ||
-        !same_text(problem->reference_source, builtin->reference_source) ||
-        !same_text(problem->device_reference, builtin->device_reference)) {
+        !ak_text_same(problem->reference_source, builtin->reference_source) ||
+        !ak_text_same(problem->device_reference, builtin->device_reference)) {
         AK_TRY(ak_fail(err, AK_INVALID,
                        "%s: the built-in kernel \"%s\" computes something else or is checked in "
                        "another way: give this one another name",

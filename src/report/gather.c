@@ -1,6 +1,7 @@
-/* gather.c: see gather.h. The search by id relies on ids that grow with time, which those of trials
-   imported later need not do. */
+/* gather.c: see gather.h. */
 #include "report/gather.h"
+
+#include <stdlib.h>
 
 #include "base/alloc.h"
 
@@ -15,12 +16,29 @@ static ak_status keep(void *context, const ak_trial *trial, ak_error *err)
                : ak_map_put(out->configs, trial->config, at, err);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    const ak_trial *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+static ak_status sort_by_id(ak_gathered *out, ak_error *err)
+{
+    AK_DO(AK_NEW(out->by_id, out->count, err));
+    for (size_t i = 0; i < out->count; i++) {
+        out->by_id[i] = &out->trials[i];
+    }
+    qsort(out->by_id, out->count, sizeof *out->by_id, compare_ids);
+    return AK_OK;
+}
+
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
                     ak_error *err)
 {
     *out = (ak_gathered){.configs = ak_map_new()};
     ak_status status = ak_made(out->configs, err);
     status = status == AK_OK ? ak_archive_take(archive, filter, keep, out, err) : status;
+    status = status == AK_OK ? sort_by_id(out, err) : status;
     if (status != AK_OK) {
         ak_gathered_clear(out);
     }
@@ -33,22 +51,19 @@ void ak_gathered_clear(ak_gathered *gathered)
         ak_trial_clear(&gathered->trials[i]);
     }
     ak_free(gathered->trials);
+    ak_free(gathered->by_id);
     ak_map_free(gathered->configs);
     *gathered = (ak_gathered){0};
 }
 
 const ak_trial *ak_gathered_trial(const ak_gathered *gathered, int64_t id)
 {
-    size_t low = 0, high = gathered->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gathered->trials[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < gathered->count && gathered->trials[low].id == id ? &gathered->trials[low] : NULL;
+    const ak_trial key = {.id = id}, *wanted = &key;
+    const ak_trial **found =
+        gathered->count == 0
+            ? NULL
+            : bsearch(&wanted, gathered->by_id, gathered->count, sizeof wanted, compare_ids);
+    return found == NULL ? NULL : *found;
 }
 
 const ak_trial *ak_gathered_config(const ak_gathered *gathered, const char *config)

@@ -9,7 +9,8 @@
 typedef struct ak_gathered {
     ak_trial *trials; /* oldest first */
     size_t count, capacity;
-    ak_map *configs; /* canonical text to the first trial with it */
+    const ak_trial **by_id; /* the same, the lowest id first: imports add older trials later */
+    ak_map *configs;        /* canonical text to the first trial with it */
 } ak_gathered;
 
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,

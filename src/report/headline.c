@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "measure/verdict.h"
 #include "report/finish_order.h"
 #include "report/headline_sizes.h"
@@ -103,12 +104,12 @@ static speed speed_of(const json_t *object)
                    .doubt = ak_json_text_at(object, "undecided_because")};
 }
 
-/* Returns whether the finish has a verdict on a candidate against the reference. This is taken to
-   mean that enough of their rounds were undisturbed. */
+/* Returns whether the finish found a candidate faster or slower than the reference, which means
+   that enough of their rounds were undisturbed. A tie does not mean that. */
 static bool was_decided(const json_t *candidate)
 {
     const char *verdict = ak_json_text_at(candidate, "verdict");
-    return verdict[0] != 0 && strcmp(verdict, "undecided") != 0;
+    return strcmp(verdict, "faster") == 0 || strcmp(verdict, "slower") == 0;
 }
 
 /* Decides as the finish did, by its control and by how many rounds were disturbed. Which rounds
@@ -261,11 +262,8 @@ static void say_default(speaker *s)
         for (const char *p = ak_trial_status_text(failed->status); *p != 0; p++) {
             ak_buf_putc(&text, *p == '_' ? ' ' : *p);
         }
-        size_t length = strcspn(reason, "\n");
-        length = length < REASON_TOLD ? length : REASON_TOLD;
-        while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80) {
-            length--; /* not in the middle of a character */
-        }
+        const size_t line = strcspn(reason, "\n");
+        const size_t length = ak_utf8_cut(reason, line < REASON_TOLD ? line : REASON_TOLD);
         ak_buf_print(&text, ")%s%.*s%s", length == 0 ? "" : ": ", (int)length, reason,
                      length == 0 || reason[length - 1] != '.' ? "." : "");
     }

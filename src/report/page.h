@@ -8,8 +8,8 @@
 
 #include "report/report.h"
 
-/* If a run has this many trials or more, a page shows the AK_PAGE_FAST_MIN fastest, those that were
-   faster than all before them, and every nth trial, at most this many. */
+/* A page shows at most this many trials. If a run has more, these are the AK_PAGE_FAST_MIN fastest,
+   those that were faster than all before them, and every nth of the others. */
 #define AK_PAGE_TRIALS_MAX 20000
 #define AK_PAGE_FAST_MIN   2000
 /* Limits on the kinds of failures, and on the bytes of a message, that are shown. */

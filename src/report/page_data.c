@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/utf8.h"
 #include "report/headline.h"
 #include "report/section.h"
 
@@ -99,15 +100,9 @@ static bool cut_failures(json_t *report)
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *one = json_array_get(list, i);
         const char *reason = ak_json_text_at(one, "reason");
-        size_t length = strlen(reason);
-        if (length > AK_PAGE_REASON_BYTES_MAX) {
-            length = AK_PAGE_REASON_BYTES_MAX;
-            while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80) {
-                length--;
-            }
-            if (!ak_json_set(one, "reason", json_stringn(reason, length))) {
-                return false;
-            }
+        const size_t length = ak_utf8_cut(reason, AK_PAGE_REASON_BYTES_MAX);
+        if (reason[length] != 0 && !ak_json_set(one, "reason", json_stringn(reason, length))) {
+            return false;
         }
     }
     return ak_json_set(report, "failure_kinds", json_integer((json_int_t)count));

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #define DIGITS_OF_TIMES 6
 #define DIGITS          4
@@ -20,9 +21,25 @@ typedef struct choice {
     size_t count;
 } choice;
 
+/* Marks the fastest trials and those that were faster than all before them, the latest first, and
+   returns how many these are, at most AK_PAGE_TRIALS_MAX. */
+static size_t mark_fast(bool *fast, const ak_report_model *model)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->ok_count && i < AK_PAGE_FAST_MIN; i++) {
+        fast[model->ranking[i] - model->trials] = true;
+        count++;
+    }
+    for (size_t i = model->step_count; i-- > 0 && count < AK_PAGE_TRIALS_MAX;) {
+        bool *step = &fast[model->steps[i].evaluation - 1];
+        count += *step ? 0 : 1;
+        *step = true;
+    }
+    return count;
+}
+
 static ak_status choose(choice *out, const ak_report_model *model)
 {
-    size_t others = model->count / AK_PAGE_TRIALS_MAX + 1, count = 0;
     bool *fast = ak_alloc(model->count, sizeof *fast);
     *out = (choice){.model = model, .at = ak_alloc(model->count, sizeof *out->at)};
     if (out->at == NULL || fast == NULL) {
@@ -30,18 +47,14 @@ static ak_status choose(choice *out, const ak_report_model *model)
         ak_free(out->at);
         return AK_NO_MEMORY;
     }
-    for (size_t i = 0; i < model->ok_count && i < AK_PAGE_FAST_MIN; i++) {
-        fast[model->ranking[i] - model->trials] = true;
-    }
-    for (size_t i = 0; i < model->step_count; i++) {
-        fast[model->steps[i].evaluation - 1] = true;
-    }
-    for (size_t i = 0; i < model->count; i++) {
-        if (fast[i] || i % others == 0) {
-            out->at[count++] = i;
+    const size_t marked = mark_fast(fast, model), room = AK_PAGE_TRIALS_MAX - marked;
+    const size_t others = model->count - marked;
+    const size_t nth = room == 0 ? 0 : (others + room - 1) / room;
+    for (size_t i = 0, seen = 0; i < model->count; i++) {
+        if (fast[i] || (nth > 0 && seen++ % nth == 0)) {
+            out->at[out->count++] = i;
         }
     }
-    out->count = count;
     ak_free(fast);
     return AK_OK;
 }
@@ -249,13 +262,9 @@ static const struct {
    memory. */
 static json_t *reason_json(const char *text)
 {
-    size_t length = strlen(text);
-    if (length <= AK_PAGE_REASON_BYTES_MAX) {
+    const size_t length = ak_utf8_cut(text, AK_PAGE_REASON_BYTES_MAX);
+    if (text[length] == 0) {
         return json_string(text);
-    }
-    length = AK_PAGE_REASON_BYTES_MAX;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
-        length--; /* not in the middle of a character */
     }
     ak_buf cut = AK_BUF(AK_PAGE_REASON_BYTES_MAX + 32);
     ak_buf_append(&cut, text, length);

@@ -4,7 +4,7 @@
 
 #include "base/csv.h"
 
-static void put_sheet(ak_buf *out, const ak_section *section)
+static void put_section(ak_buf *out, const ak_section *section)
 {
     bool pairs = section->headers[0] == NULL;
     for (size_t i = 0; i < section->cell_count; i++) {
@@ -27,7 +27,7 @@ static void print(ak_buf *out, const char *title, const ak_sections *sections, s
     (void)width;
     ak_buf_puts(out, "section,row,column,value\n");
     for (size_t i = 0; i < sections->count; i++) {
-        put_sheet(out, &sections->items[i]);
+        put_section(out, &sections->items[i]);
     }
 }
 

@@ -24,7 +24,7 @@ static void put_row(ak_buf *out, const char *const *cells, size_t columns)
     ak_buf_puts(out, "|\n");
 }
 
-static void put_sheet(ak_buf *out, const ak_section *section)
+static void put_section(ak_buf *out, const ak_section *section)
 {
     ak_buf_print(out, "%s## %s\n\n", out->length == 0 ? "" : "\n", section->title);
     if (section->note != NULL) {
@@ -50,7 +50,7 @@ static void print(ak_buf *out, const char *title, const ak_sections *sections, s
     put_escaped(out, title);
     ak_buf_puts(out, "\n");
     for (size_t i = 0; i < sections->count; i++) {
-        put_sheet(out, &sections->items[i]);
+        put_section(out, &sections->items[i]);
     }
 }
 

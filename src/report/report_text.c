@@ -41,7 +41,7 @@ static void put_picture(ak_buf *out, const char *picture)
     }
 }
 
-static void put_sheet(ak_buf *out, const ak_section *section, size_t width)
+static void put_section(ak_buf *out, const ak_section *section, size_t width)
 {
     static_assert(AK_COLUMNS_MAX <= AK_LAYOUT_COLUMNS_MAX, "a section is a table");
     ak_layout table = {.headers = section->headers[0] == NULL ? NULL : section->headers,
@@ -70,7 +70,7 @@ static void print(ak_buf *out, const char *title, const ak_sections *sections, s
 {
     (void)title;
     for (size_t i = 0; i < sections->count; i++) {
-        put_sheet(out, &sections->items[i], width);
+        put_section(out, &sections->items[i], width);
     }
 }
 

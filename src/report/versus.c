@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "base/value_json.h"
 #include "measure/verdict.h"
 #include "report/page.h"
@@ -147,21 +148,16 @@ static void add_runs(ak_section_builder *b, const ak_versus *v)
     row(b, "environment", x->environment, y->environment);
 }
 
-static bool same(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 /* Returns in what the tasks of the runs differ, so that their times do not compare; NULL: they
    solve the same task. */
 static const char *difference(const ak_versus *v)
 {
     const ak_run *x = &v->a.run, *y = &v->b.run;
-    return !same(x->kernel, y->kernel)     ? "the kernels differ"
-           : !same(x->size, y->size)       ? "the sizes differ"
-           : !same(x->dtype, y->dtype)     ? "the dtypes differ"
-           : !same(x->choices, y->choices) ? "the options differ"
-                                           : NULL;
+    return !ak_text_same(x->kernel, y->kernel)     ? "the kernels differ"
+           : !ak_text_same(x->size, y->size)       ? "the sizes differ"
+           : !ak_text_same(x->dtype, y->dtype)     ? "the dtypes differ"
+           : !ak_text_same(x->choices, y->choices) ? "the options differ"
+                                                   : NULL;
 }
 
 static bool same_task(const ak_versus *v)

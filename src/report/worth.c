@@ -11,6 +11,7 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "base/text.h"
 #include "measure/verdict.h"
 #include "report/gather.h"
 #include "report/outcome.h"
@@ -64,17 +65,12 @@ typedef struct worth {
     ak_error *err;
 } worth;
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 /* Finds or adds the proposer of a trial; NULL if there are too many. */
 static proposer *proposer_of(worth *w, const ak_trial *trial)
 {
     for (size_t i = 0; i < w->proposer_count; i++) {
-        if (same_text(w->proposers[i].strategy, trial->strategy) &&
-            same_text(w->proposers[i].model, trial->model)) {
+        if (ak_text_same(w->proposers[i].strategy, trial->strategy) &&
+            ak_text_same(w->proposers[i].model, trial->model)) {
             return &w->proposers[i];
         }
     }
@@ -131,7 +127,7 @@ static void judge(worth *w, const json_t *result, const ak_trial *trial)
 
 static bool of_run(const ak_trial *trial, const char *run)
 {
-    return same_text(trial->run, run);
+    return ak_text_same(trial->run, run);
 }
 
 /* Returns the default's time in a run; 0 if the run has no trial of it, because it was resumed. */
@@ -139,7 +135,7 @@ static ak_outcome default_time(const worth *w, const json_t *result, const char 
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
-        if (of_run(t, run) && same_text(t->strategy, "default") && t->status == AK_TRIAL_OK) {
+        if (of_run(t, run) && ak_text_same(t->strategy, "default") && t->status == AK_TRIAL_OK) {
             return ak_outcome_of(result, t);
         }
     }

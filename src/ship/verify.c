@@ -437,6 +437,9 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     const ak_session_options options = {.compile_workers = 1,
                                         .artifact = code,
                                         .symbol = ak_json_text_at(variant, "entry"),
+                                        /* as of a variant that is limited (variants.c) */
+                                        .own_sizes =
+                                            json_is_null(json_object_get(variant, "workspace")),
                                         .cancel = v->options->cancel};
     AK_TRY(ak_session_open(&session, task, &options, err));
     AK_TRY(judge(&trial, &as, v, &session, &config, measured, err));

@@ -84,6 +84,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
                             .every_device = options->every_device,
                             .artifact = options->artifact,
                             .symbol = options->symbol,
+                            .own_sizes = options->own_sizes,
                             .deadline_ns = options->deadline_ns,
                             .workers_changed = options->workers_changed,
                             .workers_context = options->workers_context,

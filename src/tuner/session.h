@@ -50,6 +50,7 @@ typedef struct ak_session_options {
     size_t other_count;
     bool every_device; /* use all of the task's devices for trials, not only the first */
     const char *artifact, *symbol;                               /* as in ak_pool_options */
+    bool own_sizes;                                              /* likewise */
     int64_t deadline_ns;                                         /* likewise */
     void (*workers_changed)(void *context, const ak_pool *pool); /* likewise */
     void *workers_context;

@@ -46,7 +46,8 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
             ak_json_set_text(object, "implementation", u->task->implementation->name)) &&
            (pool->options.symbol == NULL ||
             ak_json_set_text(object, "symbol", pool->options.symbol)) &&
-           (!u->specialised || ak_json_set(object, "own_size", json_true()));
+           (!(u->specialised || pool->options.own_sizes) ||
+            ak_json_set(object, "own_size", json_true()));
 }
 
 /* Returns false for a candidate that did not compile, which the request to the device omits. */

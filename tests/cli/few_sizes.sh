@@ -58,3 +58,8 @@ echo "-- none is listed"
 make 'n > 0' 0 '[]'; check; tune; ship
 echo "-- wrong at another size of the archive"
 make 'n > 0' 5000 "$edges"; tune --sizes '65536;5000'; ship
+echo "-- wrong at an edge-case size, too, which its bundle does not serve"
+sed -i 's/n == WRONG/n == WRONG || n == 33/' mine/host.c
+for size in 65536 5000; do autokernel tune ./mine --size $size --strategy exhaustive --evals 8 --libraries none --fix P=1 --quiet --archive edge.db >/dev/null 2>&1; done
+autokernel export ./mine --config '#1' --archive edge.db --format bundle --output edge.akb
+autokernel bundle verify edge.akb --max-slowdown 10000% 2>/dev/null | grep -o '^n=65536  [a-z_]*'

@@ -305,6 +305,34 @@ static void test_old_results_of_another_kernel_do_not_count(void **state)
     ak_fs_remove(folder);
 }
 
+/* Reading the archive of somebody else, as a recording or to merge it, does not bring it up to
+   date. */
+static void test_reading_changes_nothing(void **state)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], other[AK_PATH_MAX], *before, *after;
+    size_t length = 0, now = 0, added, known;
+    ak_error err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    ak_recording *recording = NULL;
+    (void)state;
+    assert_fine(ak_fs_temp(folder, &err), &err);
+    assert_fine(ak_fs_join(path, folder, "archive.db", &err), &err);
+    assert_fine(ak_fs_join(other, folder, "other.db", &err), &err);
+    make_old_archive(path);
+    assert_fine(ak_fs_read(&before, &length, path, 1 << 20, &err), &err);
+    assert_fine(ak_recording_open(&recording, path, &err), &err);
+    ak_recording_close(recording);
+    assert_fine(ak_archive_open(&archive, other, &err), &err);
+    assert_fine(ak_archive_merge(&added, &known, archive, path, &err), &err);
+    ak_archive_close(archive);
+    assert_fine(ak_fs_read(&after, &now, path, 1 << 20, &err), &err);
+    assert_int_equal(now, length);
+    assert_memory_equal(after, before, length);
+    ak_free(before);
+    ak_free(after);
+    ak_fs_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_prose_is_no_other_kernel),
         cmocka_unit_test(test_old_results_still_count),
         cmocka_unit_test(test_old_results_of_another_kernel_do_not_count),
+        cmocka_unit_test(test_reading_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

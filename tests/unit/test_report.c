@@ -4,7 +4,7 @@
 
 #include "archive/overview.h"
 #include "archive/store.h"
-#include "report/report.h"
+#include "report/page.h"
 
 static const char *const formats[] = {"text", "csv", "json", "md", "html"};
 #define FORMATS (sizeof formats / sizeof formats[0])
@@ -499,6 +499,43 @@ static void test_html(void **state)
 }
 
 /* What a change is worth: pairs of trials that differ in it alone. */
+/* A page shows all trials up to a limit, and of more than these never more than the limit. */
+static void test_limit_of_trials(void **state)
+{
+    const size_t most = AK_PAGE_TRIALS_MAX + 10000;
+    ak_trial *trials = ak_alloc(most, sizeof *trials);
+    const ak_trial **ranking = ak_alloc(most, sizeof *ranking);
+    ak_report_step *steps = ak_alloc(most, sizeof *steps);
+    (void)state;
+    for (size_t i = 0; i < most; i++) {
+        ranking[i] = &trials[i];
+        steps[i].evaluation = most / 4 + i;
+    }
+    static const size_t cases[][3] = {/* trials, steps, shown */
+                                      {AK_PAGE_TRIALS_MAX - 1, 0, AK_PAGE_TRIALS_MAX - 1},
+                                      {AK_PAGE_TRIALS_MAX, 0, AK_PAGE_TRIALS_MAX},
+                                      {AK_PAGE_TRIALS_MAX + 10000, 0, 16000},
+                                      {AK_PAGE_TRIALS_MAX + 10000, 3000, 17500},
+                                      {AK_PAGE_TRIALS_MAX + 10000, 18000, AK_PAGE_TRIALS_MAX},
+                                      {AK_PAGE_TRIALS_MAX + 10000, 20000, AK_PAGE_TRIALS_MAX}};
+    for (size_t i = 0; i < AK_COUNT(cases); i++) {
+        const ak_report_model model = {.trials = trials,
+                                       .count = cases[i][0],
+                                       .ranking = ranking,
+                                       .ok_count = cases[i][0],
+                                       .steps = steps,
+                                       .step_count = cases[i][1]};
+        json_t *page = ak_page_trials(&model);
+        assert_non_null(page);
+        assert_int_equal(ak_json_number_at(page, "count"), cases[i][0]);
+        assert_int_equal(ak_json_number_at(page, "shown"), cases[i][2]);
+        json_decref(page);
+    }
+    ak_free(trials);
+    ak_free(ranking);
+    ak_free(steps);
+}
+
 static void test_changes(void **state)
 {
     fixture *f = fixture_of(state);
@@ -609,11 +646,14 @@ static void test_decided_in_words(void **state)
                 "\"BLIS\", \"ms\": 2, \"ratio\": 0.65, \"ratio_ci\": [0.64, 0.66], \"verdict\": "
                 "\"undecided\", \"undecided_because\": \"busy\"}, {\"name\": \"ATLAS\", \"ms\": 2, "
                 "\"ratio\": 0.65, \"ratio_ci\": "
-                "[0.64, 0.66], \"verdict\": \"slower\"}, {\"name\": \"OpenBLAS\", \"ms\": 1.3, "
-                "\"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
+                "[0.64, 0.66], \"verdict\": \"slower\"}, {\"name\": \"MKL\", \"ms\": 1.3, "
+                "\"ratio\": 1, \"ratio_ci\": [0.99, 1.01], \"verdict\": \"tie\"}, {\"name\": "
+                "\"OpenBLAS\", \"ms\": 1.3, \"ratio\": 1, \"ratio_ci\": [1, 1]}]}";
     text = report_of_run(f, &run);
     unwrap(text);
     assert_non_null(strstr(text, "not decided against BLIS"));
+    assert_non_null(
+        strstr(text, "not decided against MKL")); /* disturbed rounds suffice for a tie */
     assert_non_null(strstr(text, "2.000 times that of ATLAS"));
     assert_non_null(strstr(text, "(not decided: busy)"));
     assert_non_null(strstr(text, "\"Not decided: busy\": candidates waited for a processor"));
@@ -1057,6 +1097,7 @@ int main(void)
         WITH_ARCHIVE(test_md),
         WITH_ARCHIVE(test_csv),
         WITH_ARCHIVE(test_html),
+        cmocka_unit_test(test_limit_of_trials),
         WITH_ARCHIVE(test_changes),
         WITH_ARCHIVE(test_control_in_words),
         WITH_ARCHIVE(test_decided_in_words),

@@ -49,6 +49,17 @@ static int64_t add(fixture *f, const char *config, const char *strategy, const c
 static const char proposals[] = "[{\"verdict\": \"accepted\", \"config\": \"A=2\"},"
                                 "{\"verdict\": \"accepted\", \"config\": \"A=3\"}]";
 
+static json_t *worth_now(fixture *f)
+{
+    char *text = NULL;
+    json_t *worth = NULL;
+    ak_archive_filter all = {0};
+    assert_ok(ak_llm_worth(&text, f->archive, &all, err));
+    assert_ok(ak_json_parse(&worth, text, strlen(text), "worth", err));
+    ak_text_free(text);
+    return worth;
+}
+
 static json_t *worth_of(fixture *f, const char *finish)
 {
     ak_run run = {.id = (char *)(uintptr_t)run_id,
@@ -67,9 +78,6 @@ static json_t *worth_of(fixture *f, const char *finish)
                     .brief = (char[]){"b"},
                     .state = (char[]){"t"},
                     .proposals = (char *)(uintptr_t)proposals};
-    char *text = NULL;
-    json_t *worth = NULL;
-    ak_archive_filter all = {0};
     assert_ok(ak_archive_add_run(f->archive, &run, err));
     assert_ok(ak_archive_add_call(f->archive, &call, err));
     int64_t first = add(f, "A=1", "default", NULL, 0, 0, 1463, 1.02);
@@ -78,10 +86,7 @@ static json_t *worth_of(fixture *f, const char *finish)
     if (finish != NULL) {
         assert_ok(ak_archive_end_run(f->archive, run_id, "2026-11-21T10:01:00.000Z", finish, err));
     }
-    assert_ok(ak_llm_worth(&text, f->archive, &all, err));
-    assert_ok(ak_json_parse(&worth, text, strlen(text), "worth", err));
-    ak_text_free(text);
-    return worth;
+    return worth_now(f);
 }
 
 static void the_finish_counts(void **state)
@@ -100,6 +105,19 @@ static void the_finish_counts(void **state)
     assert_true(ak_json_number_at(calibration, "undecided") == 1);
     assert_true(ak_json_number_at(calibration, "faster") == 1);
     assert_true(fabs(ak_json_number_at(calibration, "mean_error") - (0.5 - 0.1 / 0.9)) < 1e-9);
+    json_decref(worth);
+}
+
+/* The trials of an older archive that is added later have higher ids and earlier times. */
+static void older_trials_change_nothing(void **state)
+{
+    fixture *f = fixture_of(state);
+    json_decref(worth_of(f, result));
+    ak_trial older = literal_trial("A=1", 1);
+    older.timestamp = (char[]){"2020-01-01T00:00:00.000Z"};
+    (void)add_trial(f->archive, older);
+    json_t *worth = worth_now(f);
+    assert_true(ak_json_number_at(json_object_get(worth, "calibration"), "judged") == 1);
     json_decref(worth);
 }
 
@@ -158,6 +176,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_finish_counts, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(without_a_finish_trials_count, fixture_open_archive,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(older_trials_change_nothing, fixture_open_archive,
                                         fixture_close),
         cmocka_unit_test(conversations_say_the_same),
     };
