@@ -365,7 +365,8 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
     if (status == AK_OK &&
         (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
          device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
-        state->pass = NULL;
+        (void)device->cuda->module_unload(state->helper);
+        state->pass = state->helper = NULL;
         status = ak_fail(err, AK_INTERNAL, "the elementwise pass does not fit this device");
     }
     state->pass_blocks = per_sm * (int)device->sm_count;
