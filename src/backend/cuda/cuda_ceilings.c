@@ -22,6 +22,8 @@
 
 /* ---- the harness' own device code ------------------------------------------------------------ */
 
+#define HARNESS "a kernel of the harness (referee, elementwise pass, or limits of the device)"
+
 static ak_status write_parts(const char *path, const char *const *parts, size_t count,
                              const char *last, ak_error *err)
 {
@@ -54,12 +56,9 @@ static ak_status load_cubin(void **module, ak_device *device, const char *path, 
     AK_TRY(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
     int code = device->cuda->module_load(module, cubin);
     ak_cuda_error_text(text, sizeof text, device->cuda, code);
-    AK_TRY(
-        code == 0
-            ? AK_OK
-            : ak_fail(err, AK_CRASHED,
-                      "the driver cannot load the kernel that measures the ceilings (%.200s): %s",
-                      path, text));
+    AK_TRY(code == 0 ? AK_OK
+                     : ak_fail(err, AK_CRASHED, "the driver cannot load " HARNESS " (%.160s): %s",
+                               path, text));
 out:
     ak_free(cubin);
     return status;
@@ -84,10 +83,7 @@ ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_
                           .memory_max = HELPER_MEMORY};
     AK_TRY(ak_cuda_compile(&result, &job, err));
     if (result.status != AK_TRIAL_OK) {
-        AK_TRY(ak_fail(
-            err, AK_INTERNAL,
-            "a kernel of the harness (referee, or limits of the device) does not compile: %.280s",
-            result.reason));
+        AK_TRY(ak_fail(err, AK_INTERNAL, HARNESS " does not compile: %.280s", result.reason));
     }
     AK_TRY(load_cubin(module, device, cubin, err));
 out:
