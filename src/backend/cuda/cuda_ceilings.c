@@ -132,16 +132,9 @@ typedef struct rate_case {
     double flops; /* operations of one block in one iteration of the loop */
 } rate_case;
 
-static int64_t capability_of(const ak_device *device)
-{
-    ak_value value;
-    bool known = ak_scope_get(&value, device->task->constants, "compute_capability");
-    return known && value.type == AK_VALUE_INT ? value.as.integer : 0;
-}
-
 static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
 {
-    int64_t capability = capability_of(device);
+    int64_t capability = ak_task_fact(device->task, "compute_capability");
     bool tf32 = capability == 90 && ak_cuda_is_tf32(device->task->constants, dtype);
     if (!ak_dtype_is_float(dtype)) {
         return false;
@@ -177,7 +170,7 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
     (void)snprintf(bytes, sizeof bytes, "-DELEMENT_BYTES=%zu", ak_dtype_bytes(dtype));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(dtype));
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)capability_of(device));
+                   (long long)ak_task_fact(device->task, "compute_capability"));
     options[count++] = "-DRATE=1";
     options[count++] = bytes;
     options[count++] = type;
@@ -228,8 +221,9 @@ ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, 
     ak_ceilings *known = &device->ceilings;
     rate_case what;
     void *module = NULL;
-    int products =
-        capability_of(device) == 90 ? ak_cuda_split_products(device->task->constants, dtype) : 0;
+    int products = ak_task_fact(device->task, "compute_capability") == 90
+                       ? ak_cuda_split_products(device->task->constants, dtype)
+                       : 0;
     (void)err;
     dtype = products > 0 ? AK_DTYPE_BF16 : dtype;
     if (!known->measured) {

@@ -344,14 +344,12 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
     ak_cublaslt_state *state = device->lt;
     const ak_task *task = device->task;
     char type[40], activation[100], bias[100], residual[100], flat[20], architecture[64];
-    ak_value value = {.type = AK_VALUE_INT};
     int per_sm = 0;
     if (state->pass != NULL) {
         return AK_OK;
     }
-    (void)ak_scope_get(&value, task->constants, "compute_capability");
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)value.as.integer);
+                   (long long)ak_task_fact(task, "compute_capability"));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     (void)snprintf(activation, sizeof activation, "-Dactivation_is_%.60s=1",
                    text_of(task, "activation", "none"));
