@@ -752,7 +752,7 @@ static ak_status product_load(ak_runnable *runnable, const char *name, ak_error 
     ak_error why = AK_ERROR_INIT;
     size_t role = role_of(name);
     if (role == ROLES) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+        return AK_NOT_FOUND;
     }
     if (open_state(runnable->device, &why) != AK_OK) {
         ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);

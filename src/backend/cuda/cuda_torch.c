@@ -240,7 +240,7 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
     ak_error why = AK_ERROR_INIT;
     runnable->torch_way = way_of(name);
     if (runnable->torch_way == WAYS) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+        return AK_NOT_FOUND;
     }
     runnable->work = &torch_work;
     ak_status status = open_state(runnable->device, &why);
