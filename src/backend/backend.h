@@ -67,6 +67,8 @@ typedef struct ak_compile_result {
     char artifact_hash[33];                   /* of the code; equal for equal code */
     char file_hash[33];                       /* of the whole file; shows a later change of it */
 } ak_compile_result;
+/* Larger artifacts cannot be read. */
+#define AK_ARTIFACT_MAX (256u << 20)
 void ak_compile_result_clear(ak_compile_result *result);
 
 #define AK_UUID_BYTES 64

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 
-#define ARTIFACT_MAX (256u << 20)
 /* ak_compile_limit explains these. */
 #define IDLE_PART   3
 #define CLOCK_TIMES 5
@@ -227,7 +226,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
 {
     char *file = NULL;
     size_t length = 0;
-    ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
+    ak_status status = ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, err);
     if (status == AK_NOT_FOUND && access(job->folder, W_OK) != 0) {
         return fail_folder(job->folder, err);
     }
@@ -259,7 +258,7 @@ static ak_status take_out(ak_compile_result *result, const char *from, const cha
     size_t length = 0;
     struct stat file;
     if (lstat(from, &file) == 0 && S_ISREG(file.st_mode)) {
-        AK_DO(ak_fs_read(&bytes, &length, from, ARTIFACT_MAX, err));
+        AK_DO(ak_fs_read(&bytes, &length, from, AK_ARTIFACT_MAX, err));
         ak_hash_text(hash, bytes, length);
     }
     ak_status status = AK_OK;

@@ -136,9 +136,6 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable)
     return good;
 }
 
-/* base/proc_launch.c gives a child its own descriptors up to this number. */
-#define LOW_DESCRIPTORS 9
-
 /* ---- seccomp ------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
@@ -364,7 +361,7 @@ static const int reaching[] = {
 /* From this number on, x86-64 has the same system calls again (x32). */
 #define OTHER_NUMBERS 0x40000000u
 
-/* System calls that ak_sandbox_plan_open_alone also refuses: they start or signal processes. */
+/* System calls that ak_sandbox_plan_open_alone also refuses: they start processes or name one. */
 static const int starting[] = {
 #ifdef __NR_fork
     __NR_fork,
@@ -372,6 +369,12 @@ static const int starting[] = {
 #endif
 #ifdef __NR_pidfd_open
     __NR_pidfd_open,
+#endif
+};
+
+/* System calls that signal processes. tgkill is missing, see no_signals. */
+static const int signalling[] = {
+#ifdef __NR_pidfd_send_signal
     __NR_pidfd_send_signal,
 #endif
     __NR_kill,
@@ -379,6 +382,8 @@ static const int starting[] = {
     __NR_rt_sigqueueinfo,
     __NR_rt_tgsigqueueinfo,
 };
+/* Commands of fcntl that choose the process which the kernel signals when a file is ready. */
+static const int owning[] = {F_SETOWN, F_SETOWN_EX};
 
 /* What the runtime of a sanitizer calls beyond what computing needs. */
 static const int sanitizing[] = {__NR_rt_sigaction, __NR_sigaltstack, __NR_prlimit64,
@@ -390,12 +395,7 @@ static const int sanitizing[] = {__NR_rt_sigaction, __NR_sigaltstack, __NR_prlim
 static void plan_files(ak_sandbox_plan *out, const char *const *readable,
                        const char *const *writable)
 {
-    *out = (ak_sandbox_plan){.ruleset = make_ruleset(readable, writable)};
-    if (out->ruleset >= 0 && out->ruleset <= LOW_DESCRIPTORS) {
-        int low = out->ruleset; /* would be replaced in the child */
-        out->ruleset = fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS + 1);
-        (void)close(low);
-    }
+    *out = (ak_sandbox_plan){.ruleset = ak_proc_above_low(make_ruleset(readable, writable))};
 }
 
 #ifdef ARCHITECTURE
@@ -412,6 +412,26 @@ static unsigned short only_threads(struct sock_filter *code, unsigned short n)
     code[n++] = LOAD(args[0]);
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
     code[n++] = RETURN(refused);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    return n;
+}
+
+/* Appends instructions that refuse signals to other processes. abort() and raise() signal the
+   process itself by tgkill, so this is allowed: ak_sandbox_plan_apply completes the instruction at
+   out->self, because only then the process id is known. */
+static unsigned short no_signals(ak_sandbox_plan *out, struct sock_filter *code, unsigned short n)
+{
+    n = answer(code, n, signalling, AK_COUNT(signalling), refused);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 4);
+    code[n++] = LOAD(args[0]);
+    out->self = n;
+    code[n++] = SKIP_IF(0);
+    code[n++] = RETURN(refused);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0,
+                                             2 * AK_COUNT(owning) + 2);
+    code[n++] = LOAD(args[1]);
+    n = answer(code, n, owning, AK_COUNT(owning), refused);
     code[n++] = RETURN(SECCOMP_RET_ALLOW);
     return n;
 }
@@ -450,9 +470,11 @@ void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readabl
 #ifdef ARCHITECTURE
     struct sock_filter code[AK_SANDBOX_FILTER_MAX];
     unsigned short n = plan_begin(code);
-    _Static_assert(2 * (AK_COUNT(reaching) + AK_COUNT(starting)) + 26 <= AK_SANDBOX_FILTER_MAX,
+    _Static_assert(2 * (AK_COUNT(reaching) + AK_COUNT(starting) + AK_COUNT(signalling)) + 38 <=
+                       AK_SANDBOX_FILTER_MAX,
                    "a longer filter");
     n = answer(code, n, starting, AK_COUNT(starting), refused);
+    n = no_signals(out, code, n);
     n = only_threads(code, n);
     /* prlimit64 only for the process itself, which is number 0 */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
@@ -490,7 +512,11 @@ size_t ak_sandbox_sanitized(uint64_t out[AK_SANDBOX_FILTER_MAX])
 
 void ak_sandbox_plan_apply(void *plan)
 {
-    const ak_sandbox_plan *p = plan;
+    ak_sandbox_plan *p = plan;
+    if (p->self > 0) {
+        const struct sock_filter own = SKIP_IF(getpid());
+        memcpy(&p->filter[p->self], &own, sizeof own);
+    }
     struct sock_fprog program = {.len = p->length,
                                  .filter = (struct sock_filter *)(uintptr_t)p->filter};
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -84,6 +84,11 @@ void ak_proc_own_program(void);
    together with the child that it runs itself. */
 void ak_proc_end_with_parent(void);
 
+/* The descriptors that a child gets have numbers up to this. */
+#define AK_PROC_LOW_MAX 9
+/* Moves a descriptor above these numbers, closed on exec, and returns the new one. Returns a
+   negative descriptor as it is; errno stays. */
+int ak_proc_above_low(int fd);
 /* Closes all open descriptors from `first` to `last`. */
 void ak_proc_close_range(unsigned first, unsigned last);
 

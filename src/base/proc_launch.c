@@ -27,10 +27,10 @@ extern char **environ;
 
 int ak_proc_above_low(int fd)
 {
-    if (fd < 0 || fd > 9) {
+    if (fd < 0 || fd > AK_PROC_LOW_MAX) {
         return fd;
     }
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10), why = errno;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, AK_PROC_LOW_MAX + 1), why = errno;
     (void)close(fd);
     errno = why;
     return moved;

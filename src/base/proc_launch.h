@@ -7,9 +7,6 @@
 
 #include "base/proc.h"
 
-/* Moves a descriptor above 9, so that it differs from the numbers of the descriptors that a child
-   gets, and returns the new descriptor. Returns a negative descriptor as it is; errno stays. */
-int ak_proc_above_low(int fd);
 /* Makes a pipe whose ends are above 9 and close on exec. On failure it returns false with errno
    set, and both ends can be passed to ak_proc_close. */
 bool ak_proc_pipe(int ends[2]);

@@ -23,7 +23,6 @@
    times a candidate's tolerance at K = 64, and up to 1.5 times at K = 8. */
 #define BASELINE_SLACK 2.0
 #define THREADS_ALL    (1 << 16) /* backends reduce it to what they have */
-#define ARTIFACT_MAX   (256u << 20)
 
 void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e)
 {
@@ -73,7 +72,7 @@ static bool is_exchanged(const ak_judge_candidate *candidate)
     if (candidate->artifact == NULL || candidate->hash == NULL) {
         return false;
     }
-    ak_status status = ak_fs_read(&bytes, &length, candidate->artifact, ARTIFACT_MAX, NULL);
+    ak_status status = ak_fs_read(&bytes, &length, candidate->artifact, AK_ARTIFACT_MAX, NULL);
     if (status != AK_OK) { /* loading will say that it cannot be read */
         return status == AK_LIMIT;
     }

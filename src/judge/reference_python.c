@@ -41,7 +41,7 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", s->folder);
     const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, NULL};
     const char *const writable[] = {"/dev/null", s->folder, NULL};
-    ak_sandbox_plan_open(&plan, reads.path, writable);
+    ak_sandbox_plan_open_alone(&plan, reads.path, writable);
     const ak_proc_spec confined = {
         .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
     ak_status status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);

@@ -70,13 +70,19 @@ static ak_status add_quoted(ak_words *words, const char *word, ak_error *err)
 
 /* ---- seats ----------------------------------------------------------------------------------- */
 
-/* Writes the device of worker `nth` of a host, counted from 0. */
-static void device_of(char *out, size_t bytes, const char *devices, size_t nth)
+size_t ak_launcher_listed(const char *devices)
 {
     size_t count = 1;
     for (const char *at = devices; *at != 0; at++) {
         count += *at == ',' ? 1 : 0;
     }
+    return count;
+}
+
+/* Writes the device of worker `nth` of a host, counted from 0. */
+static void device_of(char *out, size_t bytes, const char *devices, size_t nth)
+{
+    const size_t count = ak_launcher_listed(devices);
     const char *at = devices;
     for (size_t skip = nth % count; skip > 0; skip--) {
         at += strcspn(at, ",") + 1;

@@ -96,6 +96,8 @@ void ak_words_free(ak_words *words);
    number ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
+/* Returns the length of such a list. */
+size_t ak_launcher_listed(const char *devices);
 /* Returns an environment variable as a whole number from 1 on, or the fallback. */
 size_t ak_launcher_number(const char *variable, size_t fallback);
 

@@ -34,10 +34,7 @@ static ak_status fill_in(char out[AK_LAUNCHER_MAX], const char *word, const ak_l
 
 static ak_status seats(ak_launcher *l, const char *devices, size_t most, ak_error *err)
 {
-    size_t listed = 1;
-    for (const char *at = devices; *at != 0; at++) {
-        listed += *at == ',' ? 1 : 0;
-    }
+    const size_t listed = ak_launcher_listed(devices);
     if (l->text[strspn(l->text, " ")] == 0) {
         return ak_fail(err, AK_INVALID,
                        "--launcher cmd: needs a command, such as cmd:env or 'cmd:kubectl exec -i "

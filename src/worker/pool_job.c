@@ -9,7 +9,6 @@
 
 #define CONFIG_TEXT_MAX 4096
 #define KEY_MAX         (CONFIG_TEXT_MAX + 128) /* with the name of the implementation */
-#define ARTIFACT_MAX    (256u << 20)
 
 void ak_result_clear(ak_result *result)
 {
@@ -88,7 +87,7 @@ static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
     if (pool->options.artifact == NULL) {
         return AK_OK;
     }
-    ak_status status = ak_fs_read(&code, &length, pool->options.artifact, ARTIFACT_MAX, err);
+    ak_status status = ak_fs_read(&code, &length, pool->options.artifact, AK_ARTIFACT_MAX, err);
     status = status == AK_OK ? ak_fs_write(u->artifact, code, length, err) : status;
     ak_free(code);
     if (status == AK_OK) {

@@ -41,8 +41,12 @@ def calls(X):
     import socket
     socket.socket()
 def dies(X):
-    import os, signal
-    os.kill(os.getpid(), signal.SIGKILL)
+    import signal
+    signal.raise_signal(signal.SIGKILL)
+def forks(X):
+    import os
+    os.fork() or os._exit(0)
+    return X
 P
 expect "1 of 1 configuration is right" ""
 expect "reference: Python function reference.py:reference" ""
@@ -57,6 +61,7 @@ expect "the function returns nothing and has no parameter Z to write to" ":silen
 expect "Z holds <U1, not numbers" ":words"
 expect "Permission denied: '/etc/passwd'" ":reads"
 expect "Operation not permitted" ":calls"
+expect "Operation not permitted" ":forks"
 expect "the Python process of the reference ended: signal 9 (Killed)" ":dies"
 expect "reference.py defines no function nothing" ":nothing"
 echo 'def reference(' >mine/reference.py

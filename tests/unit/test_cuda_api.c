@@ -5,6 +5,7 @@
  * Also tests what the loader says if libraries are missing or too old.
  */
 #include <setjmp.h>
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -280,6 +281,48 @@ static void test_missing(void **state)
     assert_int_equal(ak_cuda_driver_open(&cuda, &err), AK_OK);
 }
 
+/* ---- libraries of wheels ----------------------------------------------------------------------
+ */
+
+static char home[AK_PATH_MAX], tried[AK_PATH_MAX]; /* a HOME, and what was loaded from it first */
+
+/* In place of the C library's: while there is a HOME, no library can be loaded, so that this does
+   not depend on what the machine has. */
+void *dlopen(const char *name, int mode)
+{
+    void *(*open)(const char *, int) = NULL;
+    void *next = dlsym(RTLD_NEXT, "dlopen");
+    if (home[0] != 0) {
+        if (tried[0] == 0 && strncmp(name, home, strlen(home)) == 0) {
+            (void)snprintf(tried, sizeof tried, "%s", name);
+        }
+        return NULL;
+    }
+    memcpy(&open, &next, sizeof open);
+    return open(name, mode);
+}
+
+static void the_newest_wheel_is_loaded(void **state)
+{
+    static const char *const pythons[] = {"python3.9", "python3.12"};
+    const ak_cudnn *cudnn_table;
+    (void)state;
+    assert_int_equal(ak_fs_temp(home, NULL), AK_OK);
+    for (size_t i = 0; i < AK_COUNT(pythons); i++) {
+        char name[160], path[AK_PATH_MAX];
+        (void)snprintf(name, sizeof name,
+                       ".local/lib/%s/site-packages/nvidia/cudnn/lib/libcudnn.so.9", pythons[i]);
+        assert_int_equal(ak_fs_write_in(path, home, name, "", 0, NULL), AK_OK);
+    }
+    assert_int_equal(unsetenv("AUTOKERNEL_LIBCUDNN"), 0);
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    ak_status status = ak_cudnn_open(&cudnn_table, NULL);
+    ak_fs_remove(home);
+    home[0] = 0;
+    assert_int_equal(status, AK_UNAVAILABLE);
+    assert_non_null(strstr(tried, "/python3.12/"));
+}
+
 /* ---- hashes of cubins -------------------------------------------------------------------------
  */
 
@@ -344,7 +387,7 @@ int main(void)
         cmocka_unit_test(test_declarations),     cmocka_unit_test(test_constants),
         cmocka_unit_test(test_tensor_types),     cmocka_unit_test(test_cudnn_constants),
         cmocka_unit_test(test_layout),           cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_hashes_of_cubins),
+        cmocka_unit_test(test_hashes_of_cubins), cmocka_unit_test(the_newest_wheel_is_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,31 @@ static void selectors_are_forgotten(void **state)
                      : "=r"(ds), "=r"(es), "=r"(fs), "=r"(gs));
     assert_int_equal(ds | es | fs | gs, 0);
 }
+#elif defined(__aarch64__)
+/* The lower half of these belongs to the caller, the upper half could keep a kernel's state. */
+#define FORGETS_HALF_OF(name)                                                                      \
+    do {                                                                                           \
+        const uint64_t in[2] = {UINT64_C(0x3ff4000000000000), UINT64_C(0xdeadbeef)};               \
+        uint64_t out[2];                                                                           \
+        __asm__ volatile("ldr " name ", %0" : : "m"(in) : "memory");                               \
+        ak_host_forget();                                                                          \
+        __asm__ volatile("str " name ", %0" : "=m"(out) : : "memory");                             \
+        assert_true(out[0] == in[0] && out[1] == 0);                                               \
+    } while (0)
+
+static void halves_of_vectors_are_forgotten(void **state)
+{
+    (void)state;
+    ak_host_forget_prepare(0);
+    FORGETS_HALF_OF("q8");
+    FORGETS_HALF_OF("q9");
+    FORGETS_HALF_OF("q10");
+    FORGETS_HALF_OF("q11");
+    FORGETS_HALF_OF("q12");
+    FORGETS_HALF_OF("q13");
+    FORGETS_HALF_OF("q14");
+    FORGETS_HALF_OF("q15");
+}
 #endif
 
 static void a_barrier_waits_for_all(void **state)
@@ -1079,6 +1104,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_element_is_always_stained),
 #ifdef __x86_64__
         cmocka_unit_test(selectors_are_forgotten),
+#elif defined(__aarch64__)
+        cmocka_unit_test(halves_of_vectors_are_forgotten),
 #endif
         cmocka_unit_test(a_barrier_waits_for_all),
         cmocka_unit_test(thread_numbers_are_checked),

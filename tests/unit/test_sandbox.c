@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,6 +154,58 @@ static void only_computing_is_allowed(void **state)
     assert_int_equal(in_child(abort_body), 1000 + SIGABRT); /* a crash must look like one */
 }
 
+/* ---- the plan of a baseline that a problem brings -------------------------------------------- */
+
+/* Makes a plan as on a kernel without Landlock, whose ruleset needs a descriptor. */
+static void open_without_landlock(ak_sandbox_plan *out)
+{
+    static const char *const nothing[] = {NULL};
+    struct rlimit kept, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &kept), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = kept.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ak_sandbox_plan_open_alone(out, nothing, nothing);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+    assert_int_equal(out->ruleset, -1);
+}
+
+static bool is_refused(long result)
+{
+    return result == -1 && errno == EPERM;
+}
+
+static ak_sandbox_plan plan; /* made before the child, whose process id it does not know */
+
+/* Signal 0 only asks whether a process can be signalled. */
+static int plan_signals_body(void)
+{
+    const int parent = (int)getppid(), self = (int)getpid();
+    const struct f_owner_ex owner = {.type = F_OWNER_PID, .pid = parent};
+    ak_sandbox_plan_apply(&plan);
+    bool good = is_refused(kill(parent, 0)) && is_refused(syscall(SYS_tkill, parent, 0)) &&
+                is_refused(syscall(SYS_tgkill, parent, parent, 0)) &&
+                is_refused(fcntl(1, F_SETOWN, parent)) && is_refused(fcntl(1, F_SETOWN_EX, &owner));
+    return good && syscall(SYS_tgkill, self, self, 0) == 0 && fcntl(1, F_GETFD) >= 0 ? GOOD : BAD;
+}
+
+static int plan_abort_body(void)
+{
+    ak_sandbox_plan_apply(&plan);
+    abort();
+}
+
+static void a_baseline_signals_only_itself(void **state)
+{
+    (void)state;
+    if (!ak_sandbox_seccomp()) {
+        print_message("seccomp is not in force here\n");
+        skip();
+    }
+    open_without_landlock(&plan);
+    assert_int_equal(in_child(plan_signals_body), GOOD);
+    assert_int_equal(in_child(plan_abort_body), 1000 + SIGABRT);
+}
+
 static int no_files_body(void)
 {
     char path[AK_PATH_MAX];
@@ -214,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_confined),
         cmocka_unit_test(only_computing_is_allowed),
+        cmocka_unit_test(a_baseline_signals_only_itself),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(other_descriptors_are_closed),
         cmocka_unit_test(what_is_missing_is_said),

@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda_api.h"
 
 #include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,12 +102,18 @@ static void *try_one(const char *name)
     return ak_dl_open(&library, names, NULL) == AK_OK ? library : NULL;
 }
 
+static int by_version(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Tries the newest version first: python3.12 before python3.9. */
 static void *try_pattern(const char *pattern)
 {
     glob_t found;
     void *library = NULL;
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        /* The last name, in alphabetical order, is mostly the newest version. */
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version);
         for (size_t i = found.gl_pathc; library == NULL && i > 0; i--) {
             library = try_one(found.gl_pathv[i - 1]);
         }

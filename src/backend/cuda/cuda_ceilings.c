@@ -22,6 +22,8 @@
 
 /* ---- the harness' own device code ------------------------------------------------------------ */
 
+#define HARNESS "a kernel of the harness (referee, elementwise pass, or limits of the device)"
+
 static ak_status write_parts(const char *path, const char *const *parts, size_t count,
                              const char *last, ak_error *err)
 {
@@ -54,12 +56,9 @@ static ak_status load_cubin(void **module, ak_device *device, const char *path, 
     AK_TRY(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
     int code = device->cuda->module_load(module, cubin);
     ak_cuda_error_text(text, sizeof text, device->cuda, code);
-    AK_TRY(
-        code == 0
-            ? AK_OK
-            : ak_fail(err, AK_CRASHED,
-                      "the driver cannot load the kernel that measures the ceilings (%.200s): %s",
-                      path, text));
+    AK_TRY(code == 0 ? AK_OK
+                     : ak_fail(err, AK_CRASHED, "the driver cannot load " HARNESS " (%.160s): %s",
+                               path, text));
 out:
     ak_free(cubin);
     return status;
@@ -84,10 +83,7 @@ ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_
                           .memory_max = HELPER_MEMORY};
     AK_TRY(ak_cuda_compile(&result, &job, err));
     if (result.status != AK_TRIAL_OK) {
-        AK_TRY(ak_fail(
-            err, AK_INTERNAL,
-            "a kernel of the harness (referee, or limits of the device) does not compile: %.280s",
-            result.reason));
+        AK_TRY(ak_fail(err, AK_INTERNAL, HARNESS " does not compile: %.280s", result.reason));
     }
     AK_TRY(load_cubin(module, device, cubin, err));
 out:
@@ -136,16 +132,9 @@ typedef struct rate_case {
     double flops; /* operations of one block in one iteration of the loop */
 } rate_case;
 
-static int64_t capability_of(const ak_device *device)
-{
-    ak_value value;
-    bool known = ak_scope_get(&value, device->task->constants, "compute_capability");
-    return known && value.type == AK_VALUE_INT ? value.as.integer : 0;
-}
-
 static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
 {
-    int64_t capability = capability_of(device);
+    int64_t capability = ak_task_fact(device->task, "compute_capability");
     bool tf32 = capability == 90 && ak_cuda_is_tf32(device->task->constants, dtype);
     if (!ak_dtype_is_float(dtype)) {
         return false;
@@ -181,7 +170,7 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
     (void)snprintf(bytes, sizeof bytes, "-DELEMENT_BYTES=%zu", ak_dtype_bytes(dtype));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(dtype));
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)capability_of(device));
+                   (long long)ak_task_fact(device->task, "compute_capability"));
     options[count++] = "-DRATE=1";
     options[count++] = bytes;
     options[count++] = type;
@@ -232,8 +221,9 @@ ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, 
     ak_ceilings *known = &device->ceilings;
     rate_case what;
     void *module = NULL;
-    int products =
-        capability_of(device) == 90 ? ak_cuda_split_products(device->task->constants, dtype) : 0;
+    int products = ak_task_fact(device->task, "compute_capability") == 90
+                       ? ak_cuda_split_products(device->task->constants, dtype)
+                       : 0;
     (void)err;
     dtype = products > 0 ? AK_DTYPE_BF16 : dtype;
     if (!known->measured) {

@@ -122,7 +122,7 @@ static ak_status softmax_load(ak_runnable *runnable, const char *name, ak_error 
 {
     ak_error why = AK_ERROR_INIT;
     if (strcmp(name, NAME) != 0) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+        return AK_NOT_FOUND;
     }
     runnable->work = &softmax_work;
     if (open_state(runnable->device, &why) != AK_OK) {

@@ -309,14 +309,17 @@ static bool cuda_another(ak_runnable *runnable)
 static ak_status load_library(ak_runnable *runnable, const char *name, ak_error *err)
 {
     const ak_task *task = runnable->device->task;
-    for (size_t i = 0; i < LIBRARIES; i++) {
+    ak_status status = AK_NOT_FOUND;
+    for (size_t i = 0; i < LIBRARIES && status == AK_NOT_FOUND; i++) {
         if (strncmp(name, libraries[i]->prefix, strlen(libraries[i]->prefix)) == 0 &&
             libraries[i]->applies(task)) {
-            return libraries[i]->load(runnable, name, err);
+            status = libraries[i]->load(runnable, name, err);
         }
     }
-    return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for %s on CUDA devices", name,
-                   task->problem->name);
+    return status != AK_NOT_FOUND
+               ? status
+               : ak_fail(err, status, "there is no library \"%.60s\" for %s on CUDA devices", name,
+                         task->problem->name);
 }
 
 static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *load,

@@ -145,7 +145,8 @@ typedef struct ak_cuda_library {
     ak_status (*list)(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                       void *context, ak_error *err);
     /* Sets the members of the runnable that the library needs, among them `work`. If the baseline
-       cannot be loaded, `refusal` of the runnable says why. */
+       cannot be loaded, `refusal` of the runnable says why. Returns AK_NOT_FOUND, without a
+       message, if there is none of this name. */
     ak_status (*load)(ak_runnable *runnable, const char *name, ak_error *err);
     /* (optional) Gives the version as `baseline_version` of backend.h does. */
     void (*version)(char *out, size_t bytes, const ak_device *device, const char *name);

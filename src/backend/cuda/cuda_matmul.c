@@ -344,14 +344,12 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
     ak_cublaslt_state *state = device->lt;
     const ak_task *task = device->task;
     char type[40], activation[100], bias[100], residual[100], flat[20], architecture[64];
-    ak_value value = {.type = AK_VALUE_INT};
     int per_sm = 0;
     if (state->pass != NULL) {
         return AK_OK;
     }
-    (void)ak_scope_get(&value, task->constants, "compute_capability");
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)value.as.integer);
+                   (long long)ak_task_fact(task, "compute_capability"));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     (void)snprintf(activation, sizeof activation, "-Dactivation_is_%.60s=1",
                    text_of(task, "activation", "none"));
@@ -365,7 +363,8 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
     if (status == AK_OK &&
         (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
          device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
-        state->pass = NULL;
+        (void)device->cuda->module_unload(state->helper);
+        state->pass = state->helper = NULL;
         status = ak_fail(err, AK_INTERNAL, "the elementwise pass does not fit this device");
     }
     state->pass_blocks = per_sm * (int)device->sm_count;
@@ -753,7 +752,7 @@ static ak_status product_load(ak_runnable *runnable, const char *name, ak_error 
     ak_error why = AK_ERROR_INIT;
     size_t role = role_of(name);
     if (role == ROLES) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+        return AK_NOT_FOUND;
     }
     if (open_state(runnable->device, &why) != AK_OK) {
         ak_outcome_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);

@@ -102,10 +102,8 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
     char type[32], architecture[64], choices[AK_CHOICES_MAX][160];
     const char *options[AK_CHOICES_MAX + 4];
     size_t count = 0;
-    ak_value value = {.type = AK_VALUE_INT};
-    (void)ak_scope_get(&value, task->constants, "compute_capability");
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)value.as.integer);
+                   (long long)ak_task_fact(task, "compute_capability"));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     options[count++] = architecture;
     options[count++] = type;

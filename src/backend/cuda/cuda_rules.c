@@ -15,21 +15,16 @@ static ak_status add_architecture(ak_options *out, const ak_task *task, const ak
 {
     char line[64];
     const char *own = task->implementation->architecture;
-    ak_value fact;
+    const int64_t fact = ak_task_fact(task, "compute_capability");
+    const long long capability = fact > 0 ? (long long)fact : LEAST_CAPABILITY;
     if (ak_implementation_is_triton(task->implementation)) {
-        bool given =
-            ak_scope_get(&fact, task->constants, "compute_capability") && fact.type == AK_VALUE_INT;
-        (void)snprintf(line, sizeof line, "cuda:%lld",
-                       given ? (long long)fact.as.integer : LEAST_CAPABILITY);
+        (void)snprintf(line, sizeof line, "cuda:%lld", capability);
         return ak_triton_options(out, task, config, line, err);
     }
     if (own != NULL) {
         (void)snprintf(line, sizeof line, "--gpu-architecture=%.40s", own);
     } else {
-        bool known =
-            ak_scope_get(&fact, task->constants, "compute_capability") && fact.type == AK_VALUE_INT;
-        (void)snprintf(line, sizeof line, "--gpu-architecture=sm_%lld",
-                       known ? (long long)fact.as.integer : LEAST_CAPABILITY);
+        (void)snprintf(line, sizeof line, "--gpu-architecture=sm_%lld", capability);
     }
     return ak_options_add(out, line, err);
 }

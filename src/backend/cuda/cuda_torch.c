@@ -84,28 +84,25 @@ static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t t
 
 static ak_status open_state(ak_device *device, ak_error *err)
 {
+    const ak_proc_spec plain = {.argv = NULL};
     json_t *reply = NULL;
+    ak_status status = AK_OK;
     if (device->torch != NULL) {
         return AK_OK;
     }
     AK_DO(AK_NEW(device->torch, 1, err));
-    const ak_proc_spec plain = {.argv = NULL};
-    ak_status status =
-        ak_script_start(&device->torch->script, ak_script_python(), SCRIPT, WHERE, &plain, err);
-    if (status != AK_OK) {
-        torch_close(device);
-        return status;
-    }
+    ak_script *script = &device->torch->script;
+    AK_TRY(ak_script_start(script, ak_script_python(), SCRIPT, WHERE, &plain, err));
     const char *colon = strchr(device->task->device, ':');
     int64_t ordinal = 0;
     (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda_open has checked it */
-    status = ask(&reply, device,
-                 json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal), OPEN_NS, err);
-    if (status == AK_OK) {
-        (void)snprintf(device->torch->version, sizeof device->torch->version, "%s",
-                       ak_json_text_at(reply, "version"));
-        json_decref(reply);
-    } else {
+    json_t *message = json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal);
+    AK_TRY(ak_script_ask(&reply, script, message, OPEN_NS, err));
+    (void)snprintf(device->torch->version, sizeof device->torch->version, "%s",
+                   ak_json_text_at(reply, "version"));
+out:
+    json_decref(reply);
+    if (status != AK_OK) {
         torch_close(device);
     }
     return status;
@@ -243,7 +240,7 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
     ak_error why = AK_ERROR_INIT;
     runnable->torch_way = way_of(name);
     if (runnable->torch_way == WAYS) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+        return AK_NOT_FOUND;
     }
     runnable->work = &torch_work;
     ak_status status = open_state(runnable->device, &why);

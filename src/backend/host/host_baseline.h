@@ -27,7 +27,6 @@ typedef struct ak_baseline_setup {
 typedef struct ak_baseline_ops {
     const char *name;            /* "openblas" */
     const char *title;           /* "OpenBLAS" */
-    const char *package;         /* not used: `open` says what to install */
     const char *const *problems; /* problems that it can compute in f32, NULL-terminated */
     const char *const *bf16;     /* those that it can compute in bf16 too; NULL: none */
     const char *const *variants; /* NULL-terminated; NULL: only one */

@@ -16,8 +16,6 @@
 #include "base/clock.h"
 #include "base/fs.h"
 
-/* Descriptors start above those that base/proc_launch.c replaces in a child. */
-#define LOW_FD 10
 /* A child that has closed its pipe must be dead after this; it first gives back its memory. */
 #define DEATH_NS (2 * AK_SECOND_NS)
 /* A child that waited for a processor gets extra time: at most GRANT_MAX times its limit in all,
@@ -72,8 +70,8 @@ void ak_host_child_drop(ak_runnable *runner)
 int ak_host_child_memory(const char *name)
 {
     int fd = memfd_create(name, MFD_ALLOW_SEALING);
-    if (fd >= 0 && fd < LOW_FD) {
-        int moved = fcntl(fd, F_DUPFD, LOW_FD);
+    if (fd >= 0 && fd <= AK_PROC_LOW_MAX) {
+        int moved = fcntl(fd, F_DUPFD, AK_PROC_LOW_MAX + 1);
         (void)close(fd);
         fd = moved;
     }

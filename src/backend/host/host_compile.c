@@ -22,7 +22,6 @@
 #include "base/clock.h"
 
 #define LOG_MAX            (64u << 10)
-#define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
 /* Limits for references and baselines. */
 #define OWN_TIMEOUT_NS (120 * AK_SECOND_NS)
@@ -304,7 +303,7 @@ static ak_status look_at_assembly(ak_compile_result *result, const char *compile
         made.reason = NULL;
         goto out;
     }
-    AK_TRY(ak_fs_read(&text, NULL, path, ARTIFACT_MAX, err));
+    AK_TRY(ak_fs_read(&text, NULL, path, AK_ARTIFACT_MAX, err));
     if (ak_host_assembly_calls(why, sizeof why, text)) {
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
@@ -323,7 +322,7 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
 {
     char why[200], *file = NULL;
     size_t length = 0;
-    ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
+    ak_status status = ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, err);
     char hash[AK_HASH_BYTES];
     ak_hash_text(hash, status == AK_OK ? file : "", length);
     if (status == AK_OK && strcmp(hash, result->file_hash) != 0) {
@@ -413,7 +412,7 @@ static ak_status name_variable(ak_compile_result *result, const char **argv,
     }
     ak_status status = run_compiler(&again, argv, job, err);
     if (status == AK_OK && again.status == AK_TRIAL_OK &&
-        ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, NULL) == AK_OK &&
+        ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, NULL) == AK_OK &&
         ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
         ak_free(result->reason);
         result->reason = ak_strdup(why);

@@ -148,16 +148,40 @@ void ak_host_forget(void)
 
 #elif defined(__aarch64__)
 
+static int has_predicates; /* the Scalable Vector Extension */
+
 void ak_host_forget_prepare(int tiles)
 {
+    enum { AT_HWCAP_SVE = 1 << 22 };
     (void)tiles;
+    has_predicates = (getauxval(AT_HWCAP) & AT_HWCAP_SVE) != 0;
+}
+
+static void clear_predicates(void)
+{
+    __asm__ volatile(".arch_extension sve;"
+                     "pfalse p0.b; pfalse p1.b; pfalse p2.b; pfalse p3.b; pfalse p4.b;"
+                     "pfalse p5.b; pfalse p6.b; pfalse p7.b; pfalse p8.b; pfalse p9.b;"
+                     "pfalse p10.b; pfalse p11.b; pfalse p12.b; pfalse p13.b; pfalse p14.b;"
+                     "pfalse p15.b; setffr;"
+                     ".arch_extension nosve"
+                     :
+                     :
+                     :
+#ifdef __ARM_FEATURE_SVE
+                     "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11",
+                     "p12", "p13", "p14", "p15", "ffr",
+#endif
+                     "memory");
 }
 
 void ak_host_forget(void)
 {
     errno = 0;
-    /* v8 to v15 are left as they are: their lower halves belong to the caller. */
+    /* The lower halves of v8 to v15 belong to the caller; to write these clears all above them. */
     __asm__ volatile(
+        "fmov d8, d8; fmov d9, d9; fmov d10, d10; fmov d11, d11; fmov d12, d12; fmov d13, d13;"
+        "fmov d14, d14; fmov d15, d15;"
         "msr fpsr, xzr; movi v0.2d, #0; movi v1.2d, #0; movi v2.2d, #0; movi v3.2d, #0;"
         "movi v4.2d, #0; movi v5.2d, #0; movi v6.2d, #0; movi v7.2d, #0; movi v16.2d, #0;"
         "movi v17.2d, #0; movi v18.2d, #0; movi v19.2d, #0; movi v20.2d, #0; movi v21.2d, #0;"
@@ -167,6 +191,9 @@ void ak_host_forget(void)
         :
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21",
           "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    if (has_predicates) {
+        clear_predicates();
+    }
 }
 
 #else

@@ -153,8 +153,7 @@ static const char *left_behind(void)
     }
     if (flags_left != 0) {
         return "it leaves flags of the processor set (direction, alignment check): a kernel "
-               "restores "
-               "them before it returns";
+               "restores them before it returns";
     }
     if (x87.tags != 0xffff) {
         return "it leaves values in x87 or MMX registers: a kernel that uses these ends with emms";

@@ -24,7 +24,8 @@ int ak_zones_check(bool whole[2], ak_zones *zones, ak_device *device, size_t wor
     int code = 0;
     for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
         code = fetch(device, side, workspace);
-        whole[side] = ak_guard_holds(zones->bytes, 0, AK_GUARD_BYTES, &zones->streams[side]);
+        whole[side] =
+            code != 0 || ak_guard_holds(zones->bytes, 0, AK_GUARD_BYTES, &zones->streams[side]);
     }
     return code;
 }
