@@ -25,7 +25,6 @@
 #define AK_BUNDLE_KIND      "autokernel bundle"
 #define AK_BUNDLE_BYTES_MAX (1u << 30)
 #define AK_BUNDLE_NAME_MAX  128
-#define AK_BUNDLE_ENTRY_MAX 32 /* bytes of an entry's symbol, its 0 included */
 
 /* One size that the bundle serves: its trial, its task, and the variant that serves it. */
 typedef struct ak_bundle_case {
@@ -45,7 +44,7 @@ typedef struct ak_bundle_variant {
     size_t option_count;
     const char *compiler; /* borrowed from the space of the first case, or static */
     char version[128];
-    char entry[AK_BUNDLE_ENTRY_MAX], file[AK_PACK_NAME_MAX + 1];
+    char file[AK_PACK_NAME_MAX + 1];
     json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */

@@ -181,7 +181,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
         bool good = status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
                     ak_json_set_text(one, "file", v->file) &&
-                    ak_json_set_text(one, "entry", v->entry) &&
+                    ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
                     ak_json_set(one, "when", program_or_null(v->when)) &&
                     ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
                     ak_json_set(one, "threads", program_or_null(v->threads)) &&
