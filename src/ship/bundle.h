@@ -62,7 +62,8 @@ typedef struct ak_bundle_build {
     ak_bundle_variant *variants;
     size_t variant_count;
     json_t *environment; /* environment of the trials, in words, with its hash */
-    json_t *needs;       /* what the code requires of a machine */
+    char *fix; /* what the run was held to (--fix), on which its default depends; NULL: nothing */
+    json_t *needs; /* what the code requires of a machine */
     char *created;
     ak_fs_owned folder; /* for compiling */
     ak_fs_owned kept; /* sources from the archive; open only if the kernel has changed or is gone */

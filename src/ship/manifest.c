@@ -346,8 +346,8 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
     good = ak_json_set(file, "measured", measured_of(b)) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
            ak_json_set(file, "environment", json_incref(b->environment)) &&
-           add_files(files, &b->code) && add_files(files, &b->sources) &&
-           ak_json_set(file, "files", json_incref(files)) &&
+           ak_json_set_text(file, "fix", b->fix) && add_files(files, &b->code) &&
+           add_files(files, &b->sources) && ak_json_set(file, "files", json_incref(files)) &&
            ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
            ak_json_set_text(file, "created", b->created) &&
            ak_json_set_text(file, "autokernel", AK_VERSION);
