@@ -3054,11 +3054,11 @@ static akr_status check_call(const akr_bundle *b, const akr_plan *plan, void *co
 }
 
 /* Stands for an unused argument that the caller gave as NULL, so that the kernel gets an address
-   that is aligned and may be read. */
-static const union {
-    unsigned char bytes[2 * LINE];
-    double aligned;
-} nothing = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+   that is aligned and may be read. Its first element is a NaN in every type that has one, so that a
+   result into which it went does not look right. */
+static const struct {
+    unsigned char bytes[LINE];
+} __attribute__((aligned(LINE))) nothing = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
 akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
                         void *workspace, size_t workspace_bytes, const akr_team *team,
@@ -3083,8 +3083,7 @@ akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *co
     for (i = 0; i < bundle->info.argument_count; i++) {
         given[i] = arg[i];
         if (bundle->info.argument[i].unused && arg[i] == NULL) {
-            uintptr_t at = ((uintptr_t)&nothing + LINE - 1) & ~(uintptr_t)(LINE - 1);
-            given[i] = (void *)at;
+            given[i] = (void *)(uintptr_t)nothing.bytes;
         }
     }
     call.size = plan->size;

@@ -145,7 +145,7 @@ typedef struct akr_bundle akr_bundle;
 /* Opens a bundle: a file, or the folder that such a file was unpacked to. Checks that it is whole
    and that this machine can run it, and loads its code. `flags` is 0 or one of the two above. */
 AKR_API akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *err);
-/* Does the same with the bytes of a file, which must stay as they are until akr_close. */
+/* Does the same with the bytes of a file, which are not needed after this call. */
 AKR_API akr_status akr_open_memory(akr_bundle **out, const void *bytes, size_t length, int flags,
                                    akr_error *err);
 /* Closes the bundle, which no other call may be using. `bundle` may be NULL. */

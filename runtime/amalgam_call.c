@@ -25,7 +25,7 @@ static void one_end(void *state)
 static void one_begin(void)
 {
     one_status = pthread_key_create(&one_key, one_end) != 0
-                     ? AKR_SYSTEM
+                     ? fail(&one_error, AKR_SYSTEM, "the process has no key for threads left")
                      : akr_open_memory(&one_open, one_bundle, sizeof one_bundle, 0, &one_error);
 }
 
@@ -45,7 +45,7 @@ static akr_status one_mine(one_thread **out, akr_error *err)
         t = (one_thread *)calloc(1, sizeof *t);
         if (t == NULL || pthread_setspecific(one_key, t) != 0) {
             free(t);
-            return AKR_NO_MEMORY;
+            return fail_memory(err);
         }
     }
     *out = t;

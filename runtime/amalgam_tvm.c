@@ -56,12 +56,11 @@ typedef struct one_call {
 } one_call;
 
 /* Initialises the members that may be read before they are set. */
-static void one_prepare(one_call *call, akr_error *err)
+static void one_prepare(one_call *call)
 {
     call->workspace = NULL;
     call->workspace_bytes = 0;
     call->device_id = -1;
-    err->text[0] = 0;
 }
 
 /* The functions of TVM FFI's library that are called; NULL if the library is not in the process.
@@ -93,7 +92,7 @@ static int one_refuse(akr_status status, const akr_error *err)
                        : status == AKR_NO_MEMORY                      ? "MemoryError"
                        : status == AKR_SYSTEM || status == AKR_DRIVER ? "RuntimeError"
                                                                       : "ValueError";
-    return one_raise(kind, err->text[0] != 0 ? err->text : akr_status_text(status));
+    return one_raise(kind, err->text);
 }
 
 /* Returns the tensor of a value; NULL if it is not a tensor. */
@@ -258,7 +257,7 @@ static int one_tvm_run(const one_any *args, int32_t count, one_any *result)
     akr_error err;
     void *stream = NULL;
     akr_status status;
-    one_prepare(&call, &err);
+    one_prepare(&call);
     status = one_read(&call, &thread, args, count, &err);
     if (status != AKR_OK) {
         return one_refuse(status, &err);
@@ -285,7 +284,7 @@ static int one_tvm_workspace(const one_any *args, int32_t count, one_any *result
     akr_error err;
     akr_status status;
     int i, sizes = 0;
-    one_prepare(&call, &err);
+    one_prepare(&call);
     while (sizes < count && sizes < AKR_SIZES_MAX && args[sizes].type == ONE_INT) {
         sizes++;
     }

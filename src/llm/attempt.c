@@ -400,8 +400,7 @@ static ak_status judge_complaint(ak_attempt *out, exchange *x, const ak_http_rep
     json_t *body = NULL;
     ak_complaint complaint;
     ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
-                                or_null(http->should_retry), or_null(http->request_id),
-                                or_null(http->content_type)};
+                                or_null(http->should_retry)};
     AK_DO(read_body(&body, &x->whole, err));
     x->provider->classify(&complaint, http->status, &headers, body, utc_seconds(x->call->llm));
     json_decref(body);

@@ -277,12 +277,12 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
 {
     ak_status status = AK_OK;
     /* a tape that names no model has no provider, so its price is unknown */
-    bool sends = llm->provider != NULL;
-    if (sends) {
+    bool named = llm->provider != NULL;
+    if (named) {
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);
         status = ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err);
     }
-    if (status == AK_OK && sends && !llm->price.known && llm->budget_usd > 0) {
+    if (status == AK_OK && named && !llm->price.known && llm->budget_usd > 0) {
         return ak_fail(err, AK_INVALID,
                        "%s is unpriced, so a budget cannot be kept: give its price with "
                        "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "

@@ -118,7 +118,6 @@ void ak_call_request(ak_request *out, ak_llm_call *call);
 /* Sets the worst case of an attempt aside. Fails if the budget or the token limit does not allow
    it. */
 ak_status ak_call_reserve(ak_reservation *out, ak_llm_call *call, ak_error *err);
-void ak_call_release(ak_llm *llm, const ak_reservation *reserved);
 /* Replaces the reservation of an attempt by what it has used, or charges it in full if the attempt
    may have been billed without a report. */
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved);

@@ -13,7 +13,7 @@ const ak_provider *const ak_providers[] = {
 static const struct {
     const char *provider, *pattern;
     unsigned set;
-    int output_tokens_max, context_tokens;
+    int output_tokens_max;
 } models[] = {
 /* models.def names abilities without their prefix. */
 #define TEMPERATURE       AK_ABILITY_TEMPERATURE
@@ -27,8 +27,8 @@ static const struct {
 #define STREAM            AK_ABILITY_STREAM
 #define STREAM_USAGE      AK_ABILITY_STREAM_USAGE
 #define STORE             AK_ABILITY_STORE
-#define X(provider, pattern, abilities, output, context)                                           \
-    {#provider, pattern, (unsigned)(abilities), output, context},
+
+#define X(provider, pattern, abilities, output) {#provider, pattern, (unsigned)(abilities), output},
 #include "llm/models.def"
 #undef X
 };
@@ -82,8 +82,7 @@ void ak_abilities_find(ak_abilities *out, const ak_provider *provider, const cha
     for (size_t i = 0; i < AK_COUNT(models); i++) {
         if (strcmp(models[i].provider, provider->name) == 0 &&
             ak_llm_glob(models[i].pattern, model)) {
-            *out = (ak_abilities){models[i].set, models[i].output_tokens_max,
-                                  models[i].context_tokens};
+            *out = (ak_abilities){models[i].set, models[i].output_tokens_max};
             return;
         }
     }

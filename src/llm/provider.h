@@ -52,7 +52,6 @@ enum {
 typedef struct ak_abilities {
     unsigned set;          /* bits of AK_ABILITY_... */
     int output_tokens_max; /* 0 if unknown */
-    int context_tokens;    /* 0 if unknown */
 } ak_abilities;
 
 /* ---- request --------------------------------------------------------------------------------- */
@@ -93,7 +92,7 @@ typedef enum ak_complaint_action {
 
 /* Header fields that matter; NULL if the server did not send them. */
 typedef struct ak_reply_headers {
-    const char *retry_after, *retry_after_ms, *should_retry, *request_id, *content_type;
+    const char *retry_after, *retry_after_ms, *should_retry;
 } ak_reply_headers;
 
 typedef struct ak_complaint {

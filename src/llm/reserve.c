@@ -190,13 +190,6 @@ static void give_back(ak_llm *llm, const ak_reservation *reserved)
     llm->tokens_reserved -= reserved->tokens;
 }
 
-void ak_call_release(ak_llm *llm, const ak_reservation *reserved)
-{
-    ak_llm_lock(llm);
-    give_back(llm, reserved);
-    ak_llm_unlock(llm);
-}
-
 void ak_call_book(ak_llm_call *call, const ak_attempt *attempt, const ak_reservation *reserved)
 {
     ak_llm *llm = call->llm;

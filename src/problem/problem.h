@@ -162,7 +162,7 @@ typedef struct ak_implementation_spec {
     const char *kernel_name;  /* "ak_kernel" if the file has none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     bool openmp;              /* compiled with -fopenmp; its threads are those of the task */
-    bool rejects_spills;      /* a configuration whose code spills registers is rejected */
+    bool rejects_spills;      /* code that spills more than 32 bytes of registers is rejected */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;         /* it has an entry specialised for the task's own sizes */
     const json_t *needs;      /* array of "Needs", conditions on the task; NULL: none */

@@ -24,7 +24,7 @@ static size_t count_sizes(const ak_scan *s)
 void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
 {
     size_t found = 0;
-    (void)snprintf(out, 2 * AK_SCAN_NAME, "n");
+    (void)snprintf(out, AK_SCAN_SHAPE, "n");
     for (size_t i = 0; i < s->argument_count && found < 2; i++) {
         if (ak_scan_is_size(&s->arguments[i])) {
             size_t used = found == 0 ? 0 : strlen(out);

@@ -25,7 +25,6 @@
 #define AK_BUNDLE_KIND      "autokernel bundle"
 #define AK_BUNDLE_BYTES_MAX (1u << 30)
 #define AK_BUNDLE_NAME_MAX  128
-#define AK_BUNDLE_ENTRY_MAX 32 /* bytes of an entry's symbol, its 0 included */
 
 /* One size that the bundle serves: its trial, its task, and the variant that serves it. */
 typedef struct ak_bundle_case {
@@ -45,7 +44,7 @@ typedef struct ak_bundle_variant {
     size_t option_count;
     const char *compiler; /* borrowed from the space of the first case, or static */
     char version[128];
-    char entry[AK_BUNDLE_ENTRY_MAX], file[AK_PACK_NAME_MAX + 1];
+    char file[AK_PACK_NAME_MAX + 1];
     json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
                                           variant serves only measured sizes */
     json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
@@ -63,7 +62,8 @@ typedef struct ak_bundle_build {
     ak_bundle_variant *variants;
     size_t variant_count;
     json_t *environment; /* environment of the trials, in words, with its hash */
-    json_t *needs;       /* what the code requires of a machine */
+    char *fix; /* what the run was held to (--fix), on which its default depends; NULL: nothing */
+    json_t *needs; /* what the code requires of a machine */
     char *created;
     ak_fs_owned folder; /* for compiling */
     ak_fs_owned kept; /* sources from the archive; open only if the kernel has changed or is gone */

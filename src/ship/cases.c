@@ -245,6 +245,7 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
         .size = trial->size,
         .dtype = trial->dtype,
         .choices = trial->choices,
+        .fix = b->fix,
         .allow_numerics = json_is_true(json_object_get(b->environment, "numerics")),
         .threads = (int)json_integer_value(json_object_get(b->environment, "threads")),
     };
@@ -259,6 +260,26 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
     AK_DO(ak_config_parse(&one->config, one->task->space, trial->config, err));
     return ak_task_workspace(&one->workspace_bytes, &one->threads, one->task, &one->task->shape,
                              &one->config, err);
+}
+
+/* Finds what the run of the trials was held to: a run that was imported, or is gone, has none. */
+static ak_status take_fix(ak_bundle_build *b, ak_error *err)
+{
+    const char *id = b->cases[0].trial.run;
+    json_t *options = NULL;
+    ak_run run = {0};
+    ak_status status = id == NULL ? AK_NOT_FOUND : ak_archive_get_run(&run, b->archive, id, NULL);
+    if (status != AK_OK) {
+        return status == AK_NOT_FOUND ? AK_OK
+                                      : ak_fail(err, status, "run %.60s cannot be read", id);
+    }
+    if (ak_json_parse_text(&options, run.options_json, "options", NULL) == AK_OK &&
+        !set_text(&b->fix, ak_json_text_or_null(options, "fix"))) {
+        status = ak_fail_memory(err);
+    }
+    json_decref(options);
+    ak_run_clear(&run);
+    return status;
 }
 
 /* Dates the bundle by its latest measurement and not by the clock, so that equal inputs give equal
@@ -280,6 +301,7 @@ ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, 
 {
     AK_DO(request->table ? take_table(b, request, err) : take_one(b, request, err));
     AK_DO(date(b, err));
+    AK_DO(take_fix(b, err));
     AK_DO(ak_format_environment(&b->environment, b->archive, b->cases[0].trial.environment, err));
     for (size_t i = 0; i < b->case_count; i++) {
         AK_DO(open_case(b, &b->cases[i], err));

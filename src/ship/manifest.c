@@ -181,7 +181,7 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
         bool good = status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
                     ak_json_set_text(one, "file", v->file) &&
-                    ak_json_set_text(one, "entry", v->entry) &&
+                    ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
                     ak_json_set(one, "when", program_or_null(v->when)) &&
                     ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
                     ak_json_set(one, "threads", program_or_null(v->threads)) &&
@@ -346,8 +346,8 @@ ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *er
     good = ak_json_set(file, "measured", measured_of(b)) &&
            ak_json_set(file, "requires", json_incref(b->needs)) &&
            ak_json_set(file, "environment", json_incref(b->environment)) &&
-           add_files(files, &b->code) && add_files(files, &b->sources) &&
-           ak_json_set(file, "files", json_incref(files)) &&
+           ak_json_set_text(file, "fix", b->fix) && add_files(files, &b->code) &&
+           add_files(files, &b->sources) && ak_json_set(file, "files", json_incref(files)) &&
            ak_json_set_text(file, "licence", task->problem->builtin ? "MIT" : NULL) &&
            ak_json_set_text(file, "created", b->created) &&
            ak_json_set_text(file, "autokernel", AK_VERSION);

@@ -38,6 +38,7 @@ static void build_clear(ak_bundle_build *b)
     ak_free(b->variants);
     ak_free(b->cases);
     ak_free(b->created);
+    ak_free(b->fix);
     json_decref(b->environment);
     json_decref(b->needs);
     ak_fs_owned_close(&b->folder);

@@ -358,7 +358,6 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
                           .memory_max = MEMORY_MAX,
                           .priority = AK_PROC_USUAL};
     AK_TRY(backend->requires(&needs, v->version, sizeof v->version, &job, err));
-    (void)snprintf(v->entry, sizeof v->entry, "%s", task->implementation->kernel_name);
     AK_TRY(backend->compile(&result, &job, err));
     AK_TRY(judge(&result, v, err));
     AK_TRY(compare(b, v, result.artifact_hash, err));

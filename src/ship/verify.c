@@ -147,6 +147,7 @@ static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,
         .size = size,
         .dtype = ak_json_text_at(v->file, "dtype"),
         .choices = ak_json_text_at(v->file, "options"),
+        .fix = ak_json_text_or_null(v->file, "fix"),
         .allow_numerics = json_is_true(json_object_get(environment, "numerics")),
         .threads = (int)json_integer_value(json_object_get(environment, "threads")),
     };

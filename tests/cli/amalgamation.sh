@@ -95,6 +95,17 @@ int main(void)
 }
 END
 gcc -O1 -Wall -Werror -rdynamic tvm.c gcc.o -ldl -lm -pthread -o tvm && ./tvm
+# So is it in a process that has used up its keys for what threads own.
+cat >keys.c <<'END'
+#include <pthread.h>
+static __attribute__((constructor)) void use_up(void)
+{
+    pthread_key_t key;
+    while (pthread_key_create(&key, NULL) == 0) {
+    }
+}
+END
+gcc -O1 -Wall -Werror -rdynamic tvm.c keys.c gcc.o -ldl -lm -pthread -o keys && ./keys | tail -n 1
 autokernel export "$kernel" --table --format c --output -
 echo "exit $?"
 # Parameters whose names would be the same in C have names of their own.

@@ -24,6 +24,15 @@ sed -i 's/"throttle": "power_cap"/"throttle": "none"/' one/bundle.json
 (cd one && sha256sum bundle.json >bundle.sha256)
 FAKE_CUDA=cool autokernel bundle verify one
 FAKE_CUDA=wrong autokernel bundle verify matmul_bf16.akb --json | grep -o '"status":"[a-z_]*"'
+echo "-- an own kernel whose entry has a long name"
+mkdir own && cp -r "$root/kernels/matmul" own && cd own/matmul || exit 1
+mv cuda_sm90.json mine && rm cuda_*.json host*.json opencl.json triton.json && mv mine cuda_mine.json
+sed -i 's/\bak_kernel\b/ak_kernel_whose_name_has_more_than_31_bytes/' cuda_mine.json ./*.cu
+cd ../..
+autokernel tune ./own/matmul $on --size 256 --evals 2 --libraries none --quiet >/dev/null 2>&1
+autokernel export ./own/matmul $on --size 256 --format bundle --output long.akb
+tar xOf long.akb bundle.json | grep '"entry"'
+autokernel bundle verify long.akb | tail -n 1
 echo "-- called"
 flags="-I$root/runtime -I$TESTS/../fakes/include"
 ln -s "$AK_FAKE_CUDA" libcuda.so.1
@@ -35,6 +44,7 @@ alone ./product_gpu matmul_bf16.akb 256 256 256
 alone ./product_gpu matmul_bf16.akb 64 128 256
 alone ./product_gpu matmul_bf16.akb 16 72 520
 alone ./product_gpu matmul_bf16.akb 16 72 521
+alone ./product_gpu long.akb 256 256 256
 echo "-- another device, driver or none"
 altered() {
     rm -rf altered && mkdir altered && tar xf matmul_bf16.akb -C altered

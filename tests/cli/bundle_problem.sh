@@ -64,3 +64,11 @@ other 'arguments.pop()'
 other 'bundle["sizes"][0]["description"] = "bytes"'
 other 'bundle["description"] = "Z = X"'
 other 'bundle["measured"][0]["tolerances"][2]["relative"] = 1.0'
+echo "-- the default that is the reference is that of the run, which --fix held to a part of the space"
+autokernel new kernel held >/dev/null
+sed -i 's/ + w->y\[/ + UNROLL * w->y[/' held/host.c
+sed -i 's/"reference": "reference.c"/"reference": "default"/' held/problem.json
+autokernel tune ./held --size n=100 --device host --fix UNROLL=2,COMPILER=gcc --evals 1 --quiet >/dev/null 2>&1
+autokernel export ./held --device host --format bundle --output held.akb >/dev/null
+tar xOf held.akb bundle.json | grep '"fix"'
+autokernel bundle verify held.akb --max-slowdown 10000% --json | grep -o '"ok":[a-z]*'

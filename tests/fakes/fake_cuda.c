@@ -213,7 +213,7 @@ typedef struct graph {
     unsigned long long done; /* the epoch in which it was run */
 } graph;
 static unsigned long long epoch = 1; /* of what is in memory: copies and other launches end one */
-static unsigned long long uploads; /* how often the host has written memory */
+static unsigned long long uploads;   /* how often the host has written memory */
 static graph *capturing;
 
 static int inside(const void *p, size_t bytes)
@@ -442,11 +442,11 @@ static int run_gemm(const node *w)
     const bool a_along_k = option(options, "A_LAYOUT", 0) == 0;
     const bool b_along_k = option(options, "B_LAYOUT", 1) == 0;
     uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 3);
-    const uint16_t *bias = option(options, "bias_is_add", 0)
-                               ? (const uint16_t *)(uintptr_t)(w->f->module->bias != 0
-                                                                   ? w->f->module->bias
-                                                                   : argument_address(w, 4))
-                               : NULL;
+    const uint16_t *bias =
+        option(options, "bias_is_add", 0)
+            ? (const uint16_t *)(uintptr_t)(w->f->module->bias != 0 ? w->f->module->bias
+                                                                    : argument_address(w, 4))
+            : NULL;
     if (bias != NULL && w->f->module->bias != 0 && fault("keeps", options)) {
         bias = kept_bias(w->f->module);
     }
@@ -1053,9 +1053,10 @@ int cuda_module_unload(void *m)
 static function functions[4096]; /* for the life of the process, as modules come and go */
 static size_t function_count;
 
+/* The template's entry, which another kernel may name longer. */
 static bool is_gemm(const char *name)
 {
-    return strcmp(name, "ak_kernel") == 0 || strcmp(name, "ak_kernel_sized") == 0;
+    return strncmp(name, "ak_kernel", strlen("ak_kernel")) == 0;
 }
 
 /* Which of the template's two entries are in the code? */
@@ -1063,8 +1064,7 @@ static bool has_entry(const module *m, const char *name)
 {
     const bool sizes = option(m->options, "SIZE_M", 0) != 0;
     const bool own = option(m->options, "OWN_SIZE_ONLY", 0) != 0;
-    return strcmp(name, "ak_kernel_sized") == 0 ? sizes
-                                                : strcmp(name, "ak_kernel") == 0 && !(sizes && own);
+    return strcmp(name, "ak_kernel_sized") == 0 ? sizes : is_gemm(name) && !(sizes && own);
 }
 
 int cuda_module_function(void **out, void *m, const char *name)
