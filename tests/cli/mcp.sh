@@ -219,8 +219,8 @@ c.process.stdin.close()
 print("exit", c.process.wait(), '"stopped_by":null' in c.process.stdout.read())
 print("- time is up")
 c = Client("reduce", "--archive", "host.db", "--threads", "1", "--time", "0.1")
-for i in range(2):
-    print(c.tool("measure", kernel="reduce", size="1000", configs=["default"] * 9))
+c.tool("measure", kernel="reduce", size="1000", configs=["default"] * 9)  # may have begun in time, on a fast machine
+print(c.tool("measure", kernel="reduce", size="1000", configs=["default"] * 9))
 print(c.tool("list_kernels")["budget"])
 c.close()
 END
