@@ -308,6 +308,14 @@ def test_an_exception_of_progress_ends_the_run():
         ak.tune("matmul", size=48, evals=1000, time=60, libraries="none", progress=lambda event: 1 // 0)
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_callback_may_end_the_program(kind):
+    def leave(event):
+        raise kind(3)
+    with pytest.raises(kind):
+        ak.tune("softmax", size="rows=8,cols=64", evals=1000, time=60, libraries="none", progress=leave)
+
+
 def test_any_option_of_tune_is_a_keyword(tmp_path):
     given = {"size": {"rows": 8, "cols": 64}, "libraries": "none", "progress": False,
              "archive": tmp_path / "archive.db", "threads": 1, "finish_time": 0.02, "like": "none"}
