@@ -85,6 +85,10 @@ def _values(tune_params: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
                             f"not {values!r}") from why
         if not params[name]:
             raise TypeError(f"tune_params: {name} has no values")
+        for value in params[name]:
+            if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+                raise TypeError(f"tune_params: {name} has {value}: give it as a text, such as "
+                                "'INFINITY'")
         if name in _TAKEN:
             raise TypeError(f"tune_params: the name {name} is taken; rename it")
     if not params:
@@ -206,12 +210,18 @@ def _checked(arguments: Sequence[Any], declared: Sequence[str], own: set[str],
                 not (isinstance(value, np.generic) and value.dtype.name in (*_SCALARS, "bool")):
             raise TypeError(f"arguments[{i}] must be a NumPy array or a NumPy scalar of "
                             + ", ".join(_SCALARS))
+        if backend != "host" and isinstance(value, np.generic) and not np.isfinite(value):
+            raise TypeError(f"arguments[{i}] is {value}, which a launch cannot pass: write it in the "
+                            "source, as INFINITY or NAN")
         checked.append(_fitting(i, value, _plain_type(declared[i], own), backend == "host"))
     return checked
 
 
 def _literal(value: np.generic) -> str:
     """Returns a scalar as C writes it."""
+    if not np.isfinite(value):
+        return '__builtin_nan("")' if np.isnan(value) else \
+            f"{'-' if value < 0 else ''}__builtin_inf()"
     if value.dtype.kind == "f":
         return float(value).hex()
     if value == np.iinfo(value.dtype).min < 0:  # C has no such literal

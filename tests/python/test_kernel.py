@@ -276,6 +276,24 @@ def test_arguments_are_of_the_types_of_the_source():
     assert _kernel._fitting(0, np.float64(1), ("float", "f4"), True) == 1
 
 
+def test_scalars_without_an_end():
+    source = """
+void clip(float *y, const float *x, float low, double high, float no, int n)
+{
+    for (int i = 0; i < n; i++) { y[i] = x[i] > low && x[i] < high && no != no ? (x[i] + 1) * FACTOR : 0; }
+}
+"""
+    given = [np.zeros(N, np.float32), a, np.float32(-np.inf), np.float64(np.inf), np.float32(np.nan), np.int32(N)]
+    for language in "C", "C++":
+        results, _ = ak.tune_kernel("clip", source, N, given, {"FACTOR": [1, 2]}, lang=language, progress=False,
+                                    answer=[a + 1, None, None, None, None, None])
+        assert {r["FACTOR"]: r["status"] for r in results} == {1: "ok", 2: "wrong_result"}
+    with pytest.raises(TypeError, match=r"arguments\[2\] is -inf, which a launch cannot pass"):
+        ak.tune_kernel("clip", source.replace("void", "__global__ void"), N, given, {"FACTOR": [1]})
+    with pytest.raises(TypeError, match="tune_params: UNROLL has inf: give it as a text"):
+        tuned(tune_params={"UNROLL": [1, math.inf], "WRONG": [0]})
+
+
 def test_arguments_may_be_bool():
     source = """
 void pick(float *y, const KIND *mask, const float *x, bool all, int n)
