@@ -296,7 +296,7 @@ class Bundle:
 
     def _plan(self, given: dict[int, Described], sizes: dict[str, int]) -> rt.Plan:
         """Returns the plan for these arguments; raises ArgumentError for one that does not fit."""
-        extents = []
+        extents, inputs = [], 0  # those of inputs come first
         for i, (dtype, shape, _) in given.items():
             argument, programs = self.arguments[i], self.info["arguments"][i]["shape"]
             if dtype != argument.dtype:
@@ -307,8 +307,10 @@ class Bundle:
                             for d, (p, n) in enumerate(zip(programs, shape))]
             elif math.prod(shape) != 1:  # a single element may have any rank
                 self._refuse_rank(i, shape)
+            inputs = len(extents) if argument.access != "out" else inputs
         try:
-            _program.infer(extents, self.sizes, sizes)
+            _program.infer(extents[:inputs], self.sizes, sizes)
+            _program.infer(extents, self.sizes, sizes)  # out tells what inputs do not
         except _program.NoSize as why:
             raise ArgumentError(f"{self.name}: {why}", rt.SHAPE) from why
         missing = [name for name in self.sizes if name not in sizes]

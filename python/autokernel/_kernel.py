@@ -85,6 +85,10 @@ def _values(tune_params: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
                             f"not {values!r}") from why
         if not params[name]:
             raise TypeError(f"tune_params: {name} has no values")
+        for value in params[name]:
+            if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+                raise TypeError(f"tune_params: {name} has {value}: give it as a text, such as "
+                                "'INFINITY'")
         if name in _TAKEN:
             raise TypeError(f"tune_params: the name {name} is taken; rename it")
     if not params:
@@ -140,8 +144,84 @@ def _parameters(source: str, name: str) -> list[str]:
     return [" ".join(one.split()) for one in found.group(1).split(",") if one.strip() != "void"]
 
 
+#: words of a declaration that do not change what its type holds
+_QUALIFIERS = {"const", "volatile", "restrict", "__restrict", "__restrict__", "register", "global",
+               "__global", "constant", "__constant", "local", "__local"}
+_WHOLE = {"signed", "unsigned", "char", "short", "int", "long"}
+#: other plain types: their kind, and how many bytes they have
+_PLAIN = {"bool": "bool", "_Bool": "bool", "float": "f4", "double": "f8", "_Float16": "f2",
+          "half": "f2", "__half": "f2", "__fp16": "f2", "__bf16": "bf16", "nv_bfloat16": "bf16",
+          "__nv_bfloat16": "bf16", "size_t": "u8", "uchar": "u1", "ushort": "u2", "uint": "u4",
+          "ulong": "u8", **{f"{sign}int{8 * n}_t": f"{sign or 'i'}{n}" for sign in ("", "u")
+                            for n in (1, 2, 4, 8)}}
+#: the dtypes that each of them takes: the bits of a float of 16 bits may be those of a whole number
+_TAKES = {"bool": "b1 u1 i1", "f4": "f4", "f8": "f8", "f2": "f2 u2 i2", "bf16": "V2 u2 i2"}
+
+
+def _own_types(source: str) -> set[str]:
+    """Returns names that a source defines, and that may be those of types."""
+    found = re.findall(r"#[ \t]*define\s+(\w+)|\btypedef\b[^;]*\b(\w+)\s*;|"
+                       r"\busing\s+(\w+)\s*=", source)
+    return {name for names in found for name in names if name}
+
+
+def _plain_type(declaration: str, own: set[str]) -> tuple[str, str]:
+    """Returns the type of a parameter, without qualifiers, and what it or what it points to is:
+    as in _PLAIN, or "" where that is not known."""
+    text, bracket, _ = declaration.partition("=")[0].partition("[")
+    left, star, rest = text.partition("*")
+    words = [word for word in left.replace("std::", "").split() if word not in _QUALIFIERS]
+    words = words if star or len(words) < 2 else words[:-1]
+    name = " ".join(words) + " *" * bool(star or bracket)
+    if "*" in rest or (star and bracket) or not words or own.intersection(words):
+        return name, ""
+    if not _WHOLE.issuperset(words):
+        return name, _PLAIN.get(words[0], "") if len(words) == 1 else ""
+    count = 1 if "char" in words else 2 if "short" in words else 8 if "long" in words else 4
+    return name, f"{'u' if 'unsigned' in words else 'i'}{count}"
+
+
+def _fitting(i: int, value: Any, declared: tuple[str, str], converted: bool) -> Any:
+    """Returns an array or a scalar, which must be of the type that the source declares, where that
+    is a plain one; signs are not compared. A scalar that is converted may be of any other type. A
+    bool becomes a whole number of one byte."""
+    (name, plain), array = declared, isinstance(value, np.ndarray)
+    if array and value.size == 0:
+        raise TypeError(f"arguments[{i}] has no elements")
+    takes = _TAKES.get(plain, f"u{plain[1:]} i{plain[1:]}" + " b1" * (plain == "u1")).split()
+    if plain and (array != name.endswith("*") or
+                  ((array or not converted) and value.dtype.str[1:] not in takes)):
+        raise TypeError(f"arguments[{i}] is {'' if array else 'a scalar, '}{value.dtype}, the source "
+                        f"says {name}")
+    if value.dtype.kind != "b":
+        return value
+    if not plain and not (converted and not array):
+        raise TypeError(f"arguments[{i}] is bool, and the source says {name}: if these are bytes, "
+                        "give it with .view(np.uint8)")
+    return value.view(np.uint8)
+
+
+def _checked(arguments: Sequence[Any], declared: Sequence[str], own: set[str],
+             backend: str) -> list[Any]:
+    """Returns the arguments, each of which must be an array or a scalar that fits the source."""
+    checked = []
+    for i, value in enumerate(arguments):
+        if not isinstance(value, np.ndarray) and \
+                not (isinstance(value, np.generic) and value.dtype.name in (*_SCALARS, "bool")):
+            raise TypeError(f"arguments[{i}] must be a NumPy array or a NumPy scalar of "
+                            + ", ".join(_SCALARS))
+        if backend != "host" and isinstance(value, np.generic) and not np.isfinite(value):
+            raise TypeError(f"arguments[{i}] is {value}, which a launch cannot pass: write it in the "
+                            "source, as INFINITY or NAN")
+        checked.append(_fitting(i, value, _plain_type(declared[i], own), backend == "host"))
+    return checked
+
+
 def _literal(value: np.generic) -> str:
     """Returns a scalar as C writes it."""
+    if not np.isfinite(value):
+        return '__builtin_nan("")' if np.isnan(value) else \
+            f"{'-' if value < 0 else ''}__builtin_inf()"
     if value.dtype.kind == "f":
         return float(value).hex()
     if value == np.iinfo(value.dtype).min < 0:  # C has no such literal
@@ -439,7 +519,8 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
       index as one that the kernel only writes. `gbs` counts each array once, also where a kernel
       reads what it writes.
     * Arrays and scalars are whole numbers of 8 to 64 bits or floats of NumPy (scalars of 32 and 64
-      bits). Whole numbers may differ from `answer` by `atol` only, and must be below 2^53.
+      bits), of the types that the source declares, where these are plain; an array of bool is for
+      bool, _Bool or unsigned char. Whole numbers may differ from `answer` by `atol` only, and must be below 2^53.
     * `answer` is compared as numpy.allclose does it, with `atol` (1e-6) for each array by itself;
       but an `atol` that would accept zeros, or results that are 1 % too large, is refused.
     * Without `answer`, where Kernel Tuner checks nothing, the results of all configurations have to
@@ -511,11 +592,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
                         f"{len(arguments)}")
     if answer is not None and len(answer) != len(arguments):
         raise TypeError(f"answer has {len(answer)} entries; arguments has {len(arguments)}")
-    for i, value in enumerate(arguments):
-        if not isinstance(value, np.ndarray) and \
-                not (isinstance(value, np.generic) and value.dtype.name in _SCALARS):
-            raise TypeError(f"arguments[{i}] must be a NumPy array or a NumPy scalar of "
-                            + ", ".join(_SCALARS))
+    arguments = _checked(arguments, declared, _own_types(source) | set(tune_params), backend)
     writes = [i for i, value in enumerate(arguments) if isinstance(value, np.ndarray) and
               (answer[i] is not None if answer is not None else "const" not in declared[i])]
     if not writes:

@@ -97,7 +97,7 @@ def _bar(event: dict[str, Any]) -> None:
 
 
 def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress],
-            over: threading.Event, stop: Callable[[Exception], None]) -> None:
+            over: threading.Event, stop: Callable[[BaseException], None]) -> None:
     """Reads events as they are written. An exception of `progress` goes to `stop`, once."""
     rest = ""
     with open(path, encoding="utf-8") as events:
@@ -112,7 +112,7 @@ def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress
                 try:
                     if progress is not None:
                         progress(event)
-                except Exception as why:  # pylint: disable=broad-except
+                except BaseException as why:  # pylint: disable=broad-except
                     progress = None
                     stop(why)
             if ending:
@@ -184,9 +184,9 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
                                  stderr=subprocess.PIPE, text=True, start_new_session=True,
                                  preexec_fn=_end_with_parent)
         over = threading.Event()
-        raised: list[Exception] = []
+        raised: list[BaseException] = []
 
-        def stop(why: Exception) -> None:
+        def stop(why: BaseException) -> None:
             raised.append(why)
             child.send_signal(signal.SIGINT)  # it ends with a result, which the archive keeps
 

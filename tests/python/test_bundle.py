@@ -204,6 +204,9 @@ def test_sizes_that_are_no_extent(tmp_path):
     np.testing.assert_array_equal(pairs(x), x[::2] + x[1::2])
     with pytest.raises(ValueError, match="pairs_f32: no whole n gives extent 0 of x, which is 103"):
         pairs(x[1:])
+    for out in np.empty(51, np.float32), np.empty(53, np.float32):  # the input is not to blame
+        with pytest.raises(ValueError, match=f"y: extent 0 is {out.size} instead of 52"):
+            pairs(x, out=out)
     repeat = bundle_of(tmp_path / "repeat", "for (int64_t i = 0; i < n; i++) y[i] = x[0] * (i + 1);",
                        [array("x", [1]), array("y", ["n"], "out")], {"n": 64})
     np.testing.assert_array_equal(repeat(x[:1], n=7), x[0] * np.arange(1, 8, dtype=np.float32))
@@ -306,6 +309,14 @@ def test_tuning():
 def test_an_exception_of_progress_ends_the_run():
     with pytest.raises(ZeroDivisionError):
         ak.tune("matmul", size=48, evals=1000, time=60, libraries="none", progress=lambda event: 1 // 0)
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_callback_may_end_the_program(kind):
+    def leave(event):
+        raise kind(3)
+    with pytest.raises(kind):
+        ak.tune("softmax", size="rows=8,cols=64", evals=1000, time=60, libraries="none", progress=leave)
 
 
 def test_any_option_of_tune_is_a_keyword(tmp_path):

@@ -235,12 +235,78 @@ def test_what_does_not_fit_is_refused():
                        ({"tune_params": {"UNROLL": "12"}}, "UNROLL must have a list of values, not '12'"),
                        ({"tune_params": {}}, "tune_params: there are no parameters"),
                        ({"arguments": [arguments[0], a > 0, *arguments[2:]]}, "bool"),
-                       ({"arguments": [arguments[0].astype(np.uint8), *arguments[1:]],
+                       ({"source": ADD.replace("float *c", "unsigned char *c"),
+                         "arguments": [arguments[0].astype(np.uint8), *arguments[1:]],
                          "answer": [np.full(N, 256), None, None, None, None]}, "uint8 cannot hold")]:
         with pytest.raises(TypeError, match=part):
             tuned(**more)
     with pytest.raises(ak.TuneError, match="UNROLLED"):
         tuned(restrictions=["UNROLLED > 1"])
+
+
+def test_arguments_are_of_the_types_of_the_source():
+    for more, part in [({"arguments": [arguments[0], a.astype(np.float64), *arguments[2:]]},
+                        "arguments[1] is float64, the source says float *"),
+                       ({"arguments": [arguments[0], scale, *arguments[2:]]},
+                        "arguments[1] is a scalar, float32, the source says float *"),
+                       ({"arguments": [*arguments[:3], a, np.int32(N)]}, "arguments[3] is float32, the source says float"),
+                       ({"arguments": [*arguments[:2], b[:0], *arguments[3:]]}, "arguments[2] has no elements"),
+                       ({"arguments": [a[:0], *arguments[1:]], "answer": None}, "arguments[0] has no elements"),
+                       ({"arguments": [arguments[0], a > 0, *arguments[2:]],
+                         "source": "typedef float real;" + ADD.replace("const float *a", "const real *a")},
+                        "arguments[1] is bool, and the source says real *: if these are bytes, give it with .view(np.uint8)")]:
+        with pytest.raises(TypeError, match=re.escape(part)):
+            tuned(**more)
+    x = np.zeros(3, np.int32)
+    for declaration, name, plain in [
+            ("const float *restrict x", "float *", "f4"), ("float const * x", "float *", "f4"),
+            ("const float x[N][4]", "float *", "f4"), ("unsigned long int n", "unsigned long int", "u8"),
+            ("__global const uint *x", "uint *", "u4"), ("const std::int16_t *x", "int16_t *", "i2"),
+            ("const __half *__restrict__ x", "__half *", "f2"), ("short", "short", "i2"), ("int n = 3", "int", "i4"),
+            ("const __nv_bfloat16 *x", "__nv_bfloat16 *", "bf16"), ("T *x", "T *", ""), ("float4 *x", "float4 *", ""),
+            ("float **x", "float *", ""), ("struct s *x", "struct s *", ""), ("half *x", "half *", "")]:
+        assert _kernel._plain_type(declaration, _kernel._own_types("typedef float half;")) == (name, plain)
+    for right in ("int *", "i4"), ("unsigned *", "u4"), ("T *", ""):
+        assert _kernel._fitting(0, x, right, True) is x
+    for wrong in ("long *", "i8"), ("float *", "f4"), ("half *", "f2"), ("bool *", "bool"):
+        with pytest.raises(TypeError, match=re.escape(f"arguments[0] is int32, the source says {wrong[0]}")):
+            _kernel._fitting(0, x, wrong, True)
+    with pytest.raises(TypeError, match="is a scalar, float64, the source says float"):
+        _kernel._fitting(0, np.float64(1), ("float", "f4"), False)  # no compiler converts what a launch passes
+    assert _kernel._fitting(0, np.float64(1), ("float", "f4"), True) == 1
+
+
+def test_scalars_without_an_end():
+    source = """
+void clip(float *y, const float *x, float low, double high, float no, int n)
+{
+    for (int i = 0; i < n; i++) { y[i] = x[i] > low && x[i] < high && no != no ? (x[i] + 1) * FACTOR : 0; }
+}
+"""
+    given = [np.zeros(N, np.float32), a, np.float32(-np.inf), np.float64(np.inf), np.float32(np.nan), np.int32(N)]
+    for language in "C", "C++":
+        results, _ = ak.tune_kernel("clip", source, N, given, {"FACTOR": [1, 2]}, lang=language, progress=False,
+                                    answer=[a + 1, None, None, None, None, None])
+        assert {r["FACTOR"]: r["status"] for r in results} == {1: "ok", 2: "wrong_result"}
+    with pytest.raises(TypeError, match=r"arguments\[2\] is -inf, which a launch cannot pass"):
+        ak.tune_kernel("clip", source.replace("void", "__global__ void"), N, given, {"FACTOR": [1]})
+    with pytest.raises(TypeError, match="tune_params: UNROLL has inf: give it as a text"):
+        tuned(tune_params={"UNROLL": [1, math.inf], "WRONG": [0]})
+
+
+def test_arguments_may_be_bool():
+    source = """
+void pick(float *y, const KIND *mask, const float *x, bool all, int n)
+{
+    for (int i = 0; i < n; i++) { y[i] = mask[i] || all ? x[i] * FACTOR : 0; }
+}
+"""
+    for kind in "bool", "_Bool", "unsigned char":
+        text = ("#include <stdbool.h>\n" + source).replace("KIND", kind)
+        results, _ = ak.tune_kernel("pick", text, N, [np.zeros(N, np.float32), a > 0.5, a, np.bool_(False), np.int32(N)],
+                                    {"FACTOR": [1, 2]}, answer=[np.where(a > 0.5, a, 0)] + [None] * 4, lang="C",
+                                    progress=False)
+        assert {r["FACTOR"]: r["status"] for r in results} == {1: "ok", 2: "wrong_result"}
 
 
 BYTES = """
