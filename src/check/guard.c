@@ -2,8 +2,8 @@
  * guard.c: see guard.h.
  *
  * Between two arrays lie the zone after the first, a gap, and the zone before the second. The gap
- * aligns the second array and shifts it by GAP_BYTES, so that arrays begin at different places in a
- * page. It is painted as a part of the zone after the first.
+ * aligns the second array and shifts it by GAP_BYTES, so that arrays of whole pages begin at
+ * different places in a page. It is painted as a part of the zone after the first.
  */
 #include "check/guard.h"
 
@@ -13,7 +13,7 @@
 
 enum {
     ALIGN = 256,     /* alignment that kernels may rely on; a GPU's own allocator gives as much */
-    GAP_BYTES = 256, /* sixteen arrays begin at sixteen different places in a page */
+    GAP_BYTES = 256, /* sixteen arrays of whole pages begin at sixteen places in a page */
     PAGE = 4096,
     WORD = 8 /* bytes of a stream that are computed together */
 };

@@ -92,9 +92,9 @@ typedef struct ak_one_task {
 ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
                             ak_error *err);
 
-/* Converts "2023-02-15 02:00:02.984915+00:00" and other ISO 8601 texts to the form
-   "2023-02-15T02:00:02.984Z". A time without a zone counts as UTC. Returns false for any other
-   text. */
+/* Converts YYYY-MM-DD, a T or a blank, and hh:mm:ss, with or without a fraction and a zone (Z,
+   +hh:mm or +hhmm), to the form "2023-02-15T02:00:02.984Z". Further digits of the fraction are cut
+   off. A time without a zone counts as UTC. Returns false for any other text. */
 #define AK_TIMESTAMP_BYTES 32
 bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text);
 

@@ -71,7 +71,9 @@ static void not_known(ak_stats *out)
     *out = (ak_stats){nan, nan, nan, nan, nan, nan, 0};
 }
 
-/* Computes the statistics of the groups' logarithms, and sorts them. */
+/* Sorts the logarithms of the groups' ratios and computes statistics of the ratios: `median` is the
+   trimmed mean of the logarithms, as a ratio, with the interval of Tukey and McLaughlin
+   (verdict.h). */
 static void describe(ak_stats *out, double *values, size_t count)
 {
     size_t trim = count < TRIM_FROM ? 0 : count / TRIM_PART > 1 ? count / TRIM_PART : 1;

@@ -126,7 +126,7 @@ typedef enum ak_device_state {
     AK_DEVICE_JOB,
     AK_DEVICE_ASKED,
     AK_DEVICE_LOST,    /* its last answer said that it ends */
-    AK_DEVICE_GIVEN_UP /* it died too often, or did not open again */
+    AK_DEVICE_GIVEN_UP /* it died too often, or could not be opened */
 } ak_device_state;
 
 /* One device and its worker. The home makes all measurements whose results are reported. */
