@@ -95,6 +95,10 @@ ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char
                           const ak_draft_word *words, const char *where, ak_error *err);
 /* The words of T4. */
 extern const ak_draft_word ak_t4_words[];
+/* Gives how many ms the unit of time has that the member `key` names; without that member, or if it
+   is "", *ms stays as it is. Refuses other units. */
+ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
+                     ak_error *err);
 
 /* Returns the sum of the members `keys`, which end with NULL, of an object. A member that is not a
    number or is negative counts as 0. */

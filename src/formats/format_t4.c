@@ -171,10 +171,18 @@ static ak_status name_of_file(char **out, const char *path, ak_error *err)
     return ak_made(*out, err);
 }
 
-static ak_status take_task(ak_trial *task, const json_t *file, const char *path, ak_error *err)
+/* What a file says of all its results. */
+typedef struct t4_head {
+    ak_trial task;
+    double unit_ms; /* of a time without a unit of its own */
+} t4_head;
+
+static ak_status take_task(t4_head *head, const json_t *file, const char *path, ak_error *err)
 {
     json_t *metadata = NULL;
+    ak_trial *task = &head->task;
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", path, err));
+    AK_DO(ak_t4_unit(&head->unit_ms, metadata, "timeunit", path, err));
     for (size_t i = 0; i < TASK_MEMBER_COUNT; i++) {
         const char *text = NULL;
         AK_DO(ak_json_string_or(&text, metadata, task_members[i].name, NULL, path, err));
@@ -200,28 +208,34 @@ static void take_derived(ak_trial *trial, const json_t *measurement, const char 
 }
 
 /* Reads the measurement called "time"; the median of the runtimes replaces it if there are any. */
-static ak_status take_time(ak_trial *trial, const json_t *result, const char *where, ak_error *err)
+static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms, const char *where,
+                           ak_error *err)
 {
     json_t *measurements = NULL, *times = NULL, *runtimes = NULL;
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
     AK_DO(ak_json_object_or_null(&times, result, "times", where, err));
     AK_DO(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
-    trial->compile_ns = ak_format_ns(ak_json_number_at(times, "compilation"));
-    trial->check_ns = ak_format_ns(ak_json_number_at(times, "validation"));
-    trial->measure_ns = ak_format_ns(ak_json_number_at(times, "benchmark"));
-    trial->propose_ns = ak_format_ns(ak_json_number_at(times, "search_algorithm"));
-    trial->overhead_ns = ak_format_ns(ak_json_number_at(times, "framework"));
+    trial->compile_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "compilation"));
+    trial->check_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "validation"));
+    trial->measure_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "benchmark"));
+    trial->propose_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "search_algorithm"));
+    trial->overhead_ns = ak_format_ns(unit_ms * ak_json_number_at(times, "framework"));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
         const char *name = ak_json_text_or_null(one, "name");
         if (name != NULL && strcmp(name, "time") == 0) {
-            trial->median_ms = ak_json_number_at(one, "value");
+            double ms = unit_ms;
+            AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
+            trial->median_ms = ms * ak_json_number_at(one, "value");
         } else if (name != NULL && trial->status == AK_TRIAL_OK) {
             take_derived(trial, one, name);
         }
     }
     if (runtimes != NULL) {
         AK_DO(ak_trial_samples(trial, runtimes, "runtimes", where, err));
+    }
+    for (size_t i = 0; i < trial->sample_count; i++) {
+        trial->samples_ms[i] *= unit_ms;
     }
     ak_format_summarise(trial);
     return AK_OK;
@@ -236,11 +250,12 @@ static ak_status take_status(ak_trial *trial, const json_t *result, const char *
                : ak_trial_set(&trial->reason, ak_json_text_at(result, "invalidity"), err);
 }
 
-static ak_status read_result(ak_trial *trial, const json_t *result, const void *task,
+static ak_status read_result(ak_trial *trial, const json_t *result, const void *context,
                              const char *where, ak_error *err)
 {
     json_t *config = NULL;
-    AK_DO(json_is_object(result) ? ak_trial_copy(trial, task, err)
+    const t4_head *head = context;
+    AK_DO(json_is_object(result) ? ak_trial_copy(trial, &head->task, err)
                                  : ak_fail(err, AK_INVALID, "%s must be an object", where));
     AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
     if (config == NULL) {
@@ -248,7 +263,7 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
     }
     AK_DO(ak_config_text_from_json(&trial->config, config, NULL, where, err));
     AK_DO(take_status(trial, result, where, err));
-    AK_DO(take_time(trial, result, where, err));
+    AK_DO(take_time(trial, result, head->unit_ms, where, err));
     if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
         return ak_fail(err, AK_INVALID, "%s is correct, but its time is missing or 0", where);
     }
@@ -259,18 +274,18 @@ static ak_status read_t4(ak_import *import, const char *text, size_t length, con
                          ak_error *err)
 {
     json_t *file, *results = NULL;
-    ak_trial task = {0};
+    t4_head head = {.unit_ms = 1};
     AK_DO(ak_python_json_parse(&file, text, length, path, err));
     ak_status status = AK_OK;
     AK_TRY(ak_json_array_or_null(&results, file, "results", path, err));
     if (results == NULL) {
         AK_TRY(ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path));
     }
-    AK_TRY(take_task(&task, file, path, err));
-    AK_TRY(ak_import_each(import, results, &(ak_entries){path, "result", read_result, &task, false},
+    AK_TRY(take_task(&head, file, path, err));
+    AK_TRY(ak_import_each(import, results, &(ak_entries){path, "result", read_result, &head, false},
                           err));
 out:
-    ak_trial_clear(&task);
+    ak_trial_clear(&head.task);
     json_decref(file);
     return status;
 }

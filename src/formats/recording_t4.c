@@ -18,13 +18,36 @@ const ak_draft_word ak_t4_words[] = {{"correct", AK_TRIAL_OK},
                                      {"timeout", AK_TRIAL_TIMED_OUT},
                                      {NULL, AK_TRIAL_OK}};
 
+static const struct {
+    const char *name;
+    double ms;
+} units[] = {{"s", 1e3},         {"seconds", 1e3},       {"ms", 1},    {"milliseconds", 1},
+             {"miliseconds", 1}, /* Kernel Tuner spells it so */
+             {"us", 1e-3},       {"microseconds", 1e-3}, {"ns", 1e-6}, {"nanoseconds", 1e-6}};
+
+ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
+                     ak_error *err)
+{
+    const char *unit = NULL;
+    AK_DO(ak_json_string_or(&unit, object, key, "", where, err));
+    const size_t at = AK_FIND(units, AK_COUNT(units), name, unit);
+    if (unit[0] != 0 && at == AK_COUNT(units)) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
+                       "microseconds, ns, nanoseconds",
+                       where, key, unit);
+    }
+    *ms = unit[0] == 0 ? *ms : units[at].ms;
+    return AK_OK;
+}
+
 static bool recognise(const json_t *file)
 {
     return json_is_array(json_object_get(file, "results"));
 }
 
-static ak_status take_seconds(ak_record *record, const json_t *result, const char *where,
-                              ak_error *err)
+static ak_status take_seconds(ak_record *record, const json_t *result, double unit_ms,
+                              const char *where, ak_error *err)
 {
     json_t *times = NULL, *runtimes = NULL;
     AK_DO(ak_json_object_or_null(&times, result, "times", where, err));
@@ -36,14 +59,15 @@ static ak_status take_seconds(ak_record *record, const json_t *result, const cha
             ms += one > 0 ? one : 0;
         }
     }
-    record->seconds = ms / 1000.0;
+    record->seconds = ms * unit_ms / 1000.0;
     return AK_OK;
 }
 
 static ak_status take_value(ak_record *record, const ak_draft *draft, const json_t *result,
-                            const char *where, ak_error *err)
+                            double unit_ms, const char *where, ak_error *err)
 {
     json_t *measurements = NULL;
+    const bool is_time = strcmp(draft->objective, "time") == 0;
     bool failed = false;
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
@@ -51,7 +75,9 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
         const char *name = json_string_value(json_object_get(one, "name"));
         if (name != NULL && strcmp(name, draft->objective) == 0) {
             const json_t *value = json_object_get(one, "value");
-            record->value = json_number_value(value);
+            double ms = unit_ms;
+            AK_DO(is_time ? ak_t4_unit(&ms, one, "unit", where, err) : AK_OK);
+            record->value = json_number_value(value) * (is_time ? ms : 1);
             failed = failed || json_is_null(value); /* Python wrote NaN */
         }
     }
@@ -72,11 +98,12 @@ static ak_status take_objective(ak_draft *draft, const json_t *results, ak_error
     return ak_draft_objective(draft, name == NULL ? "time" : name, err);
 }
 
-static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
+static ak_status take_head(double *unit_ms, ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *metadata = NULL;
     const char *kernel = NULL, *device = NULL, *size = NULL, *where = draft->where;
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", where, err));
+    AK_DO(ak_t4_unit(unit_ms, metadata, "timeunit", where, err));
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", where, err));
     AK_DO(ak_json_string_or(&device, metadata, "device", "", where, err));
     AK_DO(ak_json_string_or(&size, metadata, "size", "", where, err));
@@ -88,7 +115,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 {
     const json_t *results = json_object_get(file, "results");
-    AK_DO(take_head(draft, file, err));
+    double unit_ms = 1;
+    AK_DO(take_head(&unit_ms, draft, file, err));
     AK_DO(take_objective(draft, results, err));
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
@@ -103,8 +131,8 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         if (config == NULL) {
             return ak_fail(err, AK_INVALID, "%s: \"configuration\" is missing", where);
         }
-        AK_DO(take_seconds(&record, result, where, err));
-        AK_DO(take_value(&record, draft, result, where, err));
+        AK_DO(take_seconds(&record, result, unit_ms, where, err));
+        AK_DO(take_value(&record, draft, result, unit_ms, where, err));
         AK_DO(ak_draft_add(draft, config, &record, where, err));
     }
     return AK_OK;

@@ -145,9 +145,9 @@ static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *f
         bool reached = trials[i].config != NULL;
         if (reached && trials[i].status == AK_TRIAL_OK) {
             right->list[right->count++] = fresh->list[i];
-        } else if (reached && status == AK_OK) {
+        } else if (reached) {
             not ->list[not ->count++] = fresh->list[i];
-            status = archive_wrong(r, &trials[i], err);
+            status = status == AK_OK ? archive_wrong(r, &trials[i], err) : status;
         }
         ak_trial_clear(&trials[i]);
     }
@@ -177,6 +177,7 @@ ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
         }
         status = check(&right, &not, &fresh, r, err);
         if (status != AK_OK && status != AK_CANCELLED) {
+            rank(out, r, &not ); /* without those that were refuted before the error */
             return status;
         }
     }

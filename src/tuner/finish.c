@@ -268,8 +268,9 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
     if (sanitizers[0] != 0 && (r->result->sanitizers = ak_strdup(sanitizers)) == NULL) {
         return ak_fail_memory(err);
     }
-    if (l.chosen.count == 0) {
-        return AK_OK; /* no configuration passed its checks */
+    if (l.chosen.count == 0) { /* no configuration passed its checks */
+        return status == AK_OK || status == AK_CANCELLED ? AK_OK
+                                                         : ak_fail(err, status, "%s", why.text);
     }
     if (status != AK_OK) {
         return settle_for_search(r, &l.chosen, status, &why, err);

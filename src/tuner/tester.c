@@ -162,10 +162,9 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
     AK_TRY(warn(&found, err));
     size_t last = spec->count - 1;
     if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
-        /* The first configuration serves as the default. If it is the only one and is not named so,
-           the summary leaves the default out. */
-        const bool alone =
-            last == spec->fallback && !ak_text_same(comparison.list[last].name, "default");
+        /* The first configuration serves as the default. If it is the only one, nothing was
+           searched, and the summary leaves the default out. */
+        const bool alone = last == spec->fallback;
         AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last,
                           alone ? spec->count : spec->fallback, session->task->objective, err));
     }

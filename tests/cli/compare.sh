@@ -14,3 +14,5 @@ grep -o -E '"(verdict|reference|summary|noise|control|deviation|pressure|before|
 echo
 grep -o -E '"reference": ?"[^"]*"' lines | sort -u
 grep -o -E '"verdict": ?("(faster|slower|tie|undecided)"|null)' lines | sed 's/.*: *"[a-z]*"/a verdict/; s/.*null/none/' | sort | uniq -c | sed 's/^ *//'
+echo "-- only the default: nothing was searched"
+autokernel compare ./mine --size 48 --time 0.1s | grep -o -E 'nothing (faster|is archived)'

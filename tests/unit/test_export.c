@@ -2,6 +2,7 @@
    refused with its place, and that a file is imported as a whole or not at all. */
 #include "archive_fixture.h"
 
+#include <math.h>
 #include <zlib.h>
 
 #include <unistd.h>
@@ -589,6 +590,32 @@ static void test_t4_foreign(void **state)
     list_clear(&list);
 }
 
+/* A measurement's own unit goes before that of the file; all other times are in the file's unit. */
+static void test_t4_units(void **state)
+{
+    fixture *f = fixture_of(state);
+    size_t added;
+    trial_list list = {0};
+    assert_import_refused(f, "t4", "{\"metadata\": {\"timeunit\": \"foo\"}, \"results\": []}",
+                          "\"timeunit\" is \"foo\"");
+    write_file(
+        f->file,
+        "{\"metadata\": {\"timeunit\": \"microseconds\"}, \"results\": ["
+        "{\"configuration\": {\"x\": 1}, \"invalidity\": \"correct\", \"times\": "
+        "{\"compilation\": 2000}, \"measurements\": [{\"name\": \"time\", \"value\": 1500}]},"
+        "{\"configuration\": {\"x\": 2}, \"invalidity\": \"correct\", \"measurements\": "
+        "[{\"name\": \"time\", \"value\": 2, \"unit\": \"s\"}]},"
+        "{\"configuration\": {\"x\": 3}, \"invalidity\": \"correct\", \"times\": "
+        "{\"runtimes\": [500, 500]}}]}");
+    assert_ok(ak_archive_import(&added, NULL, f->archive, "t4", f->file, err));
+    assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
+    assert_true(fabs(list.items[0].median_ms - 1.5) < 1e-9);
+    assert_int_equal(list.items[0].compile_ns, 2000000);
+    assert_true(fabs(list.items[1].median_ms - 2000) < 1e-9);
+    assert_true(fabs(list.items[2].median_ms - 0.5) < 1e-9);
+    list_clear(&list);
+}
+
 static void test_t4_refusals(void **state)
 {
     fixture *f = fixture_of(state);
@@ -794,6 +821,7 @@ int main(void)
         WITH_ARCHIVE(test_kernel_tuner_own),
         WITH_ARCHIVE(test_kernel_tuner_repeats),
         WITH_ARCHIVE(test_t4_foreign),
+        WITH_ARCHIVE(test_t4_units),
         WITH_ARCHIVE(test_t4_refusals),
         WITH_ARCHIVE(test_best),
         WITH_ARCHIVE(test_best_read_refusals),

@@ -231,6 +231,22 @@ static void test_t4(void **state)
     ak_recording_close(recording);
 }
 
+static void test_t4_units(void **state)
+{
+    ak_recording *recording = open_text(
+        fixture_of(state),
+        "{\"metadata\": {\"timeunit\": \"microseconds\"}, \"results\": ["
+        "{\"configuration\": {\"b\": 1}, \"invalidity\": \"correct\", \"times\": {\"benchmark\": "
+        "5000}, \"measurements\": [{\"name\": \"time\", \"value\": 1500}]},"
+        "{\"configuration\": {\"b\": 2}, \"invalidity\": \"correct\", \"measurements\": "
+        "[{\"name\": "
+        "\"time\", \"value\": 2, \"unit\": \"s\"}]}]}");
+    near(at_config(recording, "b=1").value, 1.5); /* ms */
+    near(at_config(recording, "b=1").seconds, 0.005);
+    near(at_config(recording, "b=2").value, 2000);
+    ak_recording_close(recording);
+}
+
 static void test_ktt(void **state)
 {
     ak_recording *recording = open_text(
@@ -293,8 +309,7 @@ static void test_refused(void **state)
         {"[]", "is not a recording: it is neither a cache file of Kernel Tuner"},
         {"{\"a\": 1}", "is not a recording"},
         {"{\"cache\": {\"1\": {\"time\": 1}}}", "\"tune_params_keys\" is missing"},
-        {"{\"cache\": {\"1\": 3}, \"tune_params_keys\": [\"n\"]}",
-         "cache \"1\" must be an object"},
+        {"{\"cache\": {\"1\": 3}, \"tune_params_keys\": [\"n\"]}", "cache \"1\" must be an object"},
         {"{\"cache\": {\"1\": {\"time\": 1}}, \"tune_params_keys\": [\"n\"]}",
          "cache \"1\": parameter \"n\" is missing"},
         {"{\"cache\": {\"1\": {\"n\": [1], \"time\": 1}}, \"tune_params_keys\": [\"n\"]}",
@@ -451,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_maximised, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_failures, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_t4, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_t4_units, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_ktt, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_archive, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
