@@ -18,6 +18,13 @@
 
 #define SCALE AK_TEST_DATA "/kernels/prompted"
 
+static const ak_ceilings CEILINGS = {.peak_tflops = 0.512,
+                                     .copy_gbs = 20,
+                                     .triad_gbs = 18.5,
+                                     .l1_gbs = 400,
+                                     .cache_gbs = 150,
+                                     .measured = true};
+
 typedef struct fixture {
     ak_scope *facts;
     ak_task *task;
@@ -38,14 +45,8 @@ static int set_up(void **state)
         (void)ak_scope_set_int(f.facts, known[i].name, known[i].value, NULL);
     }
     ak_device_facts device = {.backend = "host", .device = "host", .facts = f.facts};
-    ak_ceilings ceilings = {.peak_tflops = 0.512,
-                            .copy_gbs = 20,
-                            .triad_gbs = 18.5,
-                            .l1_gbs = 400,
-                            .cache_gbs = 150,
-                            .measured = true};
     if (ak_task_bind(&f.task, &(ak_task_spec){.kernel = SCALE}, &device, &err) != AK_OK ||
-        ak_brief_open(&f.brief, f.task, &ceilings, &err) != AK_OK) {
+        ak_brief_open(&f.brief, f.task, &CEILINGS, &err) != AK_OK) {
         print_error("%s\n", err.text);
         return -1;
     }
@@ -337,12 +338,6 @@ static void test_place(void **state)
         {1 << 20, 1 << 21, 1 << 25, 2.097152 / 400, false, "the bandwidth of a cache, as", "1.28 "},
         {32768, 1 << 18, 1 << 25, 2.097152 / 20, true, "memory", "25.6 "},
         {32768, 1 << 18, 1 << 19, 2.097152 / 20, false, "memory", "25.6 "}};
-    ak_ceilings ceilings = {.peak_tflops = 0.512,
-                            .copy_gbs = 20,
-                            .triad_gbs = 18.5,
-                            .l1_gbs = 400,
-                            .cache_gbs = 150,
-                            .measured = true};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         ak_scope *facts = ak_scope_new(NULL);
         ak_task *task = NULL;
@@ -357,8 +352,8 @@ static void test_place(void **state)
         ak_device_facts device = {.backend = "host", .device = "host", .facts = facts};
         assert_int_equal(ak_task_bind(&task, &(ak_task_spec){.kernel = SCALE}, &device, NULL),
                          AK_OK);
-        assert_int_equal(ak_brief_open(&brief, task, &ceilings, NULL), AK_OK);
-        ak_place_task(&place, task, &ceilings, 0);
+        assert_int_equal(ak_brief_open(&brief, task, &CEILINGS, NULL), AK_OK);
+        ak_place_task(&place, task, &CEILINGS, 0);
         assert_true(fabs(brief.least_ms - cases[c].least_ms) < 1e-9);
         assert_true(brief.least_ms == fmax(place.compute_ms, place.memory_ms));
         assert_int_equal(brief.least_cached, cases[c].cached);
