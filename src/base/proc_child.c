@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/instrumented.h"
+
 #define SIGNALS_END 65 /* the last signal of Linux plus 1 */
 /* The kernel sends this signal to a child with `any_thread` when the thread that is its parent has
    ended: the thread that started the child, or another thread that took its place. */
@@ -173,7 +175,6 @@ __attribute__((noreturn, noinline)) static void child(const ak_proc_launch *l)
     }
     usual_signals(&mask);
     take_priority(l->priority);
-    limit(RLIMIT_AS, l->memory);
     limit(RLIMIT_CPU, l->cpu);
     int in = l->stdio ? l->request : l->null;
     int out = l->stdio ? l->reply : l->out >= 0 ? l->out : l->null;
@@ -192,6 +193,9 @@ __attribute__((noreturn, noinline)) static void child(const ak_proc_launch *l)
     if (!l->keep_files) {
         ak_proc_close_range(two ? AK_PROC_REPLY_FD + 1 : 3, ~0u);
     }
+    /* Last, because under a sanitizer each call of the C library above may have to map memory of
+       its own, which lies beyond any limit. */
+    limit(RLIMIT_AS, l->call != NULL && AK_INSTRUMENTED ? 0 : l->memory);
     if (good && l->call != NULL) {
         environ = (char **)(uintptr_t)l->envp;
         _exit(l->call(l->context));

@@ -69,8 +69,9 @@ static void submit(const suite *s, ak_job_kind kind, uint64_t id, const char *co
    which must be accepted, was. */
 #define NO_FASTER 0.5
 
-/* 1 if that is not what must become of it. */
-static int wrong_fate(const attack *a, bool wasting, const ak_trial *trial, double honest_ms)
+/* 1 if that is not what must become of it, which it `says`. */
+static int wrong_fate(const attack *a, bool wasting, const ak_trial *trial, double honest_ms,
+                      bool says)
 {
     const char *reason = trial->reason == NULL ? "" : trial->reason;
     bool named = a->reason != NULL || (a->status != WRONG && a->status != REJECTED);
@@ -80,7 +81,7 @@ static int wrong_fate(const attack *a, bool wasting, const ak_trial *trial, doub
     bool fits = named ? trial->status == a->status &&
                             (a->reason == NULL || strstr(reason, a->reason) != NULL)
                       : stopped || (a->number == 15 && trial->status == AK_TRIAL_COMPILE_ERROR);
-    if (!fits) {
+    if (!fits && says) {
         print_error("%2d %s%s: must be %s (%s), is %s in %g ms (honest: %g): %s\n", a->number,
                     a->name, wasting ? ", and wastes time" : "", ak_trial_status_text(a->status),
                     a->reason == NULL ? "any reason" : a->reason,
@@ -105,18 +106,29 @@ static bool has_run(const ak_trial *trial)
     return trial->check_ns + trial->measure_ns + trial->overhead_ns > 0;
 }
 
+static int wrong_fates(const attack *list, size_t tries, size_t forms, const bool *tried,
+                       const ak_result *results, double honest_ms, bool says)
+{
+    int wrong = 0;
+    for (size_t i = 0; i < tries; i++) {
+        wrong += tried[i] ? wrong_fate(&list[i / forms], i % forms == 1, &results[i].trial,
+                                       honest_ms, says)
+                          : 0;
+    }
+    return wrong;
+}
+
 /* Tries each attack in `forms` forms: bare and, where there is a limit of plausibility and the bare
    form came as far as to be run, wasting time. The first of the list is honest. */
 static void try_attacks_at(const char *folder, const char *device, const char *size,
                            const attack *list, size_t count, size_t forms)
 {
-    enum { TRIALS_MAX = 512 };
+    enum { TRIALS_MAX = 512, HONEST_AGAIN = 5 };
     static const char *const parameters[] = {"ATTACK=%d", "ATTACK=%d,WASTE=%d"};
     suite s = open_suite(folder, device, size);
     ak_result results[TRIALS_MAX] = {0};
     bool tried[TRIALS_MAX] = {false};
     const size_t tries = forms * count;
-    int wrong = 0;
     assert_true(tries <= TRIALS_MAX);
     for (size_t form = 0; form < forms; form++) {
         size_t waiting = 0;
@@ -141,11 +153,17 @@ static void try_attacks_at(const char *folder, const char *device, const char *s
     for (size_t i = 0; i < forms; i++) {
         honest_ms = fmin(honest_ms, fastest_of(&results[i].trial));
     }
-    for (size_t i = 0; i < tries; i++) {
-        wrong += tried[i]
-                     ? wrong_fate(&list[i / forms], i % forms == 1, &results[i].trial, honest_ms)
-                     : 0;
+    /* Where the machine was busy with something else while the honest one ran, it runs again. */
+    for (int again = 0; again < HONEST_AGAIN; again++) {
+        if (wrong_fates(list, tries, forms, tried, results, honest_ms, false) == 0) {
+            break;
+        }
+        submit(&s, AK_JOB_TRIAL, tries, forms == 1 ? "ATTACK=0" : "ATTACK=0,WASTE=0");
+        ak_result result = wait_one(s.pool);
+        honest_ms = fmin(honest_ms, fastest_of(&result.trial));
+        ak_result_clear(&result);
     }
+    int wrong = wrong_fates(list, tries, forms, tried, results, honest_ms, true);
     for (size_t i = 0; i < tries; i++) {
         ak_result_clear(&results[i]);
     }
@@ -198,7 +216,7 @@ static void try_checks(const char *folder, const char *device, const char *size,
     }
     for (size_t i = 0; i < count; i++) {
         ak_result result = wait_one(s.pool);
-        wrong += wrong_fate(&list[result.id], false, &result.trial, 0);
+        wrong += wrong_fate(&list[result.id], false, &result.trial, 0, true);
         ak_result_clear(&result);
     }
     close_suite(&s);
