@@ -218,45 +218,26 @@ static bool add_numbers(json_t *out, const choice *c, size_t column)
 
 /* ---- texts that repeat themselves ------------------------------------------------------------ */
 
-static const char *strategy_of(const ak_trial *trial)
-{
-    return trial->strategy;
-}
-
-static const char *model_of(const ak_trial *trial)
-{
-    return trial->model;
-}
-
-static const char *status_of(const ak_trial *trial)
-{
-    return ak_trial_status_text(trial->status);
-}
-
-static const char *reason_of(const ak_trial *trial)
-{
-    return trial->reason;
-}
-
-static const char *measured_on(const ak_trial *trial)
-{
-    return trial->measured_on;
-}
-
-static const char *throttle_of(const ak_trial *trial)
-{
-    return trial->throttle;
-}
-
+#define OF(member) offsetof(ak_trial, member)
 static const struct {
     const char *name, *names; /* name of the column; name of the list that its indices refer to */
-    const char *(*get)(const ak_trial *trial);
-    size_t most;
+    size_t offset, most;
 } texts[] = {
-    {"strategy", "strategies", strategy_of, 1000}, {"model", "models", model_of, 1000},
-    {"status", "statuses", status_of, 1000},       {"reason", "reasons", reason_of, 200},
-    {"device", "devices", measured_on, 1000},      {"throttle", "throttles", throttle_of, 1000},
+    {"strategy", "strategies", OF(strategy), 1000}, {"model", "models", OF(model), 1000},
+    {"status", "statuses", OF(status), 1000},       {"reason", "reasons", OF(reason), 200},
+    {"device", "devices", OF(measured_on), 1000},   {"throttle", "throttles", OF(throttle), 1000},
 };
+
+static const char *text_at(const choice *c, size_t at, size_t offset)
+{
+    const char *text;
+    if (offset == OF(status)) {
+        return ak_trial_status_text(trial_of(c, at)->status);
+    }
+    memcpy(&text, (const char *)trial_of(c, at) + offset, sizeof text);
+    return text;
+}
+#undef OF
 
 /* Returns a text that may come from a compiler, cut to a length that a person reads. NULL: no
    memory. */
@@ -300,7 +281,7 @@ static bool add_texts(json_t *out, const choice *c, size_t column)
     json_t *list = json_array(), *names = json_array();
     bool good = known != NULL && list != NULL && names != NULL, any = false;
     for (size_t i = 0; good && i < c->count; i++) {
-        const char *text = texts[column].get(trial_of(c, i));
+        const char *text = text_at(c, i, texts[column].offset);
         json_int_t at = -1;
         good = text == NULL || index_of(&at, known, names, text, texts[column].most) == AK_OK;
         good = good && json_array_append_new(list, json_integer(at)) == 0;
