@@ -61,24 +61,17 @@ static ak_status read_importance(json_t **out, const ak_selection *selection, ak
 static json_t *best_json(const ak_trial *list, size_t count)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; rows != NULL && i < count; i++) {
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
         const ak_trial *t = &list[i];
-        json_t *row = json_object();
-        bool good = ak_json_set_text(row, "kernel", t->kernel) &&
-                    ak_json_set_text(row, "implementation", t->implementation) &&
-                    ak_json_set_text(row, "device", t->device) &&
-                    ak_json_set_text(row, "size", t->size) &&
-                    ak_json_set_text(row, "dtype", t->dtype) &&
-                    ak_json_set_text(row, "choices", t->choices) &&
-                    ak_json_set_real(row, "ms", t->median_ms) &&
-                    ak_json_set_real(row, "tflops", t->tflops) &&
-                    ak_json_set_text(row, "config", t->config);
-        if (json_array_append_new(rows, row) != 0 || !good) {
-            json_decref(rows);
-            rows = NULL;
-        }
+        json_t *row =
+            json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:s?}", "kernel", t->kernel,
+                      "implementation", t->implementation, "device", t->device, "size", t->size,
+                      "dtype", t->dtype, "choices", t->choices, "ms", ak_json_real(t->median_ms),
+                      "tflops", ak_json_real(t->tflops), "config", t->config);
+        good = json_array_append_new(rows, row) == 0 && good;
     }
-    return rows;
+    return ak_json_whole(rows, good);
 }
 
 /* What the command shows. */
