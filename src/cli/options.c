@@ -19,6 +19,13 @@ const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #undef X
 };
 
+/* The options as they are typed; messages name their values so, too. */
+static const char *const spelled[AK_OPTION_COUNT] = {
+#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
+#include "cli/options.def"
+#undef X
+};
+
 const char *ak_option_help(const ak_command *command, ak_option_id id)
 {
     static const struct {
@@ -169,8 +176,8 @@ static void name_options(char *out, size_t bytes, ak_option_set set)
     size_t length = 0;
     for (size_t i = 0; i < AK_OPTION_COUNT && length < bytes; i++) {
         if ((set & AK_O_AT(i)) != 0) {
-            length += (size_t)snprintf(out + length, bytes - length, "%s--%s",
-                                       length == 0 ? "" : " or ", ak_options_all[i].name);
+            length += (size_t)snprintf(out + length, bytes - length, "%s%s",
+                                       length == 0 ? "" : " or ", spelled[i]);
         }
     }
 }
@@ -294,11 +301,6 @@ static const char *explanation(const char *word)
 /* Complains about an unknown option. Its value is not repeated, because it may be a key. */
 static ak_status unknown_option(const ak_command *command, const char *word, ak_error *err)
 {
-    static const char *spelled[AK_OPTION_COUNT] = {
-#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
-#include "cli/options.def"
-#undef X
-    };
     const char *known[AK_OPTION_COUNT + 1];
     size_t count = 0;
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
@@ -435,22 +437,16 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             status = unknown_option(command, word, err);
         } else {
             const ak_option *option = &ak_options_all[id];
-            /* The origins of values from the command line, as messages name them. */
-            static const char *const origins[AK_OPTION_COUNT] = {
-#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
-#include "cli/options.def"
-#undef X
-            };
             if (option->kind == AK_KIND_FLAG) {
                 value = value == NULL ? "true" : value;
             } else if (value == NULL) {
                 if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0) {
-                    return ak_fail(err, AK_INVALID, "%s needs a value: --%s %s", origins[id],
-                                   option->name, option->value);
+                    return ak_fail(err, AK_INVALID, "%s needs a value: %s %s", spelled[id],
+                                   spelled[id], option->value);
                 }
                 value = argv[++i];
             }
-            status = ak_args_set(out, id, value, origins[id], err);
+            status = ak_args_set(out, id, value, spelled[id], err);
         }
         if (status != AK_OK) {
             return status;
