@@ -18,7 +18,7 @@ typedef struct listing {
     bool failed;
 } listing;
 
-static json_t *implementations_of(const ak_problem *problem)
+json_t *ak_implementations_json(const ak_problem *problem)
 {
     json_t *list = json_array();
     bool good = true;
@@ -37,7 +37,7 @@ static void add_row(void *context, const char *name, const char *description)
         ak_json_set_text(row, "name", name) && ak_json_set_text(row, "description", description);
     ak_problem *problem = NULL;
     if (list->kernels && good && ak_problem_open(&problem, name, NULL) == AK_OK) {
-        good = ak_json_set(row, "implementations", implementations_of(problem));
+        good = ak_json_set(row, "implementations", ak_implementations_json(problem));
         ak_problem_close(problem);
     }
     list->failed |= json_array_append_new(list->rows, row) != 0 || !good;
@@ -165,7 +165,7 @@ json_t *ak_space_json(const ak_task *task)
     }
     good = good && ak_task_json(object, task) &&
            ak_json_set_text(object, "description", ak_problem_description(problem)) &&
-           ak_json_set(object, "implementations", implementations_of(problem)) &&
+           ak_json_set(object, "implementations", ak_implementations_json(problem)) &&
            ak_json_set_real(object, "flops", ak_task_flops(task)) &&
            ak_json_set_real(object, "bytes", ak_task_bytes(task)) &&
            ak_json_set(object, "parameters", json_incref(parameters)) &&
