@@ -24,7 +24,6 @@
 #define PAIR_MIN 0.005
 
 typedef struct reader {
-    const ak_trial *trials;
     ak_importance *importance;
     ak_matrix matrix;                  /* of the trials; see add_parameter() */
     bool *usable;                      /* true: the trial has the parameters of the first one */
@@ -72,7 +71,7 @@ static ak_status add_parameter(reader *r, size_t column, ak_error *err)
         if (r->usable[i]) {
             ak_importance_value *value = &p->values[*cell(r, i, column)];
             value->tried++;
-            value->ok += r->trials[i].status == AK_TRIAL_OK ? 1 : 0;
+            value->ok += r->matrix.trials[i].status == AK_TRIAL_OK ? 1 : 0;
         }
     }
     for (size_t v = 0; v < from->count; v++) {
@@ -113,11 +112,11 @@ static size_t parameters_of(bool *same, const reader *r, size_t trial, size_t fi
 
 /* Takes the parameters of the first configuration that can be read, and finds the trials that have
    the same. */
-static ak_status read_all(reader *r, size_t count, ak_error *err)
+static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_error *err)
 {
     size_t first = 0, width = 0;
     bool same;
-    AK_DO(ak_matrix_of(&r->matrix, r->trials, count, err));
+    AK_DO(ak_matrix_of(&r->matrix, trials, count, err));
     AK_DO(AK_NEW(r->usable, count, err));
     for (size_t i = 0; i < count; i++) {
         size_t has = parameters_of(&same, r, i, first);
@@ -239,7 +238,7 @@ static ak_status make_table(table *out, const reader *r, ak_error *err)
     }
     size_t columns = out->features.count;
     for (size_t i = 0; i < count; i++) {
-        const ak_trial *trial = &r->trials[i];
+        const ak_trial *trial = &r->matrix.trials[i];
         if (!r->usable[i] || trial->status != AK_TRIAL_OK || !(trial->median_ms > 0)) {
             continue;
         }
@@ -381,10 +380,10 @@ out:
 ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t count, ak_error *err)
 {
     ak_importance importance = {.r2 = (double)NAN};
-    reader r = {.trials = trials, .importance = &importance};
+    reader r = {.importance = &importance};
     table t = {0};
     ak_status status = AK_OK;
-    AK_TRY(read_all(&r, count, err));
+    AK_TRY(read_all(&r, trials, count, err));
     AK_TRY(make_table(&t, &r, err));
     AK_TRY(model(&importance, &t, err));
     *out = importance;

@@ -363,7 +363,7 @@ static ak_status compare_with_default(ak_report_model *model, ak_error *err)
 {
     find_default(model);
     return model->best.found && model->default_config != NULL
-               ? ak_changes_of(&model->changes, &model->change_count, &model->matrix, model->trials,
+               ? ak_changes_of(&model->changes, &model->change_count, &model->matrix,
                                model->default_config, model->best.config, err)
                : AK_OK;
 }
