@@ -69,33 +69,22 @@ static json_t *proposals_of(const conversation *c, const ak_call *call)
 static bool add_call(void *context, const ak_call *call)
 {
     conversation *c = context;
-    json_t *object = json_object();
-    bool known = ak_call_tokens_known(call);
-    c->good =
-        ak_json_set(object, "generation", json_integer(call->generation)) &&
-        ak_json_set_text(object, "started", call->started) &&
-        ak_json_set_text(object, "model", call->model) &&
-        ak_json_set_text(object, "system", call->system) &&
-        ak_json_set_text(object, "brief", call->brief) &&
-        ak_json_set_text(object, "state", call->state) &&
-        ak_json_set_text(object, "reply", call->reply) &&
-        ak_json_set_text(object, "finish", call->finish) &&
-        ak_json_set_text(object, "fault", call->fault) &&
-        ak_json_set_text(object, "error", call->error) &&
-        ak_json_set_text(object, "request_id", call->request_id) &&
-        ak_json_set(object, "asked", json_boolean(ak_call_was_asked(call))) &&
-        ak_json_set(object, "attempts", json_integer(call->attempts)) &&
-        ak_json_set_real(object, "seconds", (double)call->elapsed_ns / 1e9) &&
-        ak_json_set(object, "input_tokens", ak_json_count_or_null(call->input_tokens, known)) &&
-        ak_json_set(object, "cached_tokens", ak_json_count_or_null(call->cached_tokens, known)) &&
-        ak_json_set(object, "output_tokens", ak_json_count_or_null(call->output_tokens, known)) &&
-        ak_json_set(object, "reasoning_tokens",
-                    ak_json_count_or_null(call->reasoning_tokens, known)) &&
-        ak_json_set(object, "cost_usd",
-                    call->priced ? ak_json_real(call->cost_usd) : json_null()) &&
-        ak_json_set(object, "replayed", json_boolean(call->replayed)) &&
-        ak_json_set(object, "proposals", proposals_of(c, call));
-    c->good = json_array_append_new(c->calls, object) == 0 && c->good;
+    const bool known = ak_call_tokens_known(call);
+    json_t *object = json_pack(
+        "{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:I, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:b, s:o}",
+        "generation", (json_int_t)call->generation, "started", call->started, "model", call->model,
+        "system", call->system, "brief", call->brief, "state", call->state, "reply", call->reply,
+        "finish", call->finish, "fault", call->fault, "error", call->error, "request_id",
+        call->request_id, "asked", ak_call_was_asked(call), "attempts", (json_int_t)call->attempts,
+        "seconds", ak_json_real((double)call->elapsed_ns / 1e9), "input_tokens",
+        ak_json_count_or_null(call->input_tokens, known), "cached_tokens",
+        ak_json_count_or_null(call->cached_tokens, known), "output_tokens",
+        ak_json_count_or_null(call->output_tokens, known), "reasoning_tokens",
+        ak_json_count_or_null(call->reasoning_tokens, known), "cost_usd",
+        call->priced ? ak_json_real(call->cost_usd) : json_null(), "replayed", call->replayed,
+        "proposals", proposals_of(c, call));
+    c->good = json_array_append_new(c->calls, object) == 0;
     return c->good;
 }
 
