@@ -126,19 +126,15 @@ static const char *use_text(ak_parameter_use use)
 
 static json_t *parameter_json(const ak_parameter *p)
 {
-    json_t *row = json_object(), *values = json_array();
-    bool good = row != NULL && values != NULL;
-    for (size_t v = 0; v < p->value_count && good; v++) {
-        good = json_array_append_new(values, ak_value_json(&p->values[v])) == 0;
+    json_t *values = json_array();
+    bool good = true;
+    for (size_t v = 0; v < p->value_count; v++) {
+        good = json_array_append_new(values, ak_value_json(&p->values[v])) == 0 && good;
     }
-    good = good && ak_json_set_text(row, "name", p->name) &&
-           ak_json_set_text(row, "description", p->description) &&
-           ak_json_set(row, "values", json_incref(values)) &&
-           ak_json_set(row, "default", ak_value_json(&p->values[p->default_index])) &&
-           ak_json_set_text(row, "use", use_text(p->use)) &&
-           ak_json_set(row, "numerics", json_boolean(p->numerics));
-    json_decref(values);
-    return ak_json_whole(row, good);
+    return json_pack("{s:s, s:s?, s:o, s:o, s:s, s:b}", "name", p->name, "description",
+                     p->description, "values", ak_json_whole(values, good), "default",
+                     ak_value_json(&p->values[p->default_index]), "use", use_text(p->use),
+                     "numerics", p->numerics);
 }
 
 static json_t *whole_json(double count)
@@ -158,10 +154,9 @@ json_t *ak_space_json(const ak_task *task)
         good = json_array_append_new(parameters, parameter_json(ak_space_parameter(space, i))) == 0;
     }
     for (size_t i = 0; i < ak_space_condition_count(space) && good; i++) {
-        json_t *row = json_object();
-        good = ak_json_set_text(row, "expression", ak_space_condition(space, i)) &&
-               ak_json_set_text(row, "reason", ak_space_condition_reason(space, i));
-        good = json_array_append_new(conditions, row) == 0 && good;
+        json_t *row = json_pack("{s:s, s:s?}", "expression", ak_space_condition(space, i), "reason",
+                                ak_space_condition_reason(space, i));
+        good = json_array_append_new(conditions, row) == 0;
     }
     good = good && ak_task_json(object, task) &&
            ak_json_set_text(object, "description", ak_problem_description(problem)) &&

@@ -37,16 +37,13 @@ static bool add_outcome(json_t *proposal, const conversation *c)
     }
     ak_outcome of = ak_outcome_of(c->result, trial), speed = speed_of(c, trial, &of);
     bool ok = trial->status == AK_TRIAL_OK, known = speed.cost > 0;
-    json_t *outcome = json_object();
-    bool good = ak_json_set(outcome, "trial", json_integer(trial->id)) &&
-                ak_json_set_text(outcome, "status", ak_trial_status_text(trial->status)) &&
-                ak_json_set(outcome, "ms", ak_json_known(ok ? of.ms : trial->median_ms)) &&
-                ak_json_set_text(outcome, "measured", ok ? of.from : NULL) &&
-                ak_json_set(outcome, "gain", known ? ak_json_real(speed.cost - 1) : json_null()) &&
-                ak_json_set(outcome, "decided",
-                            known ? json_boolean(ak_outcome_decided(&speed)) : json_null()) &&
-                ak_json_set_text(outcome, "reason", trial->reason);
-    return ak_json_set(proposal, "outcome", ak_json_whole(outcome, good));
+    json_t *outcome = json_pack(
+        "{s:I, s:s, s:o, s:s?, s:o, s:o, s:s?}", "trial", (json_int_t)trial->id, "status",
+        ak_trial_status_text(trial->status), "ms", ak_json_known(ok ? of.ms : trial->median_ms),
+        "measured", ok ? of.from : NULL, "gain", known ? ak_json_real(speed.cost - 1) : json_null(),
+        "decided", known ? json_boolean(ak_outcome_decided(&speed)) : json_null(), "reason",
+        trial->reason);
+    return ak_json_set(proposal, "outcome", outcome);
 }
 
 static json_t *proposals_of(const conversation *c, const ak_call *call)
@@ -92,7 +89,7 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
 {
     ak_run record = {0};
     ak_gathered trials = {0};
-    json_t *object = json_object(), *result = NULL;
+    json_t *object = NULL, *result = NULL;
     conversation c = {.trials = &trials, .calls = json_array(), .good = true};
     ak_status status = AK_OK;
     AK_TRY(ak_archive_get_run(&record, archive, run, err));
@@ -100,13 +97,10 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
     c.result = result = ak_outcome_result(archive, record.id);
     AK_TRY(ak_gather(&trials, archive, &filter, err));
     AK_TRY(ak_archive_each_call(archive, record.id, add_call, &c, err));
-    bool good = c.good && ak_json_set_text(object, "run", record.id) &&
-                ak_json_set_text(object, "kernel", record.kernel) &&
-                ak_json_set_text(object, "device", record.device) &&
-                ak_json_set_text(object, "size", record.size) &&
-                ak_json_set_text(object, "strategy", record.strategy) &&
-                ak_json_set(object, "calls", json_incref(c.calls));
-    AK_TRY(good ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
+    object = json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:O}", "run", record.id, "kernel",
+                       record.kernel, "device", record.device, "size", record.size, "strategy",
+                       record.strategy, "calls", c.calls);
+    AK_TRY(c.good && object != NULL ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
 out:
     json_decref(object);
     json_decref(result);

@@ -302,23 +302,17 @@ static json_t *configs_json(const choice *c)
 {
     const ak_matrix *m = &c->model->matrix;
     json_t *all = json_array();
+    bool good = true;
     for (size_t p = 0; p < m->column_count; p++) {
         json_t *list = json_array();
         for (size_t i = 0; i < c->count; i++) {
             uint16_t value = m->rows[c->at[i] * m->column_count + p];
             json_int_t at = value == AK_MATRIX_NONE ? -1 : value;
-            if (json_array_append_new(list, json_integer(at)) != 0) {
-                json_decref(list);
-                json_decref(all);
-                return NULL;
-            }
+            good = json_array_append_new(list, json_integer(at)) == 0 && good;
         }
-        if (json_array_append_new(all, list) != 0) {
-            json_decref(all);
-            return NULL;
-        }
+        good = json_array_append_new(all, list) == 0 && good;
     }
-    return all;
+    return ak_json_whole(all, good);
 }
 
 static json_t *parameters_json(const ak_matrix *m)
@@ -327,11 +321,9 @@ static json_t *parameters_json(const ak_matrix *m)
     bool good = all != NULL;
     for (size_t p = 0; good && p < m->column_count; p++) {
         const ak_matrix_column *column = &m->columns[p];
-        json_t *one = json_object();
-        good = ak_json_set_text(one, "name", column->name) &&
-               ak_json_set(one, "values",
-                           ak_json_texts((const char *const *)column->values, column->count));
-        good = json_array_append_new(all, one) == 0 && good;
+        json_t *one = json_pack("{s:s, s:o}", "name", column->name, "values",
+                                ak_json_texts((const char *const *)column->values, column->count));
+        good = json_array_append_new(all, one) == 0;
     }
     return ak_json_whole(all, good);
 }

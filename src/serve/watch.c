@@ -473,16 +473,14 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
     place from;
     bool all = !read_place(&from, since);
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; i < w->count; i++) {
         const seen *s = &w->runs[i];
         bool fresh =
             all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
-        if (fresh && json_array_append_new(list, show(s)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        good = good && (!fresh || json_array_append_new(list, show(s)) == 0);
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 json_t *ak_watch_studies(const ak_watch *w, const char *since)
@@ -491,15 +489,13 @@ json_t *ak_watch_studies(const ak_watch *w, const char *since)
     bool all = !read_place(&from, since);
     json_t *list = json_array(), *one;
     size_t i;
+    bool good = true;
     json_array_foreach(w->studies, i, one)
     {
         bool fresh = all || ak_json_number_at(one, "id") > (double)from.study;
-        if (fresh && json_array_append(list, one) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        good = good && (!fresh || json_array_append(list, one) == 0);
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 const json_t *ak_watch_fleets(int64_t *version, const ak_watch *w)
