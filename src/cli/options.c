@@ -261,27 +261,28 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
+#define NO_KERNEL "the kernel needs no option: 'autokernel %s KERNEL'"
+#define NO_KEY                                                                                     \
+    "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 "   \
+    "by --llm-key-file"
+#define NO_WORDS "--events FILE writes all that happens; 'autokernel report' explains a run"
+
 /* Options that do not exist but that users try, and what to do instead; "%s" is the command. */
 static const struct {
     const char *word, *instead;
 } explained[] = {
-    {"--kernel", "the kernel needs no option: 'autokernel %s KERNEL'"},
-    {"--kernel-name", "the kernel needs no option: 'autokernel %s KERNEL'"},
-    {"--problem", "the kernel needs no option: 'autokernel %s KERNEL'"},
+    {"--kernel", NO_KERNEL},
+    {"--kernel-name", NO_KERNEL},
+    {"--problem", NO_KERNEL},
     {"--api-key", "keys are no options, as they would be seen by everybody on this machine: set "
                   "OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 by "
                   "--llm-key-file"},
-    {"--key",
-     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode "
-     "0600 by --llm-key-file"},
-    {"--llm-key", "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of "
-                  "mode 0600 by --llm-key-file"},
-    {"--llm-api-key",
-     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file "
-     "of mode 0600 by --llm-key-file"},
+    {"--key", NO_KEY},
+    {"--llm-key", NO_KEY},
+    {"--llm-api-key", NO_KEY},
     {"--version", "'autokernel --version' says it"},
-    {"--verbose", "--events FILE writes all that happens; 'autokernel report' explains a run"},
-    {"--debug", "--events FILE writes all that happens; 'autokernel report' explains a run"},
+    {"--verbose", NO_WORDS},
+    {"--debug", NO_WORDS},
     {"-v", "'autokernel --version' says the version; --events FILE writes all that happens"},
 };
 
