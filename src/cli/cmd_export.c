@@ -7,6 +7,7 @@
 #include "cli/formats.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/task_args.h"
 
 /* Returns whether a file of results is of a recording, on which nothing can be measured. */
@@ -82,7 +83,7 @@ static int export_task(const char *format, const char *path, const ak_args *args
     ak_args_spec(&spec, args);
     ak_status status = AK_OK;
     AK_TRY(ak_task_open(&task, &spec, &err));
-    AK_TRY(ak_check_target(path, ak_problem_name(ak_task_problem(task)), args, &err));
+    AK_TRY(ak_target_of_export(path, ak_problem_name(ak_task_problem(task)), args, &err));
     AK_TRY(ak_task_export(task, format, path, &err));
 out:
     ak_task_close(task);
@@ -179,7 +180,7 @@ static int export_bundle(const char *format, const ak_args *args)
     if (!request.table && request.trial == 0) {
         AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
     }
-    AK_TRY(target == NULL ? AK_OK : ak_check_target(target, selection.kernel, args, &err));
+    AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
@@ -221,7 +222,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     }
     AK_TRY(ak_archive_export_text(&text, selection.archive, &filter, format, &err));
     if (to_file) {
-        AK_TRY(ak_check_target(path, selection.kernel, args, &err));
+        AK_TRY(ak_target_of_export(path, selection.kernel, args, &err));
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         code = tell(args, format, path, NULL);
     } else {

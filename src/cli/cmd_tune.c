@@ -298,8 +298,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
         ak_args_measured_task(&task, args, archive, true, &err) != AK_OK ||
         read_hand_made(&hand, args, task, &err) != AK_OK ||
-        ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
-                         ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
+        ak_progress_open(&progress, args, &err) != AK_OK) {
         code = ak_complain_error(&err);
         goto out;
     }
@@ -368,7 +367,7 @@ const ak_command ak_cmd_tune = {
                AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(CONFIG) | AK_O(SIZES) | AK_O(DISPATCH) |
                AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
                AK_O(FINISH_TIME) | AK_O(RESUME) | AK_O(SANITIZE) | AK_O(LIKE) | AK_O(EVENTS) |
-               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+               AK_O(FORCE) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about =
         "Tries configurations: compiles each, checks its results, times it and archives the "
         "trial. The finish measures the best few again, interleaved with the installed vendor "

@@ -8,6 +8,7 @@
 #include "base/plain.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/task_args.h"
 
 static const char *const formats[] = {"text", "md", "csv", "json", "html", NULL};
@@ -57,6 +58,7 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_charset_fit(text); /* JSON, CSV and pages are UTF-8 everywhere */
     }
     if (to_file) {
+        AK_TRY(ak_target_of_report(path, args, &err));
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         ak_out("wrote %s\n", path);
     } else {

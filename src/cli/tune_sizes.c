@@ -302,9 +302,7 @@ int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_pr
     ak_sizes_result result = {0};
     AK_TRY(read_request(&list, args, &err));
     AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(ak_progress_open(progress, args->text[AK_OPTION_EVENTS],
-                            ak_args_has(args, AK_OPTION_QUIET), ak_args_has(args, AK_OPTION_JSON),
-                            &err));
+    AK_TRY(ak_progress_open(progress, args, &err));
     status = tune(&result, &list, args, archive, options, &err);
     events = ak_progress_close(progress, &events_err);
     AK_TRY(status);
