@@ -792,14 +792,15 @@ AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *resu
 
 /* The result for one size. Indices point into `configs` of the result. */
 typedef struct ak_size_result {
-    char *size;         /* "M=1024,N=1024,K=1024" */
-    char *run;          /* run of this size's tuning, for ak_report; NULL if it was not begun */
-    size_t evaluated;   /* trials of that run */
-    bool measured;      /* the members below are known */
-    size_t winner;      /* the best configuration at this size */
-    double ms;          /* time of the winner */
-    char *library;      /* the best library, measured beside it; NULL if there is none */
-    char *library_name; /* its name in --libraries */
+    char *size;             /* "M=1024,N=1024,K=1024" */
+    char *run;              /* run of this size's tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated;       /* trials of that run */
+    bool measured;          /* the members below are known */
+    size_t winner;          /* the best configuration at this size */
+    double ms;              /* time of the winner */
+    double low_ms, high_ms; /* 95 % interval of `ms` */
+    char *library;          /* the best library, measured beside it; NULL if there is none */
+    char *library_name;     /* its name in --libraries */
     double library_ms;
     ak_speed over_library; /* of the winner, paired; ratio 0 without a library */
     /* What winner and library were chosen by, and the value that it stands for under the objective:
