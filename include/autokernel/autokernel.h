@@ -426,6 +426,10 @@ AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *e
 AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
+/* Returns the path of the file that the latest run wrote its results to because the archive could
+   not be written; ak_archive_import adds it, in the format "json". NULL: there is none. Valid until
+   the archive is closed. */
+AK_API const char *ak_archive_left(const ak_archive *archive);
 
 /* Selects trials. A field that is NULL or 0 matches everything, with one exception: trials on
    recordings (devices "sim:FILE") match only if `device`, `run`, `environment` or `simulated` asks
