@@ -188,8 +188,7 @@ static int export_bundle(const char *format, const ak_args *args)
                          : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
 out:
     if (status != AK_OK) {
-        code = ak_complain_error(&err);
-        code = status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+        code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
     }
     json_decref(notes);
     ak_text_free(path);
@@ -211,11 +210,9 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     char *text = NULL;
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
-    bool asked = false; /* set once the options are valid: AK_NOT_FOUND then has exit code 1 */
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
     const bool table = strcmp(format, "dispatch") == 0;
     AK_TRY(ak_selection_open(&selection, args, &err));
-    asked = true;
     filter = selection.filter;
     if (one) {
         AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
@@ -239,8 +236,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     }
 out:
     if (status != AK_OK) {
-        code = ak_complain_error(&err);
-        code = asked && status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+        code = ak_complain_none(&err, selection.archive == NULL);
     }
     ak_text_free(text);
     ak_trial_clear(&best);

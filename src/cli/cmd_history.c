@@ -206,8 +206,7 @@ static int show_source(const ak_args *args)
 out:
     json_decref(s.list);
     ak_archive_close(archive);
-    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
-    return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -338,8 +337,7 @@ static int remove_one(const ak_args *args)
     }
 out:
     ak_archive_close(archive);
-    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
-    return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -71,12 +71,7 @@ out:
     ak_text_free(ids[0]);
     ak_text_free(ids[1]);
     ak_text_free(text);
+    const bool named = archive == NULL || a != NULL;
     ak_archive_close(archive);
-    if (status == AK_OK) {
-        return AK_EXIT_DONE;
-    }
-    int code = ak_complain_error(&err);
-    /* An empty archive is not a mistake of the user (exit code 1), but the name of a run that does
-       not exist is (exit code 2). */
-    return err.status == AK_NOT_FOUND && a == NULL ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, named);
 }

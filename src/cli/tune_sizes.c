@@ -250,7 +250,7 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
                        "%.80s: nothing works at %zu of %zu sizes; 'autokernel report' says why",
                        args->operand[0], r->size_count - working, r->size_count);
     }
-    return ak_fail(err, AK_NOT_FOUND,
+    return ak_fail(err, AK_UNAVAILABLE,
                    "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",
                    args->operand[0],
                    args->number[AK_OPTION_DISPATCH] < 1 ? 1 : args->number[AK_OPTION_DISPATCH],
