@@ -245,6 +245,9 @@ AK_API const char *ak_task_reference(const ak_task *task);
 /* Says what is ignored in the source of the task's implementation, such as directives of OpenMP
    where the space file does not ask for it; NULL: nothing. */
 AK_API const char *ak_task_ignored(const ak_task *task);
+/* Names the parameters that neither the source of the task's implementation nor its space file
+   uses, so that their values make the same code; NULL: there are none, or it is not known. */
+AK_API const char *ak_task_unused(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);

@@ -27,7 +27,7 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* Warns of what ak_task_ignored finds. */
+/* Warns of what ak_task_ignored and ak_task_unused find. */
 void ak_warn_ignored(const ak_task *task);
 
 /* ak_config_prefix returns the length of the "NAME:" by which a configuration names its
