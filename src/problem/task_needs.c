@@ -65,13 +65,15 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
-/* Returns whether the source is all that is compiled, and makes no names of parts of names. */
+/* Returns whether the source has the kernel and is all that is compiled, and makes no names of
+ * parts of names. */
 static bool is_whole(const ak_task *task)
 {
     const char *source = task->implementation->source;
-    return source != NULL && !task->recorded && !task->sheet &&
-           !ak_implementation_is_triton(task->implementation) && strstr(source, "##") == NULL &&
-           strstr(source, "#include \"") == NULL && strstr(source, "_Pragma") == NULL;
+    return source != NULL && mentions(source, task->implementation->kernel_name) &&
+           !task->recorded && !task->sheet && !ak_implementation_is_triton(task->implementation) &&
+           strstr(source, "##") == NULL && strstr(source, "#include \"") == NULL &&
+           strstr(source, "_Pragma") == NULL;
 }
 
 ak_status ak_task_find_unused(ak_task *task, ak_error *err)
