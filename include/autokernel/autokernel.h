@@ -245,6 +245,9 @@ AK_API const char *ak_task_reference(const ak_task *task);
 /* Says what is ignored in the source of the task's implementation, such as directives of OpenMP
    where the space file does not ask for it; NULL: nothing. */
 AK_API const char *ak_task_ignored(const ak_task *task);
+/* Names the parameters that neither the source of the task's implementation nor its space file
+   uses, so that their values make the same code; NULL: there are none, or it is not known. */
+AK_API const char *ak_task_unused(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
@@ -426,6 +429,10 @@ AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *e
 AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
+/* Returns the path of the file that the latest run wrote its results to because the archive could
+   not be written; ak_archive_import adds it, in the format "json". NULL: there is none. Valid until
+   the archive is closed. */
+AK_API const char *ak_archive_left(const ak_archive *archive);
 
 /* Selects trials. A field that is NULL or 0 matches everything, with one exception: trials on
    recordings (devices "sim:FILE") match only if `device`, `run`, `environment` or `simulated` asks
@@ -519,7 +526,8 @@ AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const c
                                    bool really, ak_error *err);
 
 /* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
-   "matmul/host.c". AK_NOT_FOUND if the archive did not keep it. */
+   "matmul/host.c". AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if nobody knows its
+   source. */
 typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
 AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                                    void *context, ak_error *err);
@@ -792,14 +800,15 @@ AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *resu
 
 /* The result for one size. Indices point into `configs` of the result. */
 typedef struct ak_size_result {
-    char *size;         /* "M=1024,N=1024,K=1024" */
-    char *run;          /* run of this size's tuning, for ak_report; NULL if it was not begun */
-    size_t evaluated;   /* trials of that run */
-    bool measured;      /* the members below are known */
-    size_t winner;      /* the best configuration at this size */
-    double ms;          /* time of the winner */
-    char *library;      /* the best library, measured beside it; NULL if there is none */
-    char *library_name; /* its name in --libraries */
+    char *size;             /* "M=1024,N=1024,K=1024" */
+    char *run;              /* run of this size's tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated;       /* trials of that run */
+    bool measured;          /* the members below are known */
+    size_t winner;          /* the best configuration at this size */
+    double ms;              /* time of the winner */
+    double low_ms, high_ms; /* 95 % interval of `ms` */
+    char *library;          /* the best library, measured beside it; NULL if there is none */
+    char *library_name;     /* its name in --libraries */
     double library_ms;
     ak_speed over_library; /* of the winner, paired; ratio 0 without a library */
     /* What winner and library were chosen by, and the value that it stands for under the objective:

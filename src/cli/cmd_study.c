@@ -261,8 +261,7 @@ static int run(const ak_args *args)
     AK_TRY(ak_like_files_open(&like, args, &err));
     options.like = (const ak_recording *const *)like.list;
     options.like_count = like.count;
-    AK_TRY(ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
-                            ak_args_has(args, AK_OPTION_JSON), &err));
+    AK_TRY(ak_progress_open(&w.progress, args, &err));
     ak_catch_interrupts();
     status = do_study(&text, args, &options, &err);
     (void)ak_progress_close(&w.progress, NULL);

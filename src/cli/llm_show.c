@@ -156,13 +156,9 @@ int ak_llm_show_run(const ak_args *args)
 out:
     json_decref(conversation);
     ak_text_free(id);
+    const bool named = archive == NULL || args->operand[1] != NULL;
     ak_archive_close(archive);
-    if (status == AK_OK) {
-        return AK_EXIT_DONE;
-    }
-    int code = ak_complain_error(&err);
-    /* Without a named run the command was right and the archive has no run yet: exit code 1. */
-    return status == AK_NOT_FOUND && args->operand[1] == NULL ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, named);
 }
 
 /* ---- stats ----------------------------------------------------------------------------------- */

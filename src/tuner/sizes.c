@@ -134,6 +134,8 @@ static void close_run(ak_many *m)
     }
     ak_free((void *)m->given);
     ak_free(m->tuned);
+    ak_free(m->low_ms);
+    ak_free(m->high_ms);
     ak_free((void *)m->tasks);
 }
 

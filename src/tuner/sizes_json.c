@@ -43,6 +43,7 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
         ak_json_set(object, "evaluated", index_of(one->evaluated)) &&
         ak_json_set(object, "winner", one->measured ? index_of(one->winner) : json_null()) &&
         ak_json_set_real(object, "ms", known(one->ms)) &&
+        ak_json_set(object, "ci_ms", ak_json_interval(one->low_ms, one->high_ms)) &&
         ak_json_set_text(object, "library", one->library) &&
         ak_json_set_real(object, "library_ms", known(one->library_ms)) &&
         ak_json_set(object, "over_library", ak_speed_json(&one->over_library)) &&

@@ -41,6 +41,8 @@ typedef struct ak_many {
 
     bool recorded; /* the run is in the archive (sizes_record.c) */
 
+    double *low_ms, *high_ms; /* 95 % intervals of result->ms; filled by sizes_measure.c */
+
     ak_sizes_result *result; /* every part adds its results */
 } ak_many;
 
