@@ -994,6 +994,11 @@ typedef struct ak_llm_options {
     int retries;            /* retries after the first attempt; 0: 4; negative: none */
     uint64_t seed;          /* seed of the jitter between attempts */
     const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
+    /* Takes a line for the user about each question to a model that is reached by hand: where it
+       lies and where its reply is awaited. NULL: nobody is told. A run sends it as the event
+       "waiting" instead. */
+    void (*notice)(void *context, const char *text);
+    void *notice_context;
 } ak_llm_options;
 
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one

@@ -49,6 +49,12 @@ static void print(const json_t *result)
            json_integer_value(json_object_get(result, "attempts")) == 1 ? "" : "s");
 }
 
+static void tell(void *context, const char *text)
+{
+    (void)context;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
 static int run_check(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -59,6 +65,7 @@ static int run_check(const ak_args *args)
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
     ak_llm_args(&options, args, &ak_interrupted);
+    options.notice = tell;
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);

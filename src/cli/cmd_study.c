@@ -17,14 +17,15 @@ typedef struct watch {
     size_t done, total;
 } watch;
 
-/* Counts the runs for the progress line. Of the events within a run only warnings are shown. */
+/* Counts the runs for the progress line. Of the events within a run only warnings and what waits
+   for the user are shown. */
 static void on_event(void *context, const char *event, const char *json)
 {
     watch *w = context;
     if (strcmp(event, "run") == 0) {
         w->done++;
         ak_progress_step(&w->progress, "run", w->done, w->total);
-    } else if (strcmp(event, "warning") == 0) {
+    } else if (strcmp(event, "warning") == 0 || strcmp(event, "waiting") == 0) {
         ak_progress_event(&w->progress, event, json);
     }
 }

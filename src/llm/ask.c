@@ -36,6 +36,16 @@ bool ak_call_cancelled(const ak_llm_call *call)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+void ak_call_tell(ak_llm_call *call)
+{
+    if (atomic_load(&call->posted) == 1) {
+        atomic_store(&call->posted, 2);
+        if (call->llm->notice != NULL) {
+            call->llm->notice(call->llm->notice_context, call->place);
+        }
+    }
+}
+
 bool ak_call_wait(const ak_llm_call *call, int64_t ns)
 {
     const ak_llm_seam *seam = &call->llm->seam;
@@ -393,6 +403,7 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 
 bool ak_llm_done(ak_llm_call *call)
 {
+    ak_call_tell(call);
     return atomic_load(&call->done) != 0;
 }
 

@@ -17,6 +17,12 @@ static void notice(void *context, const char *text)
     ak_event_send(advisor->events, "warning", fields);
 }
 
+static void waiting(void *context, const char *text)
+{
+    const ak_run_advisor *advisor = context;
+    ak_event_send(advisor->events, "waiting", json_pack("{s:s}", "text", text));
+}
+
 static void tell(void *context, const ak_call *call)
 {
     ak_run_advisor *advisor = context;
@@ -95,6 +101,8 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
     }
     ak_llm_options client = *options->llm;
     client.cancel = options->cancel;
+    client.notice = waiting;
+    client.notice_context = out;
     ak_status status = ak_llm_open(&out->llm, &client, NULL, &out->missing);
     if (status == AK_UNAVAILABLE) {
         out->options.missing = out->missing.text;

@@ -60,6 +60,9 @@ try check --llm replay:said
 try check --llm file:box --llm-timeout 0.2
 ls box
 try check --llm file:box --llm-budget 1
+try check --llm file:nowhere/box
+try check --llm ollama:any --llm-record nowhere/tape
+[ -e nowhere ] || echo "no folder was made"
 # In a run, with the strategy that would not wait for a model that answers at once.
 mkdir hand
 ( for n in 0001 0002; do
@@ -67,9 +70,9 @@ mkdir hand
       echo '{"proposals": [{"hypothesis": "", "expected_gain_pct": 5, "parent": null, "changes": {"x": '${n#000}', "y": 3, "z": "a"}}]}' >hand/$n.reply.json
   done ) &
 cp "$TESTS"/../data/recordings/tiny.json .
-autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand --quiet >/dev/null
+autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand 2>&1 >/dev/null | grep 'question'
 wait
 autokernel llm show | grep '^generation\|accepted'
 # The brief of a recording names the device and the size that it states.
-autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 >/dev/null 2>&1
+autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 2>&1 >/dev/null | grep 'question'
 grep -A2 '^Kernel' study/0001.expired.md
