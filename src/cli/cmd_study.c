@@ -91,7 +91,11 @@ static void print_arms(const json_t *study)
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "failed_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "seconds_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "calls_mean"));
-        ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "tokens_mean"));
+        if (json_is_number(json_object_get(arm, "tokens_mean"))) {
+            ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "tokens_mean"));
+        } else {
+            ak_table_cell(&table, "not known");
+        }
         ak_table_cell(&table, "%.4f", ak_json_number_at(arm, "usd_mean"));
     }
     ak_table_print(&table);

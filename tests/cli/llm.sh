@@ -76,3 +76,8 @@ autokernel llm show | grep '^generation\|accepted'
 # The brief of a recording names the device and the size that it states.
 autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 2>&1 >/dev/null | grep 'question'
 grep -A2 '^Kernel' study/0001.expired.md
+# Nobody knows what a question took that got no reply: it is not shown as 0 tokens.
+autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 1 --evals 4 --llm file:late --llm-timeout 0.2 --archive late.db --quiet 2>/dev/null | grep '^file:late'
+autokernel llm show --archive late.db | grep '^generation'
+autokernel llm show --archive late.db --json | grep -o '"input_tokens":[a-z0-9]*'
+autokernel stats tiny --device sim --archive late.db | grep 'question'
