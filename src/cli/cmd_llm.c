@@ -30,6 +30,12 @@ static void print(const json_t *result)
     ak_out("model     %s\n", json_string_value(json_object_get(result, "model")));
     ak_out("address   %s\n", address == NULL ? "none, a recording" : address);
     ak_out("reply     %s\n", json_string_value(json_object_get(result, "reply")));
+    if (strcmp(ak_json_text_at(result, "finish"), "length") == 0) {
+        ak_out(
+            "cut off   at the limit of %.0f output tokens, reasoning included; --llm-output, the "
+            "budget or the model sets it\n",
+            ak_json_number_at(result, "output_limit"));
+    }
     ak_out("schema    %s\n", json_is_true(json_object_get(result, "schema_kept"))
                                  ? "kept"
                                  : "not kept: proposals will be checked and some lost");

@@ -9,6 +9,9 @@ cat >words.jsonl <<'END'
 END
 try check --llm replay:answers.jsonl
 try check --llm replay:words.jsonl --json
+echo '{"text": "{\"word\": \"rea", "finish": "length", "usage": {"input": 40, "output": 2048}}' >cut.jsonl
+try check --llm replay:cut.jsonl
+rm cut.jsonl
 AUTOKERNEL_LLM=replay:answers.jsonl try check --json
 try check --llm-replay answers.jsonl --json
 try check --llm replay:nowhere
