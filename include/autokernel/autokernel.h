@@ -638,6 +638,18 @@ typedef struct ak_tune_options {
     size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
 
+/* What a run asked a language model. Questions that a limit refused are not counted. */
+typedef struct ak_llm_use {
+    char *model;          /* NULL: none was asked */
+    size_t calls, failed; /* failed: without an answer, by failure or by the end of the run */
+    size_t uncounted;     /* calls for which no tokens were reported; they are not in the sums */
+    int64_t input_tokens, output_tokens;
+    int64_t tokens; /* what counts against ak_llm_options.tokens; a call that reported none counts
+                       with its worst case */
+    bool priced;    /* false: the price is not known and the cost is 0 */
+    double cost_usd;
+} ak_llm_use;
+
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
    measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
    difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED
@@ -772,15 +784,7 @@ typedef struct ak_tune_result {
     ak_compared *again;
     size_t again_count;
     bool best_again; /* the best is one of them, and its time is from there */
-    /* The language model, if the strategy asked one. */
-    char *model;                  /* NULL: none */
-    size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end
-                                     of the run; questions that a limit refused are not counted */
-    int64_t llm_input_tokens, llm_output_tokens; /* as reported; 0: see llm_tokens */
-    int64_t llm_tokens; /* what counts against ak_llm_options.tokens; a call that reported none
-                           counts with its worst case */
-    bool llm_priced;    /* false: the price is not known and the cost is 0 */
-    double llm_cost_usd;
+    ak_llm_use llm;  /* the language model, if the strategy asked one */
 } ak_tune_result;
 
 /* Finds the best configuration of the task. `archive` may be NULL; then nothing is kept. */
@@ -848,12 +852,7 @@ typedef struct ak_sizes_result {
                                 them */
     size_t tradeoff_count;
     size_t evaluated;
-    /* The language model over all sizes; as in ak_tune_result. */
-    char *model;
-    size_t llm_calls, llm_failed;
-    int64_t llm_input_tokens, llm_output_tokens;
-    bool llm_priced;
-    double llm_cost_usd;
+    ak_llm_use llm; /* over all sizes */
     double seconds;
     const char *stopped_by; /* "done", "cancelled", or "nothing" if no configuration works at some
                                size */
@@ -1003,6 +1002,11 @@ typedef struct ak_llm_options {
     int retries;            /* retries after the first attempt; 0: 4; negative: none */
     uint64_t seed;          /* seed of the jitter between attempts */
     const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
+    /* Takes a line for the user about each question to a model that is reached by hand: where it
+       lies and where its reply is awaited. NULL: nobody is told. A run sends it as the event
+       "waiting" instead. */
+    void (*notice)(void *context, const char *text);
+    void *notice_context;
 } ak_llm_options;
 
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one

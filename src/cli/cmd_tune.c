@@ -199,11 +199,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     ak_task_print(task);
     double target = args->number[AK_OPTION_TARGET_SPEEDUP];
     print_counts(result, target);
-    if (result->model != NULL) {
-        ak_llm_use_print(result->model, result->llm_calls, result->llm_failed,
-                         result->llm_input_tokens, result->llm_output_tokens,
-                         result->llm_priced ? &result->llm_cost_usd : NULL);
-    }
+    ak_llm_use_print(&result->llm);
     if (result->found) {
         if (result->candidate_count > 0) {
             ak_out("\n");

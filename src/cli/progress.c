@@ -409,7 +409,8 @@ static void on_warning(ak_progress *p, const json_t *event)
     }
 }
 
-static void on_like(ak_progress *p, const json_t *event)
+/* Prints a line that is for the user as it stands. */
+static void on_text(ak_progress *p, const json_t *event)
 {
     say(p, "%s", ak_json_text_at(event, "text"));
 }
@@ -441,7 +442,7 @@ void ak_progress_event(void *progress, const char *name, const char *json)
     } handlers[] = {{"start", on_start, true},      {"baseline", on_baseline, false},
                     {"trial", on_trial, true},      {"phase", on_phase, false},
                     {"warning", on_warning, false}, {"llm", on_llm, false},
-                    {"like", on_like, false}};
+                    {"like", on_text, false},       {"waiting", on_text, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {

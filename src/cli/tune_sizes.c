@@ -218,10 +218,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_archive *archiv
     ak_out("%zu configuration%s in %s; %zu candidate%s measured at every size\n", r->evaluated,
            ak_plural(r->evaluated), ak_show_seconds(a, r->seconds), r->config_count,
            ak_plural(r->config_count));
-    if (r->model != NULL) {
-        ak_llm_use_print(r->model, r->llm_calls, r->llm_failed, r->llm_input_tokens,
-                         r->llm_output_tokens, r->llm_priced ? &r->llm_cost_usd : NULL);
-    }
+    ak_llm_use_print(&r->llm);
     ak_out("\n");
     print_sizes(r);
     print_stability(r);
