@@ -52,7 +52,7 @@ typedef struct worth {
     bin bins[BINS];
     size_t predicted, judged, faster, undecided;
     double error; /* sum of |expected - measured| */
-    size_t calls, failed_calls, replayed;
+    size_t calls, failed_calls, replayed, uncounted;
     int64_t input_tokens, output_tokens;
     bool priced;
     double cost_usd, seconds;
@@ -237,6 +237,7 @@ static bool count_call(void *context, const ak_call *call)
         w->calls += asked;
         w->failed_calls += asked && call->error != NULL;
         w->replayed += call->replayed;
+        w->uncounted += !ak_call_tokens_known(call);
         w->input_tokens += call->input_tokens;
         w->output_tokens += call->output_tokens;
         w->cost_usd += call->cost_usd;
@@ -316,15 +317,16 @@ static json_t *calibration_json(const worth *w)
 static json_t *calls_json(const worth *w)
 {
     double tokens = (double)(w->input_tokens + w->output_tokens);
-    bool gained = w->gain_pct > 0, known = w->calls <= w->failed_calls || tokens > 0;
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "calls",
+    bool gained = w->gain_pct > 0, known = w->calls == 0 || w->calls > w->uncounted;
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "calls",
                      (json_int_t)w->calls, "failed", (json_int_t)w->failed_calls, "replayed",
                      (json_int_t)w->replayed, "seconds", ak_json_real(w->seconds), "input_tokens",
                      ak_json_count_or_null(w->input_tokens, known), "output_tokens",
-                     ak_json_count_or_null(w->output_tokens, known), "cost_usd",
-                     if_known(w->cost_usd, w->priced), "gained_pct", ak_json_real(w->gain_pct),
-                     "tokens_per_pct", if_known(tokens / w->gain_pct, gained && tokens > 0),
-                     "usd_per_pct", if_known(w->cost_usd / w->gain_pct, gained && w->priced));
+                     ak_json_count_or_null(w->output_tokens, known), "uncounted",
+                     (json_int_t)w->uncounted, "cost_usd", if_known(w->cost_usd, w->priced),
+                     "gained_pct", ak_json_real(w->gain_pct), "tokens_per_pct",
+                     if_known(tokens / w->gain_pct, gained && w->uncounted == 0), "usd_per_pct",
+                     if_known(w->cost_usd / w->gain_pct, gained && w->priced));
 }
 
 static ak_status write_worth(char **out, const worth *w, ak_error *err)
