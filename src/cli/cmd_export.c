@@ -42,10 +42,9 @@ static void add_first_size(ak_buf *command, const char *path)
 static int tell(const ak_args *args, const char *format, const char *path, json_t *notes)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = json_object();
-        bool good =
-            ak_json_set_text(object, "format", format) && ak_json_set_text(object, "path", path) &&
-            (notes == NULL || json_object_set(object, "notes", notes) == 0) && ak_out_json(object);
+        json_t *object =
+            json_pack("{s:s, s:s, s:O*}", "format", format, "path", path, "notes", notes);
+        bool good = ak_out_json(object);
         json_decref(object);
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }

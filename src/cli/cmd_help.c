@@ -15,16 +15,14 @@ static bool print_json(const ak_command *only)
         if (command->hidden || (only != NULL && only != command)) {
             continue;
         }
-        json_t *row = json_object(), *options = json_array();
+        json_t *options = json_array();
         for (size_t o = 0; o < AK_OPTION_COUNT && good; o++) {
             good = (command->options & AK_O_AT(o)) == 0 ||
                    json_array_append_new(options, json_string(ak_options_all[o].name)) == 0;
         }
-        good = good && ak_json_set_text(row, "name", command->name) &&
-               ak_json_set_text(row, "summary", command->summary) &&
-               ak_json_set_text(row, "operands", command->operands) &&
-               ak_json_set(row, "options", json_incref(options));
-        json_decref(options);
+        json_t *row =
+            json_pack("{s:s, s:s, s:s, s:o}", "name", command->name, "summary", command->summary,
+                      "operands", command->operands, "options", options);
         good = json_array_append_new(list, row) == 0 && good;
     }
     good = good && ak_out_json(list);

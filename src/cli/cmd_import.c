@@ -31,12 +31,10 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
 
 static bool print_json(const tally *t, const ak_archive *archive)
 {
-    json_t *object = json_object();
-    bool good = ak_json_set(object, "added", json_integer((json_int_t)t->added)) &&
-                ak_json_set(object, "known", json_integer((json_int_t)t->known)) &&
-                ak_json_set(object, "files", json_integer((json_int_t)t->files)) &&
-                ak_json_set_text(object, "archive", ak_archive_path(archive)) &&
-                ak_out_json(object);
+    json_t *object = json_pack("{s:I, s:I, s:I, s:s}", "added", (json_int_t)t->added, "known",
+                               (json_int_t)t->known, "files", (json_int_t)t->files, "archive",
+                               ak_archive_path(archive));
+    bool good = ak_out_json(object);
     json_decref(object);
     return good;
 }

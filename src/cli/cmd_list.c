@@ -18,7 +18,7 @@ typedef struct listing {
     bool failed;
 } listing;
 
-static json_t *implementations_of(const ak_problem *problem)
+json_t *ak_implementations_json(const ak_problem *problem)
 {
     json_t *list = json_array();
     bool good = true;
@@ -37,7 +37,7 @@ static void add_row(void *context, const char *name, const char *description)
         ak_json_set_text(row, "name", name) && ak_json_set_text(row, "description", description);
     ak_problem *problem = NULL;
     if (list->kernels && good && ak_problem_open(&problem, name, NULL) == AK_OK) {
-        good = ak_json_set(row, "implementations", implementations_of(problem));
+        good = ak_json_set(row, "implementations", ak_implementations_json(problem));
         ak_problem_close(problem);
     }
     list->failed |= json_array_append_new(list->rows, row) != 0 || !good;
@@ -126,19 +126,15 @@ static const char *use_text(ak_parameter_use use)
 
 static json_t *parameter_json(const ak_parameter *p)
 {
-    json_t *row = json_object(), *values = json_array();
-    bool good = row != NULL && values != NULL;
-    for (size_t v = 0; v < p->value_count && good; v++) {
-        good = json_array_append_new(values, ak_value_json(&p->values[v])) == 0;
+    json_t *values = json_array();
+    bool good = true;
+    for (size_t v = 0; v < p->value_count; v++) {
+        good = json_array_append_new(values, ak_value_json(&p->values[v])) == 0 && good;
     }
-    good = good && ak_json_set_text(row, "name", p->name) &&
-           ak_json_set_text(row, "description", p->description) &&
-           ak_json_set(row, "values", json_incref(values)) &&
-           ak_json_set(row, "default", ak_value_json(&p->values[p->default_index])) &&
-           ak_json_set_text(row, "use", use_text(p->use)) &&
-           ak_json_set(row, "numerics", json_boolean(p->numerics));
-    json_decref(values);
-    return ak_json_whole(row, good);
+    return json_pack("{s:s, s:s?, s:o, s:o, s:s, s:b}", "name", p->name, "description",
+                     p->description, "values", ak_json_whole(values, good), "default",
+                     ak_value_json(&p->values[p->default_index]), "use", use_text(p->use),
+                     "numerics", p->numerics);
 }
 
 static json_t *whole_json(double count)
@@ -158,14 +154,13 @@ json_t *ak_space_json(const ak_task *task)
         good = json_array_append_new(parameters, parameter_json(ak_space_parameter(space, i))) == 0;
     }
     for (size_t i = 0; i < ak_space_condition_count(space) && good; i++) {
-        json_t *row = json_object();
-        good = ak_json_set_text(row, "expression", ak_space_condition(space, i)) &&
-               ak_json_set_text(row, "reason", ak_space_condition_reason(space, i));
-        good = json_array_append_new(conditions, row) == 0 && good;
+        json_t *row = json_pack("{s:s, s:s?}", "expression", ak_space_condition(space, i), "reason",
+                                ak_space_condition_reason(space, i));
+        good = json_array_append_new(conditions, row) == 0;
     }
     good = good && ak_task_json(object, task) &&
            ak_json_set_text(object, "description", ak_problem_description(problem)) &&
-           ak_json_set(object, "implementations", implementations_of(problem)) &&
+           ak_json_set(object, "implementations", ak_implementations_json(problem)) &&
            ak_json_set_real(object, "flops", ak_task_flops(task)) &&
            ak_json_set_real(object, "bytes", ak_task_bytes(task)) &&
            ak_json_set(object, "parameters", json_incref(parameters)) &&

@@ -145,23 +145,14 @@ static means means_of(const ak_simulation *result)
 
 static json_t *facts_json(const char *path, const ak_recording_facts *f)
 {
-    json_t *object = json_object();
-    (void)(ak_json_set_text(object, "recording", path) &&
-           ak_json_set_text(object, "kernel", f->kernel) &&
-           ak_json_set_text(object, "device", f->device) &&
-           ak_json_set_text(object, "size", f->size) &&
-           ak_json_set_text(object, "objective", f->objective) &&
-           ak_json_set(object, "maximise", json_boolean(f->maximise)) &&
-           ak_json_set(object, "configurations", json_integer((json_int_t)f->configurations)) &&
-           ak_json_set(object, "ok", json_integer((json_int_t)f->ok)) &&
-           ak_json_set_real(object, "optimum", f->optimum) &&
-           ak_json_set_real(object, "median", f->median) &&
-           ak_json_set_real(object, "seconds_median", f->seconds_median) &&
-           ak_json_set_real(object, "seconds_each", f->seconds_each) &&
-           ak_json_set_real(object, "target", f->target) &&
-           ak_json_set(object, "cutoff_evaluations", json_integer((json_int_t)f->evaluations)) &&
-           ak_json_set_real(object, "cutoff_seconds", f->last_seconds));
-    return object;
+    return json_pack(
+        "{s:s, s:s?, s:s?, s:s?, s:s?, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+        "recording", path, "kernel", f->kernel, "device", f->device, "size", f->size, "objective",
+        f->objective, "maximise", f->maximise, "configurations", (json_int_t)f->configurations,
+        "ok", (json_int_t)f->ok, "optimum", ak_json_real(f->optimum), "median",
+        ak_json_real(f->median), "seconds_median", ak_json_real(f->seconds_median), "seconds_each",
+        ak_json_real(f->seconds_each), "target", ak_json_real(f->target), "cutoff_evaluations",
+        (json_int_t)f->evaluations, "cutoff_seconds", ak_json_real(f->last_seconds));
 }
 
 static json_t *result_json(const board *b, const entry *e, size_t i, const ak_args *args)

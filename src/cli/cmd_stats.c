@@ -61,24 +61,17 @@ static ak_status read_importance(json_t **out, const ak_selection *selection, ak
 static json_t *best_json(const ak_trial *list, size_t count)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; rows != NULL && i < count; i++) {
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
         const ak_trial *t = &list[i];
-        json_t *row = json_object();
-        bool good = ak_json_set_text(row, "kernel", t->kernel) &&
-                    ak_json_set_text(row, "implementation", t->implementation) &&
-                    ak_json_set_text(row, "device", t->device) &&
-                    ak_json_set_text(row, "size", t->size) &&
-                    ak_json_set_text(row, "dtype", t->dtype) &&
-                    ak_json_set_text(row, "choices", t->choices) &&
-                    ak_json_set_real(row, "ms", t->median_ms) &&
-                    ak_json_set_real(row, "tflops", t->tflops) &&
-                    ak_json_set_text(row, "config", t->config);
-        if (json_array_append_new(rows, row) != 0 || !good) {
-            json_decref(rows);
-            rows = NULL;
-        }
+        json_t *row =
+            json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:s?}", "kernel", t->kernel,
+                      "implementation", t->implementation, "device", t->device, "size", t->size,
+                      "dtype", t->dtype, "choices", t->choices, "ms", ak_json_real(t->median_ms),
+                      "tflops", ak_json_real(t->tflops), "config", t->config);
+        good = json_array_append_new(rows, row) == 0 && good;
     }
-    return rows;
+    return ak_json_whole(rows, good);
 }
 
 /* What the command shows. */
@@ -93,7 +86,7 @@ typedef struct findings {
 static bool print_json(const findings *f)
 {
     const tally *t = &f->tally;
-    json_t *object = json_object(), *status = json_object(), *seconds = json_object();
+    json_t *status = json_object(), *seconds = json_object();
     bool good = true;
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         good = good && ak_json_set(status, ak_trial_status_text((ak_trial_status)i),
@@ -102,17 +95,12 @@ static bool print_json(const findings *f)
     for (size_t i = 0; i < STAGE_COUNT; i++) {
         good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);
     }
-    good = good && ak_json_set_text(object, "archive", f->path) &&
-           ak_json_set(object, "trials", json_integer((json_int_t)t->trials)) &&
-           ak_json_set(object, "by_status", json_incref(status)) &&
-           ak_json_set_real(object, "success_rate", success_rate(t)) &&
-           ak_json_set(object, "seconds", json_incref(seconds)) &&
-           ak_json_set(object, "best", best_json(f->best, f->count)) &&
-           (f->importance == NULL || json_object_set(object, "impact", f->importance) == 0) &&
-           (f->worth == NULL || json_object_set(object, "llm", f->worth) == 0) &&
-           ak_out_json(object);
-    json_decref(status);
-    json_decref(seconds);
+    json_t *object =
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:O*, s:O*}", "archive", f->path, "trials",
+                  (json_int_t)t->trials, "by_status", status, "success_rate",
+                  ak_json_real(success_rate(t)), "seconds", seconds, "best",
+                  best_json(f->best, f->count), "impact", f->importance, "llm", f->worth);
+    good = good && ak_out_json(object);
     json_decref(object);
     return good;
 }

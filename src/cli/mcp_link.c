@@ -77,16 +77,10 @@ void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
 static void send_progress(ak_mcp_link *link, const json_t *token, double done, double total,
                           const char *text)
 {
-    json_t *params = json_object();
-    bool good = ak_json_set(params, "progressToken", json_deep_copy(token)) &&
-                ak_json_set_real(params, "progress", done) &&
-                (total <= 0 || ak_json_set_real(params, "total", total)) &&
-                ak_json_set_text(params, "message", text);
-    if (good) {
-        ak_mcp_link_send(link, ak_rpc_notice("notifications/progress", params));
-    } else {
-        json_decref(params);
-    }
+    json_t *params = json_pack("{s:o, s:o, s:o*, s:s?}", "progressToken", json_deep_copy(token),
+                               "progress", ak_json_real(done), "total",
+                               total > 0 ? ak_json_real(total) : NULL, "message", text);
+    ak_mcp_link_send(link, ak_rpc_notice("notifications/progress", params));
 }
 
 void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,

@@ -31,24 +31,16 @@ static ak_status describe_kernel(json_t *rows, ak_mcp_call *call, const ak_mcp_k
 {
     ak_mcp_opened opened;
     char *about = NULL;
-    json_t *row = json_object(), *names = json_array();
-    bool good = names != NULL;
+    json_t *row = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_mcp_open(&opened, call->mcp, kernel->operand, err));
     AK_TRY(ak_problem_describe(&about, opened.problem, err));
-    for (size_t i = 0; i < ak_problem_implementation_count(opened.problem); i++) {
-        const char *name = ak_problem_implementation(opened.problem, i);
-        good = good && json_array_append_new(names, json_string(name)) == 0;
-    }
-    good = good && ak_json_set_text(row, "name", kernel->name) &&
-           ak_json_set_text(row, "description", ak_problem_description(opened.problem)) &&
-           json_object_set(row, "implementations", names) == 0 &&
-           ak_json_set_text(row, "details", about) && json_array_append(rows, row) == 0;
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    row = json_pack("{s:s, s:s?, s:o, s:s?}", "name", kernel->name, "description",
+                    ak_problem_description(opened.problem), "implementations",
+                    ak_implementations_json(opened.problem), "details", about);
+    AK_TRY(json_array_append_new(rows, row) == 0 ? AK_OK : ak_fail_memory(err));
     ak_buf_print(&call->text, "%s: %s\n", kernel->name, ak_problem_description(opened.problem));
 out:
-    json_decref(row);
-    json_decref(names);
     ak_text_free(about);
     ak_mcp_opened_close(&opened);
     return status;

@@ -12,16 +12,11 @@
 
 json_t *ak_mcp_budget(const ak_mcp *mcp)
 {
-    json_t *left = json_object();
     double seconds = (double)(mcp->spend_max_ns - mcp->spent_ns) / (double)AK_SECOND_NS;
-    bool good =
-        ak_json_set(left, "evaluations_left",
-                    mcp->evaluations_max == 0
-                        ? json_null()
-                        : json_integer((json_int_t)(mcp->evaluations_max - mcp->evaluations))) &&
-        ak_json_set(left, "seconds_left",
-                    mcp->spend_max_ns == 0 ? json_null() : json_real(seconds > 0 ? seconds : 0));
-    return ak_json_whole(left, good);
+    bool counted = mcp->evaluations_max > 0, timed = mcp->spend_max_ns > 0;
+    const json_int_t left = (json_int_t)(mcp->evaluations_max - mcp->evaluations);
+    return json_pack("{s:o, s:o}", "evaluations_left", ak_json_count_or_null(left, counted),
+                     "seconds_left", timed ? json_real(seconds > 0 ? seconds : 0) : json_null());
 }
 
 /* Returns the limit that forbids measuring `wanted` more configurations, "evaluations" or "time";

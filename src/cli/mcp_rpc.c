@@ -93,24 +93,6 @@ ak_rpc_code ak_rpc_read(ak_rpc_message *out, const json_t *value, ak_error *err)
 
 /* ---- what goes out --------------------------------------------------------------------------- */
 
-static json_t *message(const char *key, json_t *value)
-{
-    json_t *object = json_object();
-    bool good = ak_json_set_text(object, "jsonrpc", "2.0") && ak_json_set(object, key, value);
-    return ak_json_whole(object, good);
-}
-
-static json_t *with_id(const json_t *id)
-{
-    return message("id", id == NULL ? json_null() : json_deep_copy(id));
-}
-
-static json_t *complete(json_t *object, const char *key, json_t *value)
-{
-    bool good = ak_json_set(object, key, value);
-    return ak_json_whole(object, good);
-}
-
 json_t *ak_rpc_text(const char *text)
 {
     char *clean = ak_utf8_clean(text);
@@ -119,24 +101,23 @@ json_t *ak_rpc_text(const char *text)
     return value;
 }
 
+static json_t *id_of(const json_t *id)
+{
+    return id == NULL ? json_null() : json_deep_copy(id);
+}
+
 json_t *ak_rpc_result(const json_t *id, json_t *result)
 {
-    return complete(with_id(id), "result", result);
+    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", id_of(id), "result", result);
 }
 
 json_t *ak_rpc_error(const json_t *id, ak_rpc_code code, const char *text)
 {
-    json_t *error = json_object();
-    bool good = ak_json_set(error, "code", json_integer(code)) &&
-                ak_json_set(error, "message", ak_rpc_text(text));
-    if (!good) {
-        json_decref(error);
-        error = NULL;
-    }
-    return complete(with_id(id), "error", error);
+    return json_pack("{s:s, s:o, s:{s:i, s:o}}", "jsonrpc", "2.0", "id", id_of(id), "error", "code",
+                     (int)code, "message", ak_rpc_text(text));
 }
 
 json_t *ak_rpc_notice(const char *method, json_t *params)
 {
-    return complete(message("method", json_string(method)), "params", params);
+    return json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params);
 }

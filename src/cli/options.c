@@ -19,6 +19,13 @@ const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #undef X
 };
 
+/* The options as they are typed; messages name their values so, too. */
+static const char *const spelled[AK_OPTION_COUNT] = {
+#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
+#include "cli/options.def"
+#undef X
+};
+
 const char *ak_option_help(const ak_command *command, ak_option_id id)
 {
     static const struct {
@@ -169,8 +176,8 @@ static void name_options(char *out, size_t bytes, ak_option_set set)
     size_t length = 0;
     for (size_t i = 0; i < AK_OPTION_COUNT && length < bytes; i++) {
         if ((set & AK_O_AT(i)) != 0) {
-            length += (size_t)snprintf(out + length, bytes - length, "%s--%s",
-                                       length == 0 ? "" : " or ", ak_options_all[i].name);
+            length += (size_t)snprintf(out + length, bytes - length, "%s%s",
+                                       length == 0 ? "" : " or ", spelled[i]);
         }
     }
 }
@@ -254,27 +261,28 @@ ak_status ak_args_check_files(const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
+#define NO_KERNEL "the kernel needs no option: 'autokernel %s KERNEL'"
+#define NO_KEY                                                                                     \
+    "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 "   \
+    "by --llm-key-file"
+#define NO_WORDS "--events FILE writes all that happens; 'autokernel report' explains a run"
+
 /* Options that do not exist but that users try, and what to do instead; "%s" is the command. */
 static const struct {
     const char *word, *instead;
 } explained[] = {
-    {"--kernel", "the kernel needs no option: 'autokernel %s KERNEL'"},
-    {"--kernel-name", "the kernel needs no option: 'autokernel %s KERNEL'"},
-    {"--problem", "the kernel needs no option: 'autokernel %s KERNEL'"},
+    {"--kernel", NO_KERNEL},
+    {"--kernel-name", NO_KERNEL},
+    {"--problem", NO_KERNEL},
     {"--api-key", "keys are no options, as they would be seen by everybody on this machine: set "
                   "OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 by "
                   "--llm-key-file"},
-    {"--key",
-     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode "
-     "0600 by --llm-key-file"},
-    {"--llm-key", "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of "
-                  "mode 0600 by --llm-key-file"},
-    {"--llm-api-key",
-     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file "
-     "of mode 0600 by --llm-key-file"},
+    {"--key", NO_KEY},
+    {"--llm-key", NO_KEY},
+    {"--llm-api-key", NO_KEY},
     {"--version", "'autokernel --version' says it"},
-    {"--verbose", "--events FILE writes all that happens; 'autokernel report' explains a run"},
-    {"--debug", "--events FILE writes all that happens; 'autokernel report' explains a run"},
+    {"--verbose", NO_WORDS},
+    {"--debug", NO_WORDS},
     {"-v", "'autokernel --version' says the version; --events FILE writes all that happens"},
 };
 
@@ -294,11 +302,6 @@ static const char *explanation(const char *word)
 /* Complains about an unknown option. Its value is not repeated, because it may be a key. */
 static ak_status unknown_option(const ak_command *command, const char *word, ak_error *err)
 {
-    static const char *spelled[AK_OPTION_COUNT] = {
-#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
-#include "cli/options.def"
-#undef X
-    };
     const char *known[AK_OPTION_COUNT + 1];
     size_t count = 0;
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
@@ -435,22 +438,16 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             status = unknown_option(command, word, err);
         } else {
             const ak_option *option = &ak_options_all[id];
-            /* The origins of values from the command line, as messages name them. */
-            static const char *const origins[AK_OPTION_COUNT] = {
-#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
-#include "cli/options.def"
-#undef X
-            };
             if (option->kind == AK_KIND_FLAG) {
                 value = value == NULL ? "true" : value;
             } else if (value == NULL) {
                 if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0) {
-                    return ak_fail(err, AK_INVALID, "%s needs a value: --%s %s", origins[id],
-                                   option->name, option->value);
+                    return ak_fail(err, AK_INVALID, "%s needs a value: %s %s", spelled[id],
+                                   spelled[id], option->value);
                 }
                 value = argv[++i];
             }
-            status = ak_args_set(out, id, value, origins[id], err);
+            status = ak_args_set(out, id, value, spelled[id], err);
         }
         if (status != AK_OK) {
             return status;

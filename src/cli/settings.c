@@ -256,24 +256,18 @@ ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_s
 json_t *ak_settings_json(const ak_settings *settings)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < AK_OPTION_COUNT && list != NULL; i++) {
-        if (!ak_options_all[i].setting) {
-            continue;
-        }
+    bool good = true;
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        const char *text = settings->at[i].text;
         char key[NAME_MAX_BYTES];
         key_of(key, (ak_option_id)i);
-        json_t *row = json_object();
-        bool good =
-            ak_json_set_text(row, "name", key) &&
-            ak_json_set_text(row, "value", settings->at[i].text) &&
-            ak_json_set_text(row, "from",
-                             settings->at[i].text == NULL ? "default" : settings->at[i].origin);
-        if (json_array_append_new(list, row) != 0 || !good) {
-            json_decref(list);
-            list = NULL;
+        if (ak_options_all[i].setting) {
+            json_t *row = json_pack("{s:s, s:s?, s:s}", "name", key, "value", text, "from",
+                                    text == NULL ? "default" : settings->at[i].origin);
+            good = json_array_append_new(list, row) == 0 && good;
         }
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 bool ak_settings_meant(char *out, size_t bytes, const char *name)

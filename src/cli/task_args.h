@@ -64,6 +64,8 @@ bool ak_task_json(json_t *object, const ak_task *task);
 /* Returns the same members with parameters, conditions and counts: the object of `autokernel list
    KERNEL --json` (cmd_list.c). NULL: no memory. */
 json_t *ak_space_json(const ak_task *task);
+/* Returns the names of a kernel's implementations (cmd_list.c). NULL: no memory. */
+json_t *ak_implementations_json(const ak_problem *problem);
 
 /* Suggests the command `verb`, perhaps with flags ("check --sanitize"), on the same task. The
    kernel is repeated as it was given, and so are the typed options that the other command takes.

@@ -95,20 +95,21 @@ static void weigh(ak_report_change *change, contrast *pairs, size_t count)
     }
 }
 
-static size_t view_trials(view *views, const ak_matrix *matrix, const ak_trial *trials, size_t skip)
+static size_t view_trials(view *views, const ak_matrix *matrix, size_t skip)
 {
     size_t count = 0, width = matrix->column_count;
     for (size_t i = 0; i < matrix->count; i++) {
-        if (trials[i].status == AK_TRIAL_OK && trials[i].median_ms > 0) {
+        const ak_trial *trial = &matrix->trials[i];
+        if (trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
             views[count++] = (view){
-                .row = &matrix->rows[i * width], .width = width, .skip = skip, .trial = &trials[i]};
+                .row = &matrix->rows[i * width], .width = width, .skip = skip, .trial = trial};
         }
     }
     return count;
 }
 
 ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,
-                        const ak_trial *trials, const char *from, const char *to, ak_error *err)
+                        const char *from, const char *to, ak_error *err)
 {
     ak_status status = AK_OK;
     const size_t columns = matrix->column_count;
@@ -132,7 +133,7 @@ ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *
         *change = (ak_report_change){.name = column->name,
                                      .from = column->values[row_from[c]],
                                      .to = column->values[row_to[c]]};
-        size_t seen = view_trials(views, matrix, trials, c);
+        size_t seen = view_trials(views, matrix, c);
         weigh(change, pairs, find_pairs(pairs, views, seen, row_from[c], row_to[c]));
     }
     *out = changes;

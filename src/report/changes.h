@@ -22,6 +22,6 @@ typedef struct ak_report_change {
 /* Finds the changes, in the order of the parameters. A parameter with a value that no trial has is
    left out. */
 ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,
-                        const ak_trial *trials, const char *from, const char *to, ak_error *err);
+                        const char *from, const char *to, ak_error *err);
 
 #endif

@@ -37,16 +37,13 @@ static bool add_outcome(json_t *proposal, const conversation *c)
     }
     ak_outcome of = ak_outcome_of(c->result, trial), speed = speed_of(c, trial, &of);
     bool ok = trial->status == AK_TRIAL_OK, known = speed.cost > 0;
-    json_t *outcome = json_object();
-    bool good = ak_json_set(outcome, "trial", json_integer(trial->id)) &&
-                ak_json_set_text(outcome, "status", ak_trial_status_text(trial->status)) &&
-                ak_json_set(outcome, "ms", ak_json_known(ok ? of.ms : trial->median_ms)) &&
-                ak_json_set_text(outcome, "measured", ok ? of.from : NULL) &&
-                ak_json_set(outcome, "gain", known ? ak_json_real(speed.cost - 1) : json_null()) &&
-                ak_json_set(outcome, "decided",
-                            known ? json_boolean(ak_outcome_decided(&speed)) : json_null()) &&
-                ak_json_set_text(outcome, "reason", trial->reason);
-    return ak_json_set(proposal, "outcome", ak_json_whole(outcome, good));
+    json_t *outcome = json_pack(
+        "{s:I, s:s, s:o, s:s?, s:o, s:o, s:s?}", "trial", (json_int_t)trial->id, "status",
+        ak_trial_status_text(trial->status), "ms", ak_json_known(ok ? of.ms : trial->median_ms),
+        "measured", ok ? of.from : NULL, "gain", known ? ak_json_real(speed.cost - 1) : json_null(),
+        "decided", known ? json_boolean(ak_outcome_decided(&speed)) : json_null(), "reason",
+        trial->reason);
+    return ak_json_set(proposal, "outcome", outcome);
 }
 
 static json_t *proposals_of(const conversation *c, const ak_call *call)
@@ -69,33 +66,22 @@ static json_t *proposals_of(const conversation *c, const ak_call *call)
 static bool add_call(void *context, const ak_call *call)
 {
     conversation *c = context;
-    json_t *object = json_object();
-    bool known = ak_call_tokens_known(call);
-    c->good =
-        ak_json_set(object, "generation", json_integer(call->generation)) &&
-        ak_json_set_text(object, "started", call->started) &&
-        ak_json_set_text(object, "model", call->model) &&
-        ak_json_set_text(object, "system", call->system) &&
-        ak_json_set_text(object, "brief", call->brief) &&
-        ak_json_set_text(object, "state", call->state) &&
-        ak_json_set_text(object, "reply", call->reply) &&
-        ak_json_set_text(object, "finish", call->finish) &&
-        ak_json_set_text(object, "fault", call->fault) &&
-        ak_json_set_text(object, "error", call->error) &&
-        ak_json_set_text(object, "request_id", call->request_id) &&
-        ak_json_set(object, "asked", json_boolean(ak_call_was_asked(call))) &&
-        ak_json_set(object, "attempts", json_integer(call->attempts)) &&
-        ak_json_set_real(object, "seconds", (double)call->elapsed_ns / 1e9) &&
-        ak_json_set(object, "input_tokens", ak_json_count_or_null(call->input_tokens, known)) &&
-        ak_json_set(object, "cached_tokens", ak_json_count_or_null(call->cached_tokens, known)) &&
-        ak_json_set(object, "output_tokens", ak_json_count_or_null(call->output_tokens, known)) &&
-        ak_json_set(object, "reasoning_tokens",
-                    ak_json_count_or_null(call->reasoning_tokens, known)) &&
-        ak_json_set(object, "cost_usd",
-                    call->priced ? ak_json_real(call->cost_usd) : json_null()) &&
-        ak_json_set(object, "replayed", json_boolean(call->replayed)) &&
-        ak_json_set(object, "proposals", proposals_of(c, call));
-    c->good = json_array_append_new(c->calls, object) == 0 && c->good;
+    const bool known = ak_call_tokens_known(call);
+    json_t *object = json_pack(
+        "{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:I, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:b, s:o}",
+        "generation", (json_int_t)call->generation, "started", call->started, "model", call->model,
+        "system", call->system, "brief", call->brief, "state", call->state, "reply", call->reply,
+        "finish", call->finish, "fault", call->fault, "error", call->error, "request_id",
+        call->request_id, "asked", ak_call_was_asked(call), "attempts", (json_int_t)call->attempts,
+        "seconds", ak_json_real((double)call->elapsed_ns / 1e9), "input_tokens",
+        ak_json_count_or_null(call->input_tokens, known), "cached_tokens",
+        ak_json_count_or_null(call->cached_tokens, known), "output_tokens",
+        ak_json_count_or_null(call->output_tokens, known), "reasoning_tokens",
+        ak_json_count_or_null(call->reasoning_tokens, known), "cost_usd",
+        call->priced ? ak_json_real(call->cost_usd) : json_null(), "replayed", call->replayed,
+        "proposals", proposals_of(c, call));
+    c->good = json_array_append_new(c->calls, object) == 0;
     return c->good;
 }
 
@@ -103,7 +89,7 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
 {
     ak_run record = {0};
     ak_gathered trials = {0};
-    json_t *object = json_object(), *result = NULL;
+    json_t *object = NULL, *result = NULL;
     conversation c = {.trials = &trials, .calls = json_array(), .good = true};
     ak_status status = AK_OK;
     AK_TRY(ak_archive_get_run(&record, archive, run, err));
@@ -111,13 +97,10 @@ ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *
     c.result = result = ak_outcome_result(archive, record.id);
     AK_TRY(ak_gather(&trials, archive, &filter, err));
     AK_TRY(ak_archive_each_call(archive, record.id, add_call, &c, err));
-    bool good = c.good && ak_json_set_text(object, "run", record.id) &&
-                ak_json_set_text(object, "kernel", record.kernel) &&
-                ak_json_set_text(object, "device", record.device) &&
-                ak_json_set_text(object, "size", record.size) &&
-                ak_json_set_text(object, "strategy", record.strategy) &&
-                ak_json_set(object, "calls", json_incref(c.calls));
-    AK_TRY(good ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
+    object = json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:O}", "run", record.id, "kernel",
+                       record.kernel, "device", record.device, "size", record.size, "strategy",
+                       record.strategy, "calls", c.calls);
+    AK_TRY(c.good && object != NULL ? ak_json_text(out_json, object, err) : ak_fail_memory(err));
 out:
     json_decref(object);
     json_decref(result);

@@ -1,17 +1,17 @@
-/* importance.c: see importance.h. Trials become rows of levels: the indices of the values that
-   occur for each parameter, in order. Neither the kernel nor its space is needed, so imported
-   trials of unknown kernels can be analysed too. */
+/* importance.c: see importance.h. The matrix of the trials becomes one of levels: the indices of
+   the values that occur for each parameter, in order. Neither the kernel nor its space is needed,
+   so imported trials of unknown kernels can be analysed too. */
 #include "report/importance.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "model/forest.h"
+#include "report/matrix.h"
 
 /* Enough trees that the seed does not change the second digit of the results. */
 #define TREES 64
@@ -24,87 +24,24 @@
 #define PAIR_MIN 0.005
 
 typedef struct reader {
-    const ak_trial *trials;
-    size_t count;
     ak_importance *importance;
-    bool *usable;    /* true: the trial has the parameters of the first one */
-    char **texts;    /* [trial][parameter]; owned */
-    uint16_t *level; /* [trial][parameter] */
-    size_t columns;
+    ak_matrix matrix;                  /* of the trials; see add_parameter() */
+    bool *usable;                      /* true: the trial has the parameters of the first one */
+    size_t columns[AK_PARAMETERS_MAX]; /* in the matrix, of each parameter */
 } reader;
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static ak_status value_text(char **out, const json_t *value, ak_error *err)
-{
-    ak_buf text = AK_BUF(1u << 16);
-    ak_json_print_plain(&text, value);
-    return ak_buf_take(out, &text, err);
-}
-
-static ak_status add_parameter(ak_importance *importance, const char *name, ak_error *err)
-{
-    AK_DO(ak_copy_text(&importance->parameters[importance->parameter_count].name, name, err));
-    importance->parameter_count++;
-    return AK_OK;
-}
-
-/* Takes the parameters of the first configuration that can be read. */
-static ak_status begin_parameters(reader *r, const json_t *config, ak_error *err)
-{
-    size_t count = json_object_size(config);
-    const char *name;
-    json_t *value;
-    ak_status status = AK_OK;
-    if (count > AK_PARAMETERS_MAX) {
-        return AK_OK;
-    }
-    r->importance->parameters = ak_alloc(count, sizeof *r->importance->parameters);
-    r->texts = ak_alloc(r->count * count, sizeof *r->texts);
-    r->level = ak_alloc(r->count * count, sizeof *r->level);
-    if (r->importance->parameters == NULL || r->texts == NULL || r->level == NULL) {
-        return ak_fail_memory(err);
-    }
-    r->columns = count;
-    json_object_foreach((json_t *)(uintptr_t)config, name, value)
-    {
-        status = status == AK_OK ? add_parameter(r->importance, name, err) : status;
-    }
-    return status;
-}
-
-static ak_status read_trial(reader *r, size_t at, ak_error *err)
-{
-    json_t *config = NULL;
-    const char *text = r->trials[at].config;
-    ak_status status = ak_config_text_to_json(&config, ak_or_empty(text), "trial", NULL);
-    if (status != AK_OK || json_object_size(config) == 0) {
-        json_decref(config);
-        r->importance->left_out++; /* it has other parameters */
-        return status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK;
-    }
-    status = r->columns == 0 ? begin_parameters(r, config, err) : AK_OK;
-    bool same = r->columns > 0 && json_object_size(config) == r->columns;
-    for (size_t c = 0; c < r->columns && same && status == AK_OK; c++) {
-        const json_t *value = json_object_get(config, r->importance->parameters[c].name);
-        same = value != NULL;
-        if (same) {
-            status = value_text(&r->texts[at * r->columns + c], value, err);
-        }
-    }
-    r->usable[at] = same;
-    r->importance->left_out += same ? 0 : 1;
-    json_decref(config);
-    return status;
-}
-
 /* ---- levels ---------------------------------------------------------------------------------- */
+
+static uint16_t *cell(const reader *r, size_t trial, size_t column)
+{
+    return &r->matrix.rows[trial * r->matrix.column_count + column];
+}
 
 static bool number_of(double *out, const char *text)
 {
     char *end;
     *out = ak_number_read(text, &end);
-    return end != text && *end == 0;
+    return end != text && *end == 0 && isfinite(*out);
 }
 
 static int by_value(const void *a, const void *b)
@@ -118,56 +55,86 @@ static int by_value(const void *a, const void *b)
     return first != second ? (first ? -1 : 1) : strcmp(x->text, y->text);
 }
 
-static ak_status count_values(reader *r, size_t c, ak_map *known, ak_error *err)
+/* Adds a parameter with the values that usable trials have, sorted, and replaces the values in the
+   column of the matrix by their levels. */
+static ak_status add_parameter(reader *r, size_t column, ak_error *err)
 {
-    ak_importance_parameter *parameter = &r->importance->parameters[c];
-    size_t capacity = 0;
-    for (size_t i = 0; i < r->count; i++) {
-        const char *text = r->texts[i * r->columns + c];
-        size_t at;
-        if (!r->usable[i] || ak_map_get(&at, known, text)) {
-            continue;
-        }
-        AK_DO(AK_GROW(parameter->values, &capacity, parameter->value_count + 1, err));
-        ak_importance_value *fresh = &parameter->values[parameter->value_count];
-        *fresh = (ak_importance_value){.text = ak_strdup(text)};
-        AK_DO(ak_made(fresh->text, err));
-        AK_DO(ak_map_put(known, text, parameter->value_count++, err));
-        if (parameter->value_count >= UINT16_MAX) {
-            return ak_fail(err, AK_LIMIT, "parameter %s has more than %d values", parameter->name,
-                           UINT16_MAX - 1);
+    const ak_matrix_column *from = &r->matrix.columns[column];
+    ak_importance_parameter *p = &r->importance->parameters[r->importance->parameter_count];
+    uint16_t *level = NULL;
+    ak_status status = AK_OK;
+    r->columns[r->importance->parameter_count++] = column;
+    AK_TRY(ak_copy_text(&p->name, from->name, err));
+    AK_TRY(AK_NEW(p->values, from->count, err));
+    AK_TRY(AK_NEW(level, from->count, err));
+    for (size_t i = 0; i < r->matrix.count; i++) {
+        if (r->usable[i]) {
+            ak_importance_value *value = &p->values[*cell(r, i, column)];
+            value->tried++;
+            value->ok += r->matrix.trials[i].status == AK_TRIAL_OK ? 1 : 0;
         }
     }
-    if (parameter->value_count == 0) {
-        return AK_OK;
+    for (size_t v = 0; v < from->count; v++) {
+        if (p->values[v].tried > 0) {
+            ak_importance_value *value = &p->values[p->value_count];
+            *value = p->values[v];
+            AK_TRY(ak_copy_text(&value->text, from->values[v], err));
+            p->value_count++;
+        }
     }
-    qsort(parameter->values, parameter->value_count, sizeof *parameter->values, by_value);
-    for (size_t v = 0; v < parameter->value_count; v++) {
-        AK_DO(ak_map_put(known, parameter->values[v].text, v, err));
+    qsort(p->values, p->value_count, sizeof *p->values, by_value);
+    for (size_t v = 0; v < from->count; v++) {
+        const ak_importance_value key = {.text = from->values[v]};
+        const ak_importance_value *found =
+            bsearch(&key, p->values, p->value_count, sizeof key, by_value);
+        level[v] = (uint16_t)(found == NULL ? 0 : found - p->values);
     }
-    for (size_t i = 0; i < r->count; i++) {
-        size_t at = 0;
-        if (r->usable[i] && ak_map_get(&at, known, r->texts[i * r->columns + c])) {
-            r->level[i * r->columns + c] = (uint16_t)at;
-            parameter->values[at].tried++;
-            parameter->values[at].ok += r->trials[i].status == AK_TRIAL_OK ? 1 : 0;
+    for (size_t i = 0; i < r->matrix.count; i++) {
+        *cell(r, i, column) = r->usable[i] ? level[*cell(r, i, column)] : AK_MATRIX_NONE;
+    }
+out:
+    ak_free(level);
+    return status;
+}
+
+/* Returns how many parameters a trial has and, in *same, whether `first` has the same ones. */
+static size_t parameters_of(bool *same, const reader *r, size_t trial, size_t first)
+{
+    size_t count = 0;
+    *same = true;
+    for (size_t c = 0; c < r->matrix.column_count; c++) {
+        bool has = *cell(r, trial, c) != AK_MATRIX_NONE;
+        count += has ? 1 : 0;
+        *same = *same && has == (*cell(r, first, c) != AK_MATRIX_NONE);
+    }
+    return count;
+}
+
+/* Takes the parameters of the first configuration that can be read, and finds the trials that have
+   the same. */
+static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_error *err)
+{
+    size_t first = 0, width = 0;
+    bool same;
+    AK_DO(ak_matrix_of(&r->matrix, trials, count, err));
+    AK_DO(AK_NEW(r->usable, count, err));
+    for (size_t i = 0; i < count; i++) {
+        size_t has = parameters_of(&same, r, i, first);
+        if (width == 0 && has > 0 && has <= AK_PARAMETERS_MAX) {
+            first = i;
+            width = has;
+            same = true;
+        }
+        r->usable[i] = width > 0 && same;
+        r->importance->left_out += r->usable[i] ? 0 : 1; /* it has other parameters */
+    }
+    AK_DO(AK_NEW(r->importance->parameters, width, err));
+    for (size_t c = 0; width > 0 && c < r->matrix.column_count; c++) {
+        if (*cell(r, first, c) != AK_MATRIX_NONE) {
+            AK_DO(add_parameter(r, c, err));
         }
     }
     return AK_OK;
-}
-
-static ak_status read_all(reader *r, ak_error *err)
-{
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < r->count && status == AK_OK; i++) {
-        status = read_trial(r, i, err);
-    }
-    for (size_t c = 0; c < r->columns && status == AK_OK; c++) {
-        ak_map *known = ak_map_new();
-        status = known == NULL ? ak_fail_memory(err) : count_values(r, c, known, err);
-        ak_map_free(known);
-    }
-    return status;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -255,13 +222,14 @@ static void thin(table *t)
 
 static ak_status make_table(table *out, const reader *r, ak_error *err)
 {
-    out->trials = ak_alloc(r->count, sizeof *out->trials);
-    out->rows = ak_alloc(r->count * r->columns, sizeof *out->rows);
-    out->y = ak_alloc(r->count, sizeof *out->y);
+    const size_t count = r->matrix.count, parameters = r->importance->parameter_count;
+    out->trials = ak_alloc(count, sizeof *out->trials);
+    out->rows = ak_alloc(count * parameters, sizeof *out->rows);
+    out->y = ak_alloc(count, sizeof *out->y);
     if (out->trials == NULL || out->rows == NULL || out->y == NULL) {
         return ak_fail_memory(err);
     }
-    for (size_t c = 0; c < r->columns; c++) {
+    for (size_t c = 0; c < parameters; c++) {
         const ak_importance_parameter *p = &r->importance->parameters[c];
         if (p->value_count > 1) {
             out->features.column[out->features.count++] =
@@ -269,14 +237,14 @@ static ak_status make_table(table *out, const reader *r, ak_error *err)
         }
     }
     size_t columns = out->features.count;
-    for (size_t i = 0; i < r->count; i++) {
-        const ak_trial *trial = &r->trials[i];
+    for (size_t i = 0; i < count; i++) {
+        const ak_trial *trial = &r->matrix.trials[i];
         if (!r->usable[i] || trial->status != AK_TRIAL_OK || !(trial->median_ms > 0)) {
             continue;
         }
         for (size_t f = 0; f < columns; f++) {
             out->rows[out->count * columns + f] =
-                r->level[i * r->columns + out->features.column[f].parameter];
+                *cell(r, i, r->columns[out->features.column[f].parameter]);
         }
         out->trials[out->count++] = trial;
     }
@@ -412,22 +380,17 @@ out:
 ak_status ak_importance_of(ak_importance *out, const ak_trial *trials, size_t count, ak_error *err)
 {
     ak_importance importance = {.r2 = (double)NAN};
-    reader r = {.trials = trials, .count = count, .importance = &importance};
+    reader r = {.importance = &importance};
     table t = {0};
-    r.usable = ak_alloc(count, sizeof *r.usable);
     ak_status status = AK_OK;
-    AK_TRY(r.usable == NULL ? ak_fail_memory(err) : read_all(&r, err));
+    AK_TRY(read_all(&r, trials, count, err));
     AK_TRY(make_table(&t, &r, err));
     AK_TRY(model(&importance, &t, err));
     *out = importance;
     importance = (ak_importance){0};
 out:
     table_free(&t);
-    for (size_t i = 0; r.texts != NULL && i < count * r.columns; i++) {
-        ak_free(r.texts[i]);
-    }
-    ak_free((void *)r.texts);
-    ak_free(r.level);
+    ak_matrix_clear(&r.matrix);
     ak_free(r.usable);
     ak_importance_clear(&importance);
     return status;

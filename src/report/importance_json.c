@@ -4,35 +4,24 @@
 #include "report/gather.h"
 #include "report/importance.h"
 
-static json_t *count_of(size_t count)
+static json_t *value_json(const ak_importance_value *value)
 {
-    return json_integer((json_int_t)count);
-}
-
-static json_t *values_json(const ak_importance_parameter *p)
-{
-    json_t *list = json_array();
-    bool whole = true;
-    for (size_t v = 0; v < p->value_count; v++) {
-        json_t *item = json_object();
-        bool good = ak_json_set_text(item, "value", p->values[v].text) &&
-                    ak_json_set(item, "tried", count_of(p->values[v].tried)) &&
-                    ak_json_set(item, "ok", count_of(p->values[v].ok));
-        whole = json_array_append_new(list, item) == 0 && good && whole;
-    }
-    return ak_json_whole(list, whole);
+    return json_pack("{s:s, s:I, s:I}", "value", value->text, "tried", (json_int_t)value->tried,
+                     "ok", (json_int_t)value->ok);
 }
 
 static json_t *parameter_json(const ak_importance *importance, size_t i)
 {
     const ak_importance_parameter *p = &importance->parameters[i];
-    bool told = importance->why == NULL;
-    json_t *object = json_object();
-    bool good = ak_json_set_text(object, "parameter", p->name) &&
-                ak_json_set_real(object, "share", told ? p->share : (double)NAN) &&
-                ak_json_set_real(object, "with_pairs", told ? p->shared : (double)NAN) &&
-                ak_json_set(object, "values", values_json(p));
-    return ak_json_whole(object, good);
+    bool told = importance->why == NULL, good = true;
+    json_t *values = json_array();
+    for (size_t v = 0; v < p->value_count; v++) {
+        good = json_array_append_new(values, value_json(&p->values[v])) == 0 && good;
+    }
+    return json_pack("{s:s, s:o, s:o, s:o}", "parameter", p->name, "share",
+                     ak_json_real(told ? p->share : (double)NAN), "with_pairs",
+                     ak_json_real(told ? p->shared : (double)NAN), "values",
+                     ak_json_whole(values, good));
 }
 
 static json_t *pair_json(const ak_importance *importance, size_t i)
@@ -64,20 +53,14 @@ static json_t *list_of(const ak_importance *importance, size_t count,
 
 json_t *ak_importance_to_json(const ak_importance *importance)
 {
-    json_t *object = json_object();
-    bool good =
-        ak_json_set(object, "trials", count_of(importance->trials)) &&
-        ak_json_set(object, "learned", count_of(importance->learned)) &&
-        ak_json_set(object, "left_out", count_of(importance->left_out)) &&
-        ak_json_set(object, "tasks", count_of(importance->tasks)) &&
-        ak_json_set_real(object, "r2", importance->r2) &&
-        ak_json_set_text(object, "why_not", importance->why) &&
-        ak_json_set(object, "parameters",
-                    list_of(importance, importance->parameter_count, parameter_json)) &&
-        ak_json_set(object, "pairs", list_of(importance, importance->pair_count, pair_json)) &&
-        ak_json_set(object, "best_region", region_json(&importance->best)) &&
-        ak_json_set(object, "worst_region", region_json(&importance->worst));
-    return ak_json_whole(object, good);
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:o, s:s?, s:o, s:o, s:o, s:o}", "trials",
+        (json_int_t)importance->trials, "learned", (json_int_t)importance->learned, "left_out",
+        (json_int_t)importance->left_out, "tasks", (json_int_t)importance->tasks, "r2",
+        ak_json_real(importance->r2), "why_not", importance->why, "parameters",
+        list_of(importance, importance->parameter_count, parameter_json), "pairs",
+        list_of(importance, importance->pair_count, pair_json), "best_region",
+        region_json(&importance->best), "worst_region", region_json(&importance->worst));
 }
 
 /* ---- of a part of the archive ---------------------------------------------------------------- */

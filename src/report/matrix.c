@@ -111,7 +111,7 @@ static ak_status make_rows(reader *r, const size_t *ends, size_t count, ak_error
 ak_status ak_matrix_of(ak_matrix *out, const ak_trial *trials, size_t count, ak_error *err)
 {
     ak_status status = AK_OK;
-    ak_matrix matrix = {0};
+    ak_matrix matrix = {.trials = trials};
     reader r = {.matrix = &matrix, .names = ak_map_new(), .values = ak_map_new()};
     size_t *ends = ak_alloc(count, sizeof *ends);
     AK_TRY(r.names == NULL || r.values == NULL || ends == NULL ? ak_fail_memory(err) : AK_OK);

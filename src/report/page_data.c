@@ -19,7 +19,7 @@ static bool append_text(json_t *list, const char *text)
 static json_t *section_json(const ak_section *section)
 {
     bool pairs = section->headers[0] == NULL, good = true;
-    json_t *object = json_object(), *headers = pairs ? json_null() : json_array();
+    json_t *headers = pairs ? json_null() : json_array();
     json_t *right = json_array(), *below = json_array(), *cells = json_array();
     for (size_t c = 0; good && c < section->columns; c++) {
         good = (pairs || append_text(headers, section->headers[c])) &&
@@ -29,12 +29,9 @@ static json_t *section_json(const ak_section *section)
     for (size_t i = 0; good && i < section->cell_count; i++) {
         good = append_text(cells, section->cells[i]);
     }
-    good = ak_json_set_text(object, "title", section->title) && good;
-    good = ak_json_set_text(object, "note", section->note) && good;
-    good = ak_json_set(object, "headers", headers) && good;
-    good = ak_json_set(object, "right", right) && good;
-    good = ak_json_set(object, "below", below) && good;
-    good = ak_json_set(object, "cells", cells) && good;
+    json_t *object =
+        json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o}", "title", section->title, "note", section->note,
+                  "headers", headers, "right", right, "below", below, "cells", cells);
     return ak_json_whole(object, good);
 }
 
@@ -152,30 +149,20 @@ static json_t *talk_json(const json_t *conversation)
 ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err)
 {
     ak_status status = AK_OK;
-    json_t *page = json_object(), *sections = NULL, *headline = NULL;
+    json_t *sections = NULL, *headline = NULL;
     json_t *report = ak_report_object(model);
     AK_TRY(report == NULL || !cut_failures(report) ? ak_fail_memory(err) : AK_OK);
     AK_TRY(headline_json(&headline, model, err));
     AK_TRY(sections_json(&sections, model, err));
-    bool good =
-        ak_json_set(page, "schema", json_integer(1)) && ak_json_set_text(page, "kind", "run") &&
-        ak_json_set(page, "headline", json_incref(headline)) &&
-        ak_json_set(page, "report", json_incref(report)) &&
-        ak_json_set(page, "changes", changes_json(model)) &&
-        ak_json_set_text(page, "default", model->default_config) &&
-        ak_json_set(page, "trials", ak_page_trials(model)) &&
-        ak_json_set(page, "talk",
-                    model->conversation == NULL ? json_null() : talk_json(model->conversation)) &&
-        ak_json_set(page, "worth",
-                    model->worth == NULL ? json_null() : json_deep_copy(model->worth)) &&
-        ak_json_set(page, "sections", json_incref(sections));
-    AK_TRY(good ? AK_OK : ak_fail_memory(err));
-    *out = page;
-    page = NULL;
+    *out = json_pack("{s:i, s:s, s:O, s:O, s:o, s:s?, s:o, s:o, s:O?, s:O}", "schema", 1, "kind",
+                     "run", "headline", headline, "report", report, "changes", changes_json(model),
+                     "default", model->default_config, "trials", ak_page_trials(model), "talk",
+                     model->conversation == NULL ? json_null() : talk_json(model->conversation),
+                     "worth", model->worth, "sections", sections);
+    status = ak_made(*out, err);
 out:
     json_decref(report);
     json_decref(headline);
     json_decref(sections);
-    json_decref(page);
     return status;
 }

@@ -2,10 +2,10 @@
    into a file of a few megabytes. */
 #include "report/page.h"
 
-#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
+#include "archive/field.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/number.h"
@@ -73,44 +73,39 @@ static json_t *number_json(double value)
     return whole ? json_integer((json_int_t)value) : json_real(value);
 }
 
-typedef double (*getter)(const choice *c, size_t at, size_t offset);
-
 static const ak_trial *trial_of(const choice *c, size_t at)
 {
     return &c->model->trials[c->at[at]];
 }
 
-static double real_at(const choice *c, size_t at, size_t offset)
+/* Returns the field with this name (archive/field.h); NULL for NULL. */
+static const ak_field *field_of(const char *name)
 {
-    double value;
-    memcpy(&value, (const char *)trial_of(c, at) + offset, sizeof value);
-    return value;
+    return name == NULL ? NULL : &ak_fields[AK_FIND(ak_fields, AK_FIELD_COUNT, name, name)];
 }
 
-static double seconds_at(const choice *c, size_t at, size_t offset)
+/* Returns the number in a field of a trial; times in ns become seconds. */
+static double number_of(const ak_trial *trial, const ak_field *field)
 {
-    int64_t ns;
-    memcpy(&ns, (const char *)trial_of(c, at) + offset, sizeof ns);
-    return (double)ns / 1e9;
+    switch (field->kind) {
+    case AK_FIELD_INT:
+        return *ak_field_int(trial, field);
+    case AK_FIELD_LINK:
+        return (double)*ak_field_long(trial, field);
+    case AK_FIELD_LONG:
+        return (double)*ak_field_long(trial, field) / 1e9;
+    default:
+        return *ak_field_real(trial, field);
+    }
 }
 
-static double int_at(const choice *c, size_t at, size_t offset)
+static double id_at(const choice *c, size_t at)
 {
-    int value;
-    memcpy(&value, (const char *)trial_of(c, at) + offset, sizeof value);
-    return value;
+    return (double)trial_of(c, at)->id;
 }
 
-static double id_at(const choice *c, size_t at, size_t offset)
+static double evaluation_at(const choice *c, size_t at)
 {
-    int64_t value;
-    memcpy(&value, (const char *)trial_of(c, at) + offset, sizeof value);
-    return (double)value;
-}
-
-static double evaluation_at(const choice *c, size_t at, size_t offset)
-{
-    (void)offset;
     return (double)(c->at[at] + 1);
 }
 
@@ -145,61 +140,59 @@ static bool read_utc(double *out, const char *text)
 }
 
 /* Returns when the trial was complete, in seconds since the run began. */
-static double since_start(const choice *c, size_t at, size_t offset)
+static double since_start(const choice *c, size_t at)
 {
     double start, end;
-    (void)offset;
     bool known = read_utc(&start, c->model->run.started) &&
                  read_utc(&end, trial_of(c, at)->timestamp) && end >= start;
     return known ? end - start : 0;
 }
 
-#define OF(member) offsetof(ak_trial, member)
 static const struct {
     const char *name;
-    getter get;
-    size_t offset;
-    int digits; /* 0: whole */
+    const char *field; /* of the trial; NULL: `get` gives the numbers */
+    int digits;        /* 0: whole */
+    double (*get)(const choice *c, size_t at);
 } columns[] = {
-    {"evaluation", evaluation_at, 0, 0},
-    {"id", id_at, OF(id), 0},
-    {"end_s", since_start, 0, 9},
-    {"ms", real_at, OF(median_ms), DIGITS_OF_TIMES},
-    {"low_ms", real_at, OF(ci_low_ms), DIGITS_OF_TIMES},
-    {"high_ms", real_at, OF(ci_high_ms), DIGITS_OF_TIMES},
-    {"generation", int_at, OF(generation), 0},
-    {"parent", id_at, OF(parent), 0},
-    {"predicted_gain", real_at, OF(predicted_gain), DIGITS},
-    {"propose_s", seconds_at, OF(propose_ns), DIGITS},
-    {"compile_s", seconds_at, OF(compile_ns), DIGITS},
-    {"check_s", seconds_at, OF(check_ns), DIGITS},
-    {"measure_s", seconds_at, OF(measure_ns), DIGITS},
-    {"overhead_s", seconds_at, OF(overhead_ns), DIGITS},
-    {"compile_worker", int_at, OF(compile_worker), 0},
-    {"compiled_before_s", seconds_at, OF(compiled_before_ns), DIGITS},
-    {"error", real_at, OF(max_error), DIGITS},
-    {"registers", int_at, OF(registers), 0},
-    {"shared_bytes", int_at, OF(shared_bytes), 0},
-    {"spill_bytes", int_at, OF(spill_bytes), 0},
-    {"occupancy", real_at, OF(occupancy), DIGITS},
-    {"tflops", real_at, OF(tflops), DIGITS},
-    {"gbs", real_at, OF(gbs), DIGITS},
-    {"efficiency", real_at, OF(efficiency), DIGITS},
-    {"sm_clock_mhz", real_at, OF(sm_clock_mhz), DIGITS},
-    {"memory_clock_mhz", real_at, OF(memory_clock_mhz), DIGITS},
-    {"power_watts", real_at, OF(power_watts), DIGITS},
-    {"temperature_celsius", real_at, OF(temperature_celsius), DIGITS},
-    {"utilisation", real_at, OF(utilisation), DIGITS},
+    {"evaluation", NULL, 0, evaluation_at},
+    {"id", NULL, 0, id_at},
+    {"end_s", NULL, 9, since_start},
+    {"ms", "ms", DIGITS_OF_TIMES, NULL},
+    {"low_ms", "ci_low_ms", DIGITS_OF_TIMES, NULL},
+    {"high_ms", "ci_high_ms", DIGITS_OF_TIMES, NULL},
+    {"generation", "generation", 0, NULL},
+    {"parent", "parent", 0, NULL},
+    {"predicted_gain", "predicted_gain", DIGITS, NULL},
+    {"propose_s", "propose_ns", DIGITS, NULL},
+    {"compile_s", "compile_ns", DIGITS, NULL},
+    {"check_s", "check_ns", DIGITS, NULL},
+    {"measure_s", "measure_ns", DIGITS, NULL},
+    {"overhead_s", "overhead_ns", DIGITS, NULL},
+    {"compile_worker", "compile_worker", 0, NULL},
+    {"compiled_before_s", "compiled_before_ns", DIGITS, NULL},
+    {"error", "max_error", DIGITS, NULL},
+    {"registers", "registers", 0, NULL},
+    {"shared_bytes", "shared_bytes", 0, NULL},
+    {"spill_bytes", "spill_bytes", 0, NULL},
+    {"occupancy", "occupancy", DIGITS, NULL},
+    {"tflops", "tflops", DIGITS, NULL},
+    {"gbs", "gbs", DIGITS, NULL},
+    {"efficiency", "efficiency", DIGITS, NULL},
+    {"sm_clock_mhz", "sm_clock_mhz", DIGITS, NULL},
+    {"memory_clock_mhz", "memory_clock_mhz", DIGITS, NULL},
+    {"power_watts", "power_watts", DIGITS, NULL},
+    {"temperature_celsius", "temperature_celsius", DIGITS, NULL},
+    {"utilisation", "utilisation", DIGITS, NULL},
 };
-#undef OF
 
 /* Adds a column of numbers; a column of zeros is left out. Returns false if memory is out. */
 static bool add_numbers(json_t *out, const choice *c, size_t column)
 {
     bool any = false;
     json_t *list = json_array();
+    const ak_field *field = field_of(columns[column].field);
     for (size_t i = 0; i < c->count; i++) {
-        double value = columns[column].get(c, i, columns[column].offset);
+        double value = field == NULL ? columns[column].get(c, i) : number_of(trial_of(c, i), field);
         int digits = columns[column].digits;
         bool known = value - value == 0; /* finite */
         any = any || (known && value != 0);
@@ -218,44 +211,14 @@ static bool add_numbers(json_t *out, const choice *c, size_t column)
 
 /* ---- texts that repeat themselves ------------------------------------------------------------ */
 
-static const char *strategy_of(const ak_trial *trial)
-{
-    return trial->strategy;
-}
-
-static const char *model_of(const ak_trial *trial)
-{
-    return trial->model;
-}
-
-static const char *status_of(const ak_trial *trial)
-{
-    return ak_trial_status_text(trial->status);
-}
-
-static const char *reason_of(const ak_trial *trial)
-{
-    return trial->reason;
-}
-
-static const char *measured_on(const ak_trial *trial)
-{
-    return trial->measured_on;
-}
-
-static const char *throttle_of(const ak_trial *trial)
-{
-    return trial->throttle;
-}
-
 static const struct {
     const char *name, *names; /* name of the column; name of the list that its indices refer to */
-    const char *(*get)(const ak_trial *trial);
+    const char *field;        /* of the trial; NULL: its status */
     size_t most;
 } texts[] = {
-    {"strategy", "strategies", strategy_of, 1000}, {"model", "models", model_of, 1000},
-    {"status", "statuses", status_of, 1000},       {"reason", "reasons", reason_of, 200},
-    {"device", "devices", measured_on, 1000},      {"throttle", "throttles", throttle_of, 1000},
+    {"strategy", "strategies", "strategy", 1000}, {"model", "models", "model", 1000},
+    {"status", "statuses", NULL, 1000},           {"reason", "reasons", "reason", 200},
+    {"device", "devices", "measured_on", 1000},   {"throttle", "throttles", "throttle", 1000},
 };
 
 /* Returns a text that may come from a compiler, cut to a length that a person reads. NULL: no
@@ -298,9 +261,12 @@ static bool add_texts(json_t *out, const choice *c, size_t column)
 {
     ak_map *known = ak_map_new();
     json_t *list = json_array(), *names = json_array();
+    const ak_field *field = field_of(texts[column].field);
     bool good = known != NULL && list != NULL && names != NULL, any = false;
     for (size_t i = 0; good && i < c->count; i++) {
-        const char *text = texts[column].get(trial_of(c, i));
+        const ak_trial *trial = trial_of(c, i);
+        const char *text =
+            field == NULL ? ak_trial_status_text(trial->status) : *ak_field_text(trial, field);
         json_int_t at = -1;
         good = text == NULL || index_of(&at, known, names, text, texts[column].most) == AK_OK;
         good = good && json_array_append_new(list, json_integer(at)) == 0;
@@ -321,23 +287,17 @@ static json_t *configs_json(const choice *c)
 {
     const ak_matrix *m = &c->model->matrix;
     json_t *all = json_array();
+    bool good = true;
     for (size_t p = 0; p < m->column_count; p++) {
         json_t *list = json_array();
         for (size_t i = 0; i < c->count; i++) {
             uint16_t value = m->rows[c->at[i] * m->column_count + p];
             json_int_t at = value == AK_MATRIX_NONE ? -1 : value;
-            if (json_array_append_new(list, json_integer(at)) != 0) {
-                json_decref(list);
-                json_decref(all);
-                return NULL;
-            }
+            good = json_array_append_new(list, json_integer(at)) == 0 && good;
         }
-        if (json_array_append_new(all, list) != 0) {
-            json_decref(all);
-            return NULL;
-        }
+        good = json_array_append_new(all, list) == 0 && good;
     }
-    return all;
+    return ak_json_whole(all, good);
 }
 
 static json_t *parameters_json(const ak_matrix *m)
@@ -346,11 +306,9 @@ static json_t *parameters_json(const ak_matrix *m)
     bool good = all != NULL;
     for (size_t p = 0; good && p < m->column_count; p++) {
         const ak_matrix_column *column = &m->columns[p];
-        json_t *one = json_object();
-        good = ak_json_set_text(one, "name", column->name) &&
-               ak_json_set(one, "values",
-                           ak_json_texts((const char *const *)column->values, column->count));
-        good = json_array_append_new(all, one) == 0 && good;
+        json_t *one = json_pack("{s:s, s:o}", "name", column->name, "values",
+                                ak_json_texts((const char *const *)column->values, column->count));
+        good = json_array_append_new(all, one) == 0;
     }
     return ak_json_whole(all, good);
 }

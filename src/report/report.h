@@ -42,9 +42,10 @@ typedef struct ak_report_device {
     size_t clocked; /* number of these trials */
 } ak_report_device;
 
-/* How often a parameter has a value among the fastest and among all successful trials. */
+/* How often a parameter has a value among the fastest and among all successful trials. Texts are
+   borrowed from the matrix. */
 typedef struct ak_report_value {
-    char *name, *value;
+    const char *name, *value;
     size_t in_top, in_all;
 } ak_report_value;
 

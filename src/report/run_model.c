@@ -201,49 +201,6 @@ static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error 
 
 /* ---- values of parameters -------------------------------------------------------------------- */
 
-static ak_status add_value(ak_report_model *model, size_t *capacity, const char *name,
-                           const char *value, ak_error *err)
-{
-    AK_DO(AK_GROW(model->values, capacity, model->value_count + 1, err));
-    ak_report_value fresh = {.name = ak_strdup(name), .value = ak_strdup(value)};
-    if (fresh.name == NULL || fresh.value == NULL) {
-        ak_free(fresh.name);
-        ak_free(fresh.value);
-        return ak_fail_memory(err);
-    }
-    model->values[model->value_count++] = fresh;
-    return AK_OK;
-}
-
-static ak_status count_values(ak_report_model *model, size_t *capacity, ak_map *groups,
-                              const ak_trial *trial, bool top, ak_error *err)
-{
-    json_t *config, *value;
-    const char *name;
-    ak_buf text = AK_BUF(1 << 16);
-    /* A configuration that cannot be parsed (from another program) is skipped. */
-    ak_status status = ak_config_of_trial(&config, trial, err);
-    if (status != AK_OK) {
-        return status == AK_NO_MEMORY ? status : AK_OK;
-    }
-    json_object_foreach(config, name, value)
-    {
-        size_t at;
-        bool fresh;
-        ak_buf_clear(&text);
-        ak_json_print_plain(&text, value);
-        AK_TRY(ak_buf_status(&text, err));
-        AK_TRY(find_group(&at, &fresh, groups, name, text.data, err));
-        AK_TRY(fresh ? add_value(model, capacity, name, text.data, err) : AK_OK);
-        model->values[at].in_all++;
-        model->values[at].in_top += top ? 1 : 0;
-    }
-out:
-    ak_buf_free(&text);
-    json_decref(config);
-    return status;
-}
-
 static int by_parameter(const void *a, const void *b)
 {
     const ak_report_value *x = a, *y = b;
@@ -258,42 +215,38 @@ static int by_parameter(const void *a, const void *b)
     return order == 0 ? strcmp(x->value, y->value) : order;
 }
 
-static void free_value(ak_report_value *value)
+/* Counts the values of each parameter. A parameter that never changed tells nothing. */
+static ak_status compare_values(ak_report_model *model, ak_error *err)
 {
-    ak_free(value->name);
-    ak_free(value->value);
-}
-
-static ak_status compare_values(ak_report_model *model, ak_map *groups, ak_error *err)
-{
-    size_t capacity = 0;
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < model->ok_count && status == AK_OK; i++) {
-        status =
-            count_values(model, &capacity, groups, model->ranking[i], i < model->top_count, err);
+    const ak_matrix *m = &model->matrix;
+    size_t all = 0;
+    for (size_t c = 0; c < m->column_count; c++) {
+        all += m->columns[c].count;
     }
-    if (status != AK_OK || model->value_count == 0) {
-        return status;
-    }
-    qsort(model->values, model->value_count, sizeof *model->values, by_parameter);
-    /* A parameter that never changed tells nothing. */
-    size_t kept = 0;
-    for (size_t i = 0; i < model->value_count;) {
-        size_t end = i + 1;
-        while (end < model->value_count &&
-               strcmp(model->values[end].name, model->values[i].name) == 0) {
-            end++;
+    AK_DO(AK_NEW(model->values, all, err));
+    for (size_t c = 0; c < m->column_count; c++) {
+        const ak_matrix_column *column = &m->columns[c];
+        ak_report_value *values = &model->values[model->value_count];
+        size_t kept = 0;
+        for (size_t v = 0; v < column->count; v++) {
+            values[v] = (ak_report_value){.name = column->name, .value = column->values[v]};
         }
-        for (size_t j = i; j < end; j++) {
-            if (end - i > 1) {
-                model->values[kept++] = model->values[j];
-            } else {
-                free_value(&model->values[j]);
+        for (size_t i = 0; i < model->ok_count; i++) {
+            const size_t row = (size_t)(model->ranking[i] - model->trials);
+            const uint16_t v = m->rows[row * m->column_count + c];
+            if (v != AK_MATRIX_NONE) {
+                values[v].in_all++;
+                values[v].in_top += i < model->top_count ? 1 : 0;
             }
         }
-        i = end;
+        for (size_t v = 0; v < column->count; v++) {
+            if (values[v].in_all > 0) {
+                values[kept++] = values[v];
+            }
+        }
+        model->value_count += kept > 1 ? kept : 0;
     }
-    model->value_count = kept;
+    qsort(model->values, model->value_count, sizeof *model->values, by_parameter);
     return AK_OK;
 }
 
@@ -408,10 +361,9 @@ static void find_default(ak_report_model *model)
 
 static ak_status compare_with_default(ak_report_model *model, ak_error *err)
 {
-    AK_DO(ak_matrix_of(&model->matrix, model->trials, model->count, err));
     find_default(model);
     return model->best.found && model->default_config != NULL
-               ? ak_changes_of(&model->changes, &model->change_count, &model->matrix, model->trials,
+               ? ak_changes_of(&model->changes, &model->change_count, &model->matrix,
                                model->default_config, model->best.config, err)
                : AK_OK;
 }
@@ -506,7 +458,8 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_TRY(with_map(group_failures, &model, err));
     AK_TRY(with_map(group_authors, &model, err));
     AK_TRY(with_map(group_devices, &model, err));
-    AK_TRY(with_map(compare_values, &model, err));
+    AK_TRY(ak_matrix_of(&model.matrix, model.trials, model.count, err));
+    AK_TRY(compare_values(&model, err));
     AK_TRY(ak_importance_of(&model.importance, model.trials, model.count, err));
     AK_TRY(read_record(&model, err));
     AK_TRY(read_whereabouts(&model, archive, err));
@@ -525,9 +478,6 @@ void ak_report_model_clear(ak_report_model *model)
 {
     for (size_t i = 0; i < model->count; i++) {
         ak_trial_clear(&model->trials[i]);
-    }
-    for (size_t i = 0; i < model->value_count; i++) {
-        free_value(&model->values[i]);
     }
     ak_importance_clear(&model->importance);
     ak_matrix_clear(&model->matrix);

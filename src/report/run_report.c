@@ -75,21 +75,26 @@ out:
     return status;
 }
 
-/* Prints a comparison: its sections or, in json and html, its object. */
-static ak_status print_comparison(char **out_text, const ak_report_ops *ops, const char *title,
-                                  const ak_sections *sections, size_t width, const json_t *object,
-                                  ak_error *err)
+/* What was compared, in the forms that the formats print. */
+typedef struct comparison {
+    const char *title;
+    ak_sections sections;
+    json_t *object; /* for json and html */
+} comparison;
+
+static ak_status print_comparison(char **out_text, const comparison *c, const ak_report_ops *ops,
+                                  size_t width, ak_error *err)
 {
     char page_title[64];
     ak_buf out = AK_BUF(AK_REPORT_BYTES_MAX);
     ak_status status = AK_OK;
     if (ops->print != NULL) {
-        ops->print(&out, title, sections, width);
+        ops->print(&out, c->title, &c->sections, width);
     } else if (ops == &ak_report_html) {
-        (void)snprintf(page_title, sizeof page_title, "autokernel: %s", title);
-        AK_TRY(ak_page_print(&out, page_title, object, err));
+        (void)snprintf(page_title, sizeof page_title, "autokernel: %s", c->title);
+        AK_TRY(ak_page_print(&out, page_title, c->object, err));
     } else {
-        ak_json_print(&out, object, true);
+        ak_json_print(&out, c->object, true);
         ak_buf_putc(&out, '\n');
     }
     AK_TRY(ak_buf_take(out_text, &out, err));
@@ -104,17 +109,16 @@ ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *r
     size_t width = 0;
     const ak_report_ops *ops;
     ak_versions versions = {0};
-    ak_sections sections = {0};
-    json_t *object = NULL;
+    comparison c = {.title = "versions of a kernel"};
     ak_status status = AK_OK;
     AK_TRY(need_format(&ops, &width, format, err));
     AK_TRY(ak_versions_gather(&versions, archive, run, err));
-    AK_TRY(ak_versions_sections(&sections, &versions, err));
-    AK_TRY(ak_versions_object(&object, &versions, &sections, err));
-    AK_TRY(print_comparison(out_text, ops, "versions of a kernel", &sections, width, object, err));
+    AK_TRY(ak_versions_sections(&c.sections, &versions, err));
+    AK_TRY(ak_versions_object(&c.object, &versions, &c.sections, err));
+    AK_TRY(print_comparison(out_text, &c, ops, width, err));
 out:
-    json_decref(object);
-    ak_sections_clear(&sections);
+    json_decref(c.object);
+    ak_sections_clear(&c.sections);
     ak_versions_clear(&versions);
     return status;
 }
@@ -125,17 +129,16 @@ ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, 
     size_t width = 0;
     const ak_report_ops *ops;
     ak_versus versus = {0};
-    ak_sections sections = {0};
-    json_t *object = NULL;
+    comparison c = {.title = "two runs"};
     ak_status status = AK_OK;
     AK_TRY(need_format(&ops, &width, format, err));
     AK_TRY(ak_versus_gather(&versus, archive, a, b, err));
-    AK_TRY(ak_versus_sections(&sections, &versus, err));
-    AK_TRY(ak_versus_object(&object, &versus, &sections, err));
-    AK_TRY(print_comparison(out_text, ops, "two runs", &sections, width, object, err));
+    AK_TRY(ak_versus_sections(&c.sections, &versus, err));
+    AK_TRY(ak_versus_object(&c.object, &versus, &c.sections, err));
+    AK_TRY(print_comparison(out_text, &c, ops, width, err));
 out:
-    json_decref(object);
-    ak_sections_clear(&sections);
+    json_decref(c.object);
+    ak_sections_clear(&c.sections);
     ak_versus_clear(&versus);
     return status;
 }

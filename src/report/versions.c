@@ -284,31 +284,21 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
 ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sections *sections,
                              ak_error *err)
 {
-    json_t *object = json_object(), *list = json_array();
+    json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; good && i < v->count; i++) {
         const ak_kernel_version *one = &v->list[i];
-        json_t *version = json_object();
-        good = ak_json_set_text(version, "source", one->hash) &&
-               ak_json_set_text(version, "since", one->since) &&
-               ak_json_set_text(version, "run", one->run) &&
-               ak_json_set_text(version, "config", one->config) &&
-               ak_json_set(version, "runs", json_integer((json_int_t)one->runs)) &&
-               ak_json_set(version, "trials", json_integer((json_int_t)one->trials)) &&
-               ak_json_set(version, "ms", ak_json_known(one->ms)) &&
-               ak_json_set(version, "low_ms", ak_json_known(one->low_ms)) &&
-               ak_json_set(version, "high_ms", ak_json_known(one->high_ms)) &&
-               ak_json_set(version, "same_ms", ak_json_known(one->same_ms));
-        good = json_array_append_new(list, version) == 0 && good;
+        json_t *version =
+            json_pack("{s:s, s:s, s:s?, s:s?, s:I, s:I, s:o, s:o, s:o, s:o}", "source", one->hash,
+                      "since", one->since, "run", one->run, "config", one->config, "runs",
+                      (json_int_t)one->runs, "trials", (json_int_t)one->trials, "ms",
+                      ak_json_known(one->ms), "low_ms", ak_json_known(one->low_ms), "high_ms",
+                      ak_json_known(one->high_ms), "same_ms", ak_json_known(one->same_ms));
+        good = json_array_append_new(list, version) == 0;
     }
-    good = ak_json_set(object, "versions", list) && good;
-    good = good && ak_json_set(object, "schema", json_integer(1)) &&
-           ak_json_set_text(object, "kind", "versions") &&
-           ak_json_set_text(object, "run", v->run.id) &&
-           ak_json_set_text(object, "kernel", v->run.kernel) &&
-           ak_json_set_text(object, "size", v->run.size) &&
-           ak_json_set_text(object, "device", v->run.device) &&
-           ak_json_set(object, "version", json_integer((json_int_t)v->at + 1)) &&
-           ak_json_set(object, "sections", ak_page_sections(sections));
-    return ak_json_give(out, object, good, err);
+    *out = json_pack("{s:o, s:i, s:s, s:s, s:s?, s:s?, s:s?, s:I, s:o}", "versions",
+                     ak_json_whole(list, good), "schema", 1, "kind", "versions", "run", v->run.id,
+                     "kernel", v->run.kernel, "size", v->run.size, "device", v->run.device,
+                     "version", (json_int_t)v->at + 1, "sections", ak_page_sections(sections));
+    return ak_made(*out, err);
 }

@@ -362,7 +362,7 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
 /* Returns what names a run, and the steps of its search as [[evaluation, ms, config], ...]. */
 static json_t *side_json(const ak_report_model *model)
 {
-    json_t *steps = json_array(), *object = json_object();
+    json_t *steps = json_array();
     bool good = steps != NULL;
     for (size_t i = 0; good && i < model->step_count; i++) {
         const ak_report_step *step = &model->steps[i];
@@ -370,13 +370,9 @@ static json_t *side_json(const ak_report_model *model)
                                                       ak_json_known(step->trial->median_ms),
                                                       step->trial->config)) == 0;
     }
-    good = ak_json_set(object, "steps", steps) && good;
-    good = good && ak_json_set_text(object, "id", model->run.id) &&
-           ak_json_set_text(object, "kernel", model->run.kernel) &&
-           ak_json_set_text(object, "size", model->run.size) &&
-           ak_json_set_text(object, "device", model->run.device) &&
-           ak_json_set(object, "trials", json_integer((json_int_t)model->count));
-    return ak_json_whole(object, good);
+    return json_pack("{s:o, s:s?, s:s?, s:s?, s:s?, s:I}", "steps", ak_json_whole(steps, good),
+                     "id", model->run.id, "kernel", model->run.kernel, "size", model->run.size,
+                     "device", model->run.device, "trials", (json_int_t)model->count);
 }
 
 static json_t *common_json(const ak_versus *v)
@@ -395,16 +391,11 @@ static json_t *common_json(const ak_versus *v)
 ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *sections,
                            ak_error *err)
 {
-    json_t *object = json_object();
-    bool good = ak_json_set(object, "schema", json_integer(1)) &&
-                ak_json_set_text(object, "kind", "versus") &&
-                ak_json_set(object, "a", side_json(&v->a)) &&
-                ak_json_set(object, "b", side_json(&v->b)) &&
-                ak_json_set(object, "ratio", ak_json_known(same_task(v) ? v->ratio : 0)) &&
-                ak_json_set(object, "ratio_ci",
-                            same_task(v) ? ak_json_interval(v->low, v->high) : json_null()) &&
-                ak_json_set_text(object, "why_not", difference(v)) &&
-                ak_json_set(object, "common", common_json(v)) &&
-                ak_json_set(object, "sections", ak_page_sections(sections));
-    return ak_json_give(out, object, good, err);
+    const bool same = same_task(v);
+    *out = json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "schema", 1, "kind", "versus", "a",
+        side_json(&v->a), "b", side_json(&v->b), "ratio", ak_json_known(same ? v->ratio : 0),
+        "ratio_ci", same ? ak_json_interval(v->low, v->high) : json_null(), "why_not",
+        difference(v), "common", common_json(v), "sections", ak_page_sections(sections));
+    return ak_made(*out, err);
 }

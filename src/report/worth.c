@@ -249,11 +249,10 @@ static bool count_call(void *context, const ak_call *call)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Appends an object and takes ownership of it. Returns false if it is NULL, if it is not `good`, or
-   if there is no memory. */
-static bool append(json_t *list, json_t *object, bool good)
+/* Returns a number, or null unless it is known. */
+static json_t *if_known(double value, bool known)
 {
-    return json_array_append_new(list, ak_json_whole(object, good)) == 0;
+    return known ? ak_json_real(value) : json_null();
 }
 
 static json_t *proposers_json(const worth *w)
@@ -262,24 +261,20 @@ static json_t *proposers_json(const worth *w)
     bool good = true;
     for (size_t i = 0; good && i < w->proposer_count; i++) {
         const proposer *p = &w->proposers[i];
-        json_t *object = json_object(), *failed = json_object();
+        json_t *failed = json_object();
         for (int s = 0; s < AK_TRIAL_STATUS_COUNT; s++) {
             if (s != AK_TRIAL_OK && p->by_status[s] > 0) {
                 good = good && ak_json_set(failed, ak_trial_status_text((ak_trial_status)s),
                                            json_integer((json_int_t)p->by_status[s]));
             }
         }
-        good = ak_json_set(object, "failed", failed) && good;
-        good = good && ak_json_set_text(object, "strategy", p->strategy) &&
-               ak_json_set_text(object, "model", p->model) &&
-               ak_json_set(object, "trials", json_integer((json_int_t)p->trials)) &&
-               ak_json_set_real(object, "success_rate",
-                                (double)p->by_status[AK_TRIAL_OK] / (double)p->trials) &&
-               ak_json_set(object, "best_speed", ak_json_known(p->best_ratio)) &&
-               ak_json_set(object, "best_speed_ci",
-                           p->best_ratio > 0 ? json_pack("[f,f]", p->best_low, p->best_high)
-                                             : json_null());
-        good = append(list, object, good);
+        const double rate = (double)p->by_status[AK_TRIAL_OK] / (double)p->trials;
+        json_t *object = json_pack(
+            "{s:o, s:s?, s:s?, s:I, s:o, s:o, s:o}", "failed", failed, "strategy", p->strategy,
+            "model", p->model, "trials", (json_int_t)p->trials, "success_rate", ak_json_real(rate),
+            "best_speed", ak_json_known(p->best_ratio), "best_speed_ci",
+            p->best_ratio > 0 ? json_pack("[f,f]", p->best_low, p->best_high) : json_null());
+        good = json_array_append_new(list, object) == 0 && good;
     }
     return ak_json_whole(list, good);
 }
@@ -290,66 +285,48 @@ static json_t *generations_json(const worth *w)
     bool good = true;
     for (size_t g = 1; good && g <= w->generation_count; g++) {
         const generation *at = &w->generations[g];
-        json_t *object = json_object();
-        good = ak_json_set(object, "generation", json_integer((json_int_t)g)) &&
-               ak_json_set(object, "trials", json_integer((json_int_t)at->trials)) &&
-               ak_json_set(object, "ok", json_integer((json_int_t)at->ok)) &&
-               ak_json_set(object, "best_speed",
-                           at->runs > 0 ? ak_json_real(at->speed / (double)at->runs) : json_null());
-        good = append(list, object, good);
+        json_t *object = json_pack("{s:I, s:I, s:I, s:o}", "generation", (json_int_t)g, "trials",
+                                   (json_int_t)at->trials, "ok", (json_int_t)at->ok, "best_speed",
+                                   if_known(at->speed / (double)at->runs, at->runs > 0));
+        good = json_array_append_new(list, object) == 0;
     }
     return ak_json_whole(list, good);
 }
 
 static json_t *calibration_json(const worth *w)
 {
-    json_t *object = json_object(), *list = json_array();
-    double judged = (double)w->judged;
+    json_t *list = json_array();
     bool good = true;
     for (size_t b = 0; good && b < BINS; b++) {
         const bin *at = &w->bins[b];
-        json_t *row = json_object();
-        if (at->count == 0) {
-            json_decref(row);
-            continue;
+        if (at->count > 0) {
+            const double count = (double)at->count;
+            json_t *row =
+                json_pack("{s:o, s:I, s:o, s:o}", "up_to", ak_json_real(bins[b]), "count",
+                          (json_int_t)at->count, "expected", ak_json_real(at->expected / count),
+                          "measured", ak_json_real(at->measured / count));
+            good = json_array_append_new(list, row) == 0;
         }
-        good = ak_json_set(row, "up_to", isinf(bins[b]) ? json_null() : ak_json_real(bins[b])) &&
-               ak_json_set(row, "count", json_integer((json_int_t)at->count)) &&
-               ak_json_set_real(row, "expected", at->expected / (double)at->count) &&
-               ak_json_set_real(row, "measured", at->measured / (double)at->count);
-        good = append(list, row, good);
     }
-    good = ak_json_set(object, "bins", list) && good;
-    good = good && ak_json_set(object, "predicted", json_integer((json_int_t)w->predicted)) &&
-           ak_json_set(object, "judged", json_integer((json_int_t)w->judged)) &&
-           ak_json_set(object, "undecided", json_integer((json_int_t)w->undecided)) &&
-           ak_json_set(object, "faster", json_integer((json_int_t)w->faster)) &&
-           ak_json_set(object, "mean_error",
-                       w->judged > 0 ? ak_json_real(w->error / judged) : json_null());
-    return ak_json_whole(object, good);
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "bins", ak_json_whole(list, good),
+                     "predicted", (json_int_t)w->predicted, "judged", (json_int_t)w->judged,
+                     "undecided", (json_int_t)w->undecided, "faster", (json_int_t)w->faster,
+                     "mean_error", if_known(w->error / (double)w->judged, w->judged > 0));
 }
 
 static json_t *calls_json(const worth *w)
 {
-    json_t *object = json_object();
     double tokens = (double)(w->input_tokens + w->output_tokens);
     bool gained = w->gain_pct > 0, known = w->calls == 0 || w->calls > w->uncounted;
-    bool good =
-        ak_json_set(object, "calls", json_integer((json_int_t)w->calls)) &&
-        ak_json_set(object, "failed", json_integer((json_int_t)w->failed_calls)) &&
-        ak_json_set(object, "replayed", json_integer((json_int_t)w->replayed)) &&
-        ak_json_set_real(object, "seconds", w->seconds) &&
-        ak_json_set(object, "input_tokens", ak_json_count_or_null(w->input_tokens, known)) &&
-        ak_json_set(object, "output_tokens", ak_json_count_or_null(w->output_tokens, known)) &&
-        ak_json_set(object, "uncounted", json_integer((json_int_t)w->uncounted)) &&
-        ak_json_set(object, "cost_usd", w->priced ? ak_json_real(w->cost_usd) : json_null()) &&
-        ak_json_set_real(object, "gained_pct", w->gain_pct) &&
-        ak_json_set(object, "tokens_per_pct",
-                    gained && w->uncounted == 0 ? ak_json_real(tokens / w->gain_pct)
-                                                : json_null()) &&
-        ak_json_set(object, "usd_per_pct",
-                    gained && w->priced ? ak_json_real(w->cost_usd / w->gain_pct) : json_null());
-    return ak_json_whole(object, good);
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "calls",
+                     (json_int_t)w->calls, "failed", (json_int_t)w->failed_calls, "replayed",
+                     (json_int_t)w->replayed, "seconds", ak_json_real(w->seconds), "input_tokens",
+                     ak_json_count_or_null(w->input_tokens, known), "output_tokens",
+                     ak_json_count_or_null(w->output_tokens, known), "uncounted",
+                     (json_int_t)w->uncounted, "cost_usd", if_known(w->cost_usd, w->priced),
+                     "gained_pct", ak_json_real(w->gain_pct), "tokens_per_pct",
+                     if_known(tokens / w->gain_pct, gained && w->uncounted == 0), "usd_per_pct",
+                     if_known(w->cost_usd / w->gain_pct, gained && w->priced));
 }
 
 static ak_status write_worth(char **out, const worth *w, ak_error *err)
@@ -357,13 +334,10 @@ static ak_status write_worth(char **out, const worth *w, ak_error *err)
     if (w->calls == 0 && w->predicted == 0) {
         return ak_copy_text(out, "null", err);
     }
-    json_t *object = json_object();
-    bool good = ak_json_set(object, "runs", json_integer((json_int_t)w->runs)) &&
-                ak_json_set(object, "proposers", proposers_json(w)) &&
-                ak_json_set(object, "generations", generations_json(w)) &&
-                ak_json_set(object, "calibration", calibration_json(w)) &&
-                ak_json_set(object, "calls", calls_json(w));
-    ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
+    json_t *object = json_pack("{s:I, s:o, s:o, s:o, s:o}", "runs", (json_int_t)w->runs,
+                               "proposers", proposers_json(w), "generations", generations_json(w),
+                               "calibration", calibration_json(w), "calls", calls_json(w));
+    ak_status status = object == NULL ? ak_fail_memory(err) : ak_json_text(out, object, err);
     json_decref(object);
     return status;
 }

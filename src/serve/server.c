@@ -73,10 +73,11 @@ static int queue(server *s, struct MHD_Connection *connection, unsigned status, 
 }
 
 static int reply(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
-                 const char *data, size_t bytes, int memory)
+                 const char *data, size_t bytes)
 {
-    return queue(s, connection, status, type,
-                 s->mhd->MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, memory));
+    return queue(
+        s, connection, status, type,
+        s->mhd->MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, AK_MHD_COPY));
 }
 
 static int reply_text(server *s, struct MHD_Connection *connection, unsigned status,
@@ -84,8 +85,7 @@ static int reply_text(server *s, struct MHD_Connection *connection, unsigned sta
 {
     char line[600];
     (void)snprintf(line, sizeof line, "%s\n", text);
-    return reply(s, connection, status, "text/plain; charset=utf-8", line, strlen(line),
-                 AK_MHD_COPY);
+    return reply(s, connection, status, "text/plain; charset=utf-8", line, strlen(line));
 }
 
 static int reply_error(server *s, struct MHD_Connection *connection, const ak_error *err)
@@ -101,7 +101,7 @@ static int reply_json(server *s, struct MHD_Connection *connection, json_t *valu
         ak_json_print(&text, value, false);
     }
     if (value != NULL && ak_buf_status(&text, NULL) == AK_OK) {
-        done = reply(s, connection, 200, json_kind, text.data, text.length, AK_MHD_COPY);
+        done = reply(s, connection, 200, json_kind, text.data, text.length);
     }
     ak_buf_free(&text);
     json_decref(value);
@@ -127,9 +127,8 @@ static int show_page(server *s, struct MHD_Connection *connection)
                      ak_fs_base(ak_page_scripts[i]));
     }
     ak_buf_puts(&page, "<script src=\"/assets/live.js\"></script>\n</body>\n</html>\n");
-    int done = page.failed != AK_OK
-                   ? AK_MHD_NO
-                   : reply(s, connection, 200, html, page.data, page.length, AK_MHD_COPY);
+    int done =
+        page.failed != AK_OK ? AK_MHD_NO : reply(s, connection, 200, html, page.data, page.length);
     ak_buf_free(&page);
     return done;
 }
@@ -148,8 +147,9 @@ static int show_asset(server *s, struct MHD_Connection *connection, const char *
     if (asset == NULL) {
         return reply_text(s, connection, 404, "there is nothing at this address");
     }
-    return reply(s, connection, 200, strcmp(name, "page.css") == 0 ? "text/css" : "text/javascript",
-                 asset->data, asset->length, AK_MHD_PERSISTENT);
+    return queue(s, connection, 200, strcmp(name, "page.css") == 0 ? "text/css" : "text/javascript",
+                 s->mhd->MHD_create_response_from_buffer(
+                     asset->length, (void *)(uintptr_t)asset->data, AK_MHD_PERSISTENT));
 }
 
 /* Makes the data of a run's page, unless the data made last are of this run and still current. */
@@ -196,7 +196,7 @@ static int show_run(server *s, struct MHD_Connection *connection, const char *id
     if (make_run(s, id, &err) != AK_OK) {
         return reply_error(s, connection, &err);
     }
-    return reply(s, connection, 200, json_kind, s->page, strlen(s->page), AK_MHD_COPY);
+    return reply(s, connection, 200, json_kind, s->page, strlen(s->page));
 }
 
 typedef struct study_page {
@@ -237,17 +237,12 @@ static int show_runs(server *s, struct MHD_Connection *connection)
 {
     char place[AK_WATCH_PLACE_BYTES];
     ak_watch_place(place, s->watch);
-    json_t *object = json_object();
-    bool good = ak_json_set_text(object, "archive", ak_archive_path(ak_watch_archive(s->watch))) &&
-                ak_json_set_text(object, "autokernel", AK_VERSION) &&
-                ak_json_set_text(object, "place", place) &&
-                ak_json_set(object, "studies", ak_watch_studies(s->watch, NULL)) &&
-                ak_json_set(object, "runs", ak_watch_runs(s->watch, NULL));
-    if (!good) {
-        json_decref(object);
-        return AK_MHD_NO;
-    }
-    return reply_json(s, connection, object);
+    return reply_json(s, connection,
+                      json_pack("{s:s, s:s, s:s, s:o, s:o}", "archive",
+                                ak_archive_path(ak_watch_archive(s->watch)), "autokernel",
+                                AK_VERSION, "place", place, "studies",
+                                ak_watch_studies(s->watch, NULL), "runs",
+                                ak_watch_runs(s->watch, NULL)));
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ static bool update_run(void *context, const ak_overview_run *run)
 static bool add_study(void *context, const ak_overview_study *study)
 {
     ak_watch *w = context;
-    json_t *result = NULL, *shown = json_object();
+    json_t *result = NULL;
     const bool simulated = strcmp(study->kind, AK_SIMULATION) == 0;
     w->last_study = study->id;
     w->status = ak_json_parse(&result, study->result_json, strlen(study->result_json), study->kind,
@@ -152,16 +152,14 @@ static bool add_study(void *context, const ak_overview_study *study)
                     ? ak_fail_memory(w->err)
                     : AK_OK;
     if (json_is_object(result)) {
-        bool good = ak_json_set(shown, "id", json_integer(study->id)) &&
-                    ak_json_set_text(shown, "kind", study->kind) &&
-                    ak_json_set_text(shown, "ended", study->ended) &&
-                    ak_json_set(shown, "subject", ak_shown_subject(result, simulated)) &&
-                    ak_json_set(shown, "arms", ak_shown_arms(result, simulated)) &&
-                    json_array_append(w->studies, shown) == 0;
+        json_t *shown = json_pack("{s:I, s:s, s:s?, s:o, s:o}", "id", (json_int_t)study->id, "kind",
+                                  study->kind, "ended", study->ended, "subject",
+                                  ak_shown_subject(result, simulated), "arms",
+                                  ak_shown_arms(result, simulated));
+        const bool good = json_array_append_new(w->studies, shown) == 0;
         w->status = good ? AK_OK : ak_fail_memory(w->err);
     }
     json_decref(result);
-    json_decref(shown);
     w->unfinished = w->status == AK_OK && ak_clock_ns() > w->until_ns;
     return w->status == AK_OK && !w->unfinished;
 }
@@ -171,17 +169,12 @@ static bool add_study(void *context, const ak_overview_study *study)
 static bool add_device(void *context, const ak_overview_device *device)
 {
     seen *s = context;
-    json_t *object = json_object();
-    bool good = ak_json_set_text(object, "name", device->name) &&
-                ak_json_set_text(object, "uuid", device->uuid) &&
-                ak_json_set(object, "trials", json_integer(device->count)) &&
-                ak_json_set(object, "ok", json_integer(device->ok)) &&
-                ak_json_set(object, "busy_seconds", ak_json_known(device->busy_seconds)) &&
-                ak_json_set_text(object, "ended", device->ended) &&
-                ak_json_set_text(object, "config", device->config) &&
-                ak_json_set_text(object, "status", device->status) &&
-                ak_json_set(object, "ms", ak_json_known(device->ms));
-    return json_array_append_new(s->devices, ak_json_whole(object, good)) == 0;
+    json_t *object = json_pack(
+        "{s:s?, s:s?, s:I, s:I, s:o, s:s?, s:s?, s:s?, s:o}", "name", device->name, "uuid",
+        device->uuid, "trials", (json_int_t)device->count, "ok", (json_int_t)device->ok,
+        "busy_seconds", ak_json_known(device->busy_seconds), "ended", device->ended, "config",
+        device->config, "status", device->status, "ms", ak_json_known(device->ms));
+    return json_array_append_new(s->devices, object) == 0;
 }
 
 /* Reads the devices of those of the latest runs under way that have new trials. Earlier runs that
@@ -213,17 +206,13 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
 
 static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 {
-    json_t *said = NULL, *object = json_object();
+    json_t *said = NULL;
     (void)ak_json_parse(&said, fleet->workers_json, strlen(fleet->workers_json), "fleet", NULL);
-    bool good = ak_json_set_text(object, "id", fleet->id) &&
-                ak_json_set_text(object, "run", fleet->run) &&
-                ak_json_set_text(object, "about", fleet->about) &&
-                ak_json_set_text(object, "seen", fleet->seen) &&
-                ak_json_set(object, "workers", ak_shown_workers(said)) &&
-                json_array_append(context, object) == 0;
+    json_t *object =
+        json_pack("{s:s?, s:s?, s:s?, s:s?, s:o}", "id", fleet->id, "run", fleet->run, "about",
+                  fleet->about, "seen", fleet->seen, "workers", ak_shown_workers(said));
     json_decref(said);
-    json_decref(object);
-    return good;
+    return json_array_append_new(context, object) == 0;
 }
 
 static ak_status look_at_fleets(ak_watch *w, ak_error *err)
@@ -484,16 +473,14 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
     place from;
     bool all = !read_place(&from, since);
     json_t *list = json_array();
+    bool good = true;
     for (size_t i = 0; i < w->count; i++) {
         const seen *s = &w->runs[i];
         bool fresh =
             all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
-        if (fresh && json_array_append_new(list, show(s)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        good = good && (!fresh || json_array_append_new(list, show(s)) == 0);
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 json_t *ak_watch_studies(const ak_watch *w, const char *since)
@@ -502,15 +489,13 @@ json_t *ak_watch_studies(const ak_watch *w, const char *since)
     bool all = !read_place(&from, since);
     json_t *list = json_array(), *one;
     size_t i;
+    bool good = true;
     json_array_foreach(w->studies, i, one)
     {
         bool fresh = all || ak_json_number_at(one, "id") > (double)from.study;
-        if (fresh && json_array_append(list, one) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        good = good && (!fresh || json_array_append(list, one) == 0);
     }
-    return list;
+    return ak_json_whole(list, good);
 }
 
 const json_t *ak_watch_fleets(int64_t *version, const ak_watch *w)

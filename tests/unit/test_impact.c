@@ -156,7 +156,7 @@ static void test_tasks_are_compared_within_themselves(void **state)
     ak_importance importance;
     for (int i = 0; i < 60; i++) {
         char config[80];
-        (void)snprintf(config, sizeof config, "A=%d,B=%d", i % 3, i / 3 % 2);
+        (void)snprintf(config, sizeof config, "A=%d,B=%s", i % 3, i / 3 % 2 ? "True" : "False");
         add(&m, i < 30 ? "n=1" : "n=1000", config, (i % 3 == 0 ? 1.0 : 0.0) + (i < 30 ? 0 : 6.9));
     }
     assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
@@ -165,6 +165,7 @@ static void test_tasks_are_compared_within_themselves(void **state)
     assert_true(share(&importance, "A") > 0.95);
     assert_non_null(importance.worst.text);
     assert_string_equal(importance.worst.text, "A=0");
+    assert_string_equal(importance.parameters[place(&importance, "B")].values[1].text, "True");
     assert_int_equal(importance.worst.trials, 20);
     assert_true(fabs(importance.worst.ratio - exp(-1)) < 1e-9);
     ak_importance_clear(&importance);
