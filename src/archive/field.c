@@ -8,10 +8,12 @@
 #include "base/alloc.h"
 
 const ak_field ak_fields[AK_FIELD_COUNT] = {
+#define PLACE(member) offsetof(ak_trial, member), sizeof(((ak_trial *)NULL)->member)
 #define FIELD(name, kind, member, by)                                                              \
-    {#name, #member, AK_FIELD_##kind, AK_FIELD_BY_##by, offsetof(ak_trial, member)},
+    {#name, #member, AK_FIELD_##kind, AK_FIELD_BY_##by, PLACE(member)},
     AK_FIELD_MAP(FIELD)
 #undef FIELD
+#undef PLACE
 };
 
 bool ak_field_is_text(ak_field_kind kind)
@@ -75,28 +77,7 @@ static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err
 
 static void copy_number(ak_trial *out, const ak_trial *from, const ak_field *field)
 {
-    switch (field->kind) {
-    case AK_FIELD_INT:
-        *ak_field_int(out, field) = *ak_field_int(from, field);
-        break;
-    case AK_FIELD_LONG:
-    case AK_FIELD_LINK:
-        *ak_field_long(out, field) = *ak_field_long(from, field);
-        break;
-    case AK_FIELD_REAL:
-    case AK_FIELD_MEASURED:
-    case AK_FIELD_UNBOUNDED:
-        *ak_field_real(out, field) = *ak_field_real(from, field);
-        break;
-    case AK_FIELD_STATUS:
-        out->status = from->status;
-        break;
-    case AK_FIELD_TEXT:
-    case AK_FIELD_NULLABLE:
-    case AK_FIELD_FOREIGN:
-    case AK_FIELD_SAMPLES:
-        break;
-    }
+    memcpy(member(out, field), member(from, field), field->bytes);
 }
 
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err)

@@ -93,7 +93,7 @@ typedef struct ak_field {
     const char *name, *member; /* `member` is the name in ak_trial and in messages */
     ak_field_kind kind;
     ak_field_by by;
-    size_t offset; /* in ak_trial */
+    size_t offset, bytes; /* in ak_trial */
 } ak_field;
 
 #define AK_FIELD_ONE(name, kind, member, by) +1
