@@ -268,11 +268,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     status = prepare_same(&import, err);
     status = status == AK_OK ? ops->read(&import, text, length, path, err) : status;
     (void)sqlite3_finalize(import.same);
-    if (status == AK_OK) {
-        status = ak_store_commit(archive, err);
-    } else {
-        ak_store_rollback(archive);
-    }
+    status = ak_store_end_transaction(archive, status, err);
 out:
     ak_map_free(import.ids);
     ak_free(text);
