@@ -88,12 +88,12 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
         all.simulated = true;
         AK_TRY(ak_archive_take(archive, &all, look, &r, err));
     }
-    AK_TRY(ak_draft_text(&draft->kernel, r.first.kernel, err));
-    AK_TRY(ak_draft_text(&draft->device, r.first.device, err));
-    AK_TRY(ak_draft_text(&draft->size, r.first.size, err));
-    AK_TRY(ak_draft_text(&draft->implementation, r.first.implementation, err));
-    AK_TRY(ak_draft_text(&draft->dtype, r.first.dtype, err));
-    AK_TRY(ak_draft_text(&draft->choices, r.first.choices, err));
+    AK_TRY(ak_draft_text(&draft->recording->kernel, r.first.kernel, err));
+    AK_TRY(ak_draft_text(&draft->recording->device, r.first.device, err));
+    AK_TRY(ak_draft_text(&draft->recording->size, r.first.size, err));
+    AK_TRY(ak_draft_text(&draft->recording->implementation, r.first.implementation, err));
+    AK_TRY(ak_draft_text(&draft->recording->dtype, r.first.dtype, err));
+    AK_TRY(ak_draft_text(&draft->recording->choices, r.first.choices, err));
     AK_TRY(ak_draft_objective(draft, "time", err));
     all.device = r.first.device;
     all.environment = r.environment == NULL || r.environment[0] == 0 ? NULL : r.environment;

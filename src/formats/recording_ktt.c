@@ -45,8 +45,8 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
     }
     *ms = units[at].ms;
     const char *kernel = json_string_value(json_object_get(first, "KernelName"));
-    AK_DO(ak_draft_text(&draft->device, device, err));
-    AK_DO(ak_draft_text(&draft->kernel, kernel, err));
+    AK_DO(ak_draft_text(&draft->recording->device, device, err));
+    AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
     return ak_draft_objective(draft, "time", err);
 }
 

@@ -130,7 +130,8 @@ static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
     if (with->constants == NULL) {
         AK_DO(ak_draft_constants(&recording->constants, draft, recording->device_facts, err));
         if (with->problem != NULL) {
-            AK_DO(ak_task_choices_scope(recording->constants, with->problem, draft->choices, err));
+            AK_DO(ak_task_choices_scope(recording->constants, with->problem,
+                                        draft->recording->choices, err));
         }
     } else {
         recording->constants = ak_scope_new(NULL);
@@ -145,9 +146,9 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
                            ak_error *err)
 {
     json_t *fitted = NULL;
-    ak_draft draft = {.where = path};
     ak_recording *recording;
     AK_DO(AK_NEW(recording, 1, err));
+    ak_draft draft = {.recording = recording, .where = path};
     recording->path = ak_strdup(path);
     ak_status status = AK_OK;
     AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));
@@ -155,7 +156,7 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
     if (with->space != NULL) {
         AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
-    AK_TRY(ak_draft_finish(recording, &draft, fitted, with->where, err));
+    AK_TRY(ak_draft_finish(&draft, fitted, with->where, err));
     AK_TRY(read_rank(recording, with->space, err));
     AK_TRY(ak_recording_summarise(recording, err));
     *out = recording;
