@@ -6,6 +6,7 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "base/text.h"
 
 const ak_field ak_fields[AK_FIELD_COUNT] = {
 #define PLACE(member) offsetof(ak_trial, member), sizeof(((ak_trial *)NULL)->member)
@@ -49,6 +50,25 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field)
     assert(field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED ||
            field->kind == AK_FIELD_UNBOUNDED);
     return member(trial, field);
+}
+
+char **ak_trial_text(const ak_trial *trial, const char *name)
+{
+    const size_t i = AK_FIND(ak_fields, AK_FIELD_COUNT, name, name);
+    assert(i < AK_FIELD_COUNT);
+    return ak_field_text(trial, &ak_fields[i]);
+}
+
+const char *const ak_task_texts[] = {"kernel", "implementation", "device", "size",
+                                     "dtype",  "choices",        NULL};
+
+const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b)
+{
+    const char *const *name = ak_task_texts;
+    while (*name != NULL && ak_text_same(*ak_trial_text(a, *name), *ak_trial_text(b, *name))) {
+        name++;
+    }
+    return *name;
 }
 
 ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)

@@ -10,6 +10,7 @@
 #define AK_FORMATS_DRAFT_H
 
 #include "base/map.h"
+#include "formats/format.h"
 #include "recording/recording.h"
 
 /* Limit for the configurations of a recording: a few times the size of the largest published space
@@ -34,8 +35,7 @@ typedef struct ak_draft {
 
 typedef struct ak_recording_format {
     const char *name; /* for messages: "a cache file of Kernel Tuner" */
-    /* Returns whether this object is such a file. */
-    bool (*recognise)(const json_t *file);
+    ak_format_mark mark;
     ak_status (*read)(ak_draft *draft, const json_t *file, ak_error *err);
 } ak_recording_format;
 

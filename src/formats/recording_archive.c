@@ -36,11 +36,7 @@ static ak_status look(void *context, const ak_trial *trial, ak_error *err)
     if (r->seen++ == 0) {
         AK_DO(ak_trial_copy(&r->first, trial, err));
     }
-    if (!(ak_text_same(r->first.kernel, trial->kernel) &&
-          ak_text_same(r->first.implementation, trial->implementation) &&
-          ak_text_same(r->first.device, trial->device) &&
-          ak_text_same(r->first.size, trial->size) && ak_text_same(r->first.dtype, trial->dtype) &&
-          ak_text_same(r->first.choices, trial->choices))) {
+    if (ak_trial_task_difference(&r->first, trial) != NULL) {
         return ak_fail(err, AK_INVALID,
                        "%.240s holds trials of several tasks, but a recording has only one; "
                        "export one of them: autokernel export KERNEL --size .. --format "

@@ -17,11 +17,6 @@ static const char *const stages[] = {"compile_time",  "benchmark_time",    "fram
    value of this limit or more counts as a failure. */
 #define FAILED_TIME 1e19
 
-static bool recognise(const json_t *file)
-{
-    return json_is_object(json_object_get(file, "cache"));
-}
-
 /* Returns the energy in joules under the names that Kernel Tuner's observers give it (NVML,
    PowerSensor and its models of energy); 0 if there is none. */
 static double energy_of(const json_t *entry)
@@ -159,6 +154,6 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 
 const ak_recording_format ak_recording_kernel_tuner = {
     .name = "a cache file of Kernel Tuner",
-    .recognise = recognise,
+    .mark = {"cache", JSON_OBJECT},
     .read = read,
 };

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/unpack.h"
 #include "formats/draft.h"
-#include "formats/format.h"
 #include "formats/kernel_tuner.h"
 #include "problem/task.h"
 
@@ -52,7 +51,7 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     }
     AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
     const ak_recording_format *const *format = formats;
-    while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
+    while (*format != NULL && !ak_format_has_mark(file, &(*format)->mark)) {
         format++;
     }
     ak_status status = *format != NULL ? (*format)->read(draft, file, err) : refuse(path, err);

@@ -41,11 +41,6 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     return AK_OK;
 }
 
-static bool recognise(const json_t *file)
-{
-    return json_is_array(json_object_get(file, "results"));
-}
-
 static ak_status take_seconds(ak_record *record, const json_t *result, double unit_ms,
                               const char *where, ak_error *err)
 {
@@ -140,6 +135,6 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 
 const ak_recording_format ak_recording_t4 = {
     .name = "T4 results",
-    .recognise = recognise,
+    .mark = {"results", JSON_ARRAY},
     .read = read,
 };
