@@ -237,12 +237,10 @@ static bool set_field(json_t *object, const ak_trial *trial, const ak_field *fie
     return false;
 }
 
-static bool set_interval(json_t *object, const ak_trial *trial)
+json_t *ak_trial_interval(const ak_trial *trial)
 {
-    return ak_json_set(object, "ci_ms",
-                       trial->ci_high_ms > 0
-                           ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
-                           : json_null());
+    return trial->ci_high_ms > 0 ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
+                                 : json_null();
 }
 
 static bool is_interval(const ak_field *field)
@@ -262,7 +260,7 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
         if (!is_interval(field)) {
             good = set_field(object, trial, field);
         } else if (field->offset == offsetof(ak_trial, ci_low_ms)) {
-            good = set_interval(object, trial);
+            good = ak_json_set(object, "ci_ms", ak_trial_interval(trial));
         }
     }
     return ak_json_give(out, object, good, err);
