@@ -441,31 +441,39 @@ static int pitch_of(int columns)
     return (columns + 63) / 64 * 64;
 }
 
-static void encode(tensor_map *map, devptr p, int inner, int outer, int pitch, int box_inner,
-                   int box_outer, int promotion)
+/* A matrix as the copy engine sees it: `inner` numbers in each of `outer` rows. */
+typedef struct {
+    devptr at;
+    int inner, outer, pitch;
+} view;
+
+static void encode(tensor_map *map, const view *m, int box_inner, int box_outer, int promotion)
 {
-    uint64_t dims[2] = {(uint64_t)inner, (uint64_t)outer}, strides[1] = {(uint64_t)pitch * 2};
+    uint64_t dims[2] = {(uint64_t)m->inner, (uint64_t)m->outer};
+    uint64_t strides[1] = {(uint64_t)m->pitch * 2};
     unsigned box[2] = {(unsigned)box_inner, (unsigned)box_outer}, ones[2] = {1, 1};
     int swizzle = box_inner == 64 ? 3 : box_inner == 32 ? 2 : 1;
-    OK(cuTensorMapEncodeTiled(map, f16 ? 6 : 9, 2, p, dims, strides, box, ones, 0, swizzle,
+    OK(cuTensorMapEncodeTiled(map, f16 ? 6 : 9, 2, m->at, dims, strides, box, ones, 0, swizzle,
                               promotion, 0));
 }
 
-static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int size, int block,
-                           int block_k, int sharers, int promotion)
+/* A or B: where it is and where its padded copy, whether it is stored transposed, its rows or
+   columns, those of a block, and the blocks of a cluster that share a box. */
+typedef struct {
+    devptr at, copy;
+    int t, size, block, sharers;
+} operand;
+
+static void encode_operand(tensor_map *map, const operand *o, const int *v)
 {
-    int pitch = t ? size : K;
-    if (padded) {
-        p = copy;
-        pitch = pitch_of(pitch);
-    }
-    if (!t) {
-        encode(map, p, K, size, pitch, 64, (block + sharers - 1) / sharers, promotion);
-    } else {
-        int blocks = (block + 63) / 64;
-        encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers,
-               promotion);
-    }
+    int pitch = o->t ? o->size : K;
+    view m = {padded ? o->copy : o->at, o->t ? o->size : K, o->t ? K : o->size,
+              padded ? pitch_of(pitch) : pitch};
+    int blocks = (o->block + 63) / 64;
+    int rows = !o->t                      ? (o->block + o->sharers - 1) / o->sharers
+               : blocks % o->sharers == 0 ? v[BK]
+                                          : v[BK] / o->sharers;
+    encode(map, &m, 64, rows, v[L2P]);
 }
 
 static int items_of(const int *v)
@@ -541,10 +549,11 @@ static void launch_ours(variant *x, int set)
 {
     const int *v = x->v;
     tensor_map a, b, c = {0};
-    encode_operand(&a, A[set], padded_a, a_t, M, v[BM], v[BK], v[CN], v[L2P]);
-    encode_operand(&b, B[set], padded_b, b_t, N, v[BN], v[BK], v[CM], v[L2P]);
+    encode_operand(&a, &(operand){A[set], padded_a, a_t, M, v[BM], v[CN]}, v);
+    encode_operand(&b, &(operand){B[set], padded_b, b_t, N, v[BN], v[CM]}, v);
     if (!v[DS]) {
-        encode(&c, C[set], N, M, N, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
+        encode(&c, &(view){C[set], N, M, N}, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64,
+               v[L2P]);
     }
     int cluster = v[CM] * v[CN] * v[CK], clusters = items_of(v);
     int limit = v[GRID] ? v[GRID] / cluster : x->clusters;
