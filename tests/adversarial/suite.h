@@ -35,7 +35,9 @@ static suite open_suite(const char *folder, const char *device, const char *size
     char name[32] = "";
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(device, ":"), device);
     assert_int_equal(ak_backend_find(&backend, name, &err), AK_OK);
-    assert_int_equal(backend->facts(facts, device, 2, &err), AK_OK);
+    if (backend->facts(facts, device, 2, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
     ak_task_spec spec = {.kernel = path, .device = device, .size = size, .threads = 2, .seed = 7};
     ak_device_facts known = {
         .backend = name, .device = device, .facts = facts, .available = backend->available};
