@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "archive/config_text.h"
+#include "archive/field.h"
 #include "backend/backend.h"
 #include "base/alloc.h"
 #include "measure/pressure.h"
@@ -267,34 +268,19 @@ static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
 static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *err)
 {
     const ak_comparison_entry *entry = result->entries;
-    char throttle[AK_THROTTLE_BYTES];
     ak_stats stats;
     if (result->entry_count == 0 || entry->status != AK_TRIAL_OK) {
         const char *why = result->entry_count == 0 ? result->trial.reason : entry->reason;
         out->status = result->entry_count == 0 ? AK_TRIAL_CRASHED : entry->status;
-        return ak_copy_text(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
+        return ak_trial_set(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
                             err);
     }
     ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
     out->median_ms = stats.median;
     out->ci_low_ms = stats.low;
     out->ci_high_ms = stats.high;
-    ak_free(out->reason);
-    out->reason = NULL;
-    if (entry->reason != NULL) {
-        AK_DO(ak_copy_text(&out->reason, entry->reason, err));
-    }
-    const ak_conditions *conditions = &entry->conditions;
-    if (conditions->samples == 0) {
-        return AK_OK;
-    }
-    out->sm_clock_mhz = conditions->sm_clock_mhz;
-    out->memory_clock_mhz = conditions->memory_clock_mhz;
-    out->power_watts = conditions->power_watts;
-    out->temperature_celsius = conditions->temperature_celsius;
-    ak_throttle_text(throttle, conditions->throttle);
-    ak_free(out->throttle);
-    return ak_copy_text(&out->throttle, throttle, err);
+    AK_DO(ak_trial_set(&out->reason, entry->reason, err));
+    return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 
 /* Times the code as a finish does, in a comparison of the same length, with copies of it in the
