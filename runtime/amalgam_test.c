@@ -203,9 +203,9 @@ static __attribute__((unused)) int test_refused(const char *name, const char *wh
     fprintf(stderr, "%s: %s\n", name, why);
     return 1;
 }
-static __attribute__((unused)) int test_opened(const char *name)
+static __attribute__((unused)) int test_opened(const char *name, const char *why)
 {
-    printf("%s: opens here; what it computes was not compared\n", name);
+    printf("%s: opens here; what it computes was not compared, because %s\n", name, why);
     return 0;
 }
 static __attribute__((unused)) int test_ended(const char *name, long wrong)

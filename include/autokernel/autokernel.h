@@ -245,6 +245,9 @@ AK_API const char *ak_task_reference(const ak_task *task);
 /* Says what is ignored in the source of the task's implementation, such as directives of OpenMP
    where the space file does not ask for it; NULL: nothing. */
 AK_API const char *ak_task_ignored(const ak_task *task);
+/* Names the parameters that neither the source of the task's implementation nor its space file
+   uses, so that their values make the same code; NULL: there are none, or it is not known. */
+AK_API const char *ak_task_unused(const ak_task *task);
 /* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
    the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
@@ -426,6 +429,10 @@ AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *e
 AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
+/* Returns the path of the file that the latest run wrote its results to because the archive could
+   not be written; ak_archive_import adds it, in the format "json". NULL: there is none. Valid until
+   the archive is closed. */
+AK_API const char *ak_archive_left(const ak_archive *archive);
 
 /* Selects trials. A field that is NULL or 0 matches everything, with one exception: trials on
    recordings (devices "sim:FILE") match only if `device`, `run`, `environment` or `simulated` asks
@@ -519,7 +526,8 @@ AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const c
                                    bool really, ak_error *err);
 
 /* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
-   "matmul/host.c". AK_NOT_FOUND if the archive did not keep it. */
+   "matmul/host.c". AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if nobody knows its
+   source. */
 typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
 AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                                    void *context, ak_error *err);
@@ -629,6 +637,18 @@ typedef struct ak_tune_options {
     int generations;  /* questions to the model; 0: the strategy's default; 1: one shot */
     size_t batch;     /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
+
+/* What a run asked a language model. Questions that a limit refused are not counted. */
+typedef struct ak_llm_use {
+    char *model;          /* NULL: none was asked */
+    size_t calls, failed; /* failed: without an answer, by failure or by the end of the run */
+    size_t uncounted;     /* calls for which no tokens were reported; they are not in the sums */
+    int64_t input_tokens, output_tokens;
+    int64_t tokens; /* what counts against ak_llm_options.tokens; a call that reported none counts
+                       with its worst case */
+    bool priced;    /* false: the price is not known and the cost is 0 */
+    double cost_usd;
+} ak_llm_use;
 
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
    measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
@@ -764,15 +784,7 @@ typedef struct ak_tune_result {
     ak_compared *again;
     size_t again_count;
     bool best_again; /* the best is one of them, and its time is from there */
-    /* The language model, if the strategy asked one. */
-    char *model;                  /* NULL: none */
-    size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end
-                                     of the run; questions that a limit refused are not counted */
-    int64_t llm_input_tokens, llm_output_tokens; /* as reported; 0: see llm_tokens */
-    int64_t llm_tokens; /* what counts against ak_llm_options.tokens; a call that reported none
-                           counts with its worst case */
-    bool llm_priced;    /* false: the price is not known and the cost is 0 */
-    double llm_cost_usd;
+    ak_llm_use llm;  /* the language model, if the strategy asked one */
 } ak_tune_result;
 
 /* Finds the best configuration of the task. `archive` may be NULL; then nothing is kept. */
@@ -792,14 +804,15 @@ AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *resu
 
 /* The result for one size. Indices point into `configs` of the result. */
 typedef struct ak_size_result {
-    char *size;         /* "M=1024,N=1024,K=1024" */
-    char *run;          /* run of this size's tuning, for ak_report; NULL if it was not begun */
-    size_t evaluated;   /* trials of that run */
-    bool measured;      /* the members below are known */
-    size_t winner;      /* the best configuration at this size */
-    double ms;          /* time of the winner */
-    char *library;      /* the best library, measured beside it; NULL if there is none */
-    char *library_name; /* its name in --libraries */
+    char *size;             /* "M=1024,N=1024,K=1024" */
+    char *run;              /* run of this size's tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated;       /* trials of that run */
+    bool measured;          /* the members below are known */
+    size_t winner;          /* the best configuration at this size */
+    double ms;              /* time of the winner */
+    double low_ms, high_ms; /* 95 % interval of `ms` */
+    char *library;          /* the best library, measured beside it; NULL if there is none */
+    char *library_name;     /* its name in --libraries */
     double library_ms;
     ak_speed over_library; /* of the winner, paired; ratio 0 without a library */
     /* What winner and library were chosen by, and the value that it stands for under the objective:
@@ -839,12 +852,7 @@ typedef struct ak_sizes_result {
                                 them */
     size_t tradeoff_count;
     size_t evaluated;
-    /* The language model over all sizes; as in ak_tune_result. */
-    char *model;
-    size_t llm_calls, llm_failed;
-    int64_t llm_input_tokens, llm_output_tokens;
-    bool llm_priced;
-    double llm_cost_usd;
+    ak_llm_use llm; /* over all sizes */
     double seconds;
     const char *stopped_by; /* "done", "cancelled", or "nothing" if no configuration works at some
                                size */
@@ -994,6 +1002,11 @@ typedef struct ak_llm_options {
     int retries;            /* retries after the first attempt; 0: 4; negative: none */
     uint64_t seed;          /* seed of the jitter between attempts */
     const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
+    /* Takes a line for the user about each question to a model that is reached by hand: where it
+       lies and where its reply is awaited. NULL: nobody is told. A run sends it as the event
+       "waiting" instead. */
+    void (*notice)(void *context, const char *text);
+    void *notice_context;
 } ak_llm_options;
 
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one

@@ -8,7 +8,7 @@ import os
 import tempfile
 from typing import Any, Mapping, Optional
 
-from ._bundle import Bundle, load
+from ._bundle import Bundle
 from ._command import PathLike, TuneError, kernel_word, run, text
 from ._frame import frame_of
 
@@ -105,7 +105,7 @@ class Archive:
             path = os.path.join(folder, "best.akb")
             run(["export", kernel_word(kernel), "--format", "bundle", "--output", path]
                 + self._options(filters))
-            return load(path)
+            return Bundle(path)  # export has warned
 
 
 def archive(path: Optional[PathLike] = None) -> Archive:

@@ -170,6 +170,10 @@ class Bundle:
             for i, a in enumerate(self.info["arguments"]))
         self.measured: tuple[Measured, ...] = tuple(
             Measured(dict(zip(self.sizes, m["size"])), m["ms"]) for m in self.info["measured"])
+        #: where variants were not checked, or why they serve the measured sizes only; usually empty
+        self.notes: tuple[str, ...] = tuple(
+            f"variant {i} serves {'the measured sizes only' if v['workspace'] is None else 'other sizes, too'}: "
+            f"{v['note']}" for i, v in enumerate(self.info["variants"]) if v.get("note"))
         self._alignment = [info.argument[i].alignment for i in range(info.argument_count)]
         self._inputs = [i for i, a in enumerate(self.arguments) if a.access != "out"]
         self._outputs = [i for i, a in enumerate(self.arguments) if a.access != "in"]
@@ -432,5 +436,9 @@ class _Pool:
 
 
 def load(path: PathLike) -> Bundle:
-    """Opens a bundle: a .akb file, or the folder that one was unpacked to."""
-    return Bundle(path)
+    """Opens a bundle: a .akb file, or the folder that one was unpacked to. A warning passes on each
+    of its notes (Bundle.notes)."""
+    bundle = Bundle(path)
+    for note in bundle.notes:
+        warnings.warn(f"{bundle.name}: {note}", stacklevel=2)
+    return bundle

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -56,11 +57,15 @@ def complaint(lines: str) -> str:
 
 
 def run(arguments: list[str], accept: Sequence[int] = (0,), columns: Optional[int] = None) -> str:
-    """Runs the executable and returns what it prints; raises TuneError unless it ends with 0.
+    """Runs the executable and returns what it prints; its warnings become warnings of Python.
+    Raises TuneError unless it ends with 0.
     `columns` is the width of the text of a report."""
     environment = None if columns is None else {**os.environ, "COLUMNS": str(columns)}
     done = subprocess.run([executable()] + arguments, capture_output=True, text=True, check=False,
                           env=environment)
     if done.returncode not in accept:
         raise TuneError(complaint(done.stderr))
+    for line in done.stderr.splitlines():
+        if line.startswith("warning: "):
+            warnings.warn("autokernel: " + line[len("warning: "):], stacklevel=3)
     return done.stdout

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -445,12 +446,40 @@ def _unused(trials: Sequence[Mapping[str, Any]], params: Mapping[str, Sequence[A
     return unused
 
 
+#: options of `autokernel tune`, and the arguments that become them
+_OPTIONS = {"evals": "strategy_options: max_fevals", "time": "strategy_options: time_limit",
+            "strategy": "strategy", "seed": "seed", "device": "device", "archive": "archive"}
+
+
+def _numbers(extents: Sequence[Any], atol: Any, seed: Any, limits: Mapping[str, Any]) -> None:
+    """Refuses numbers that the executable would refuse under names that the caller does not know."""
+    def check(name: str, value: Any, low: float, high: float, whole: bool) -> None:
+        good = isinstance(value, (int, np.integer) if whole else (int, float, np.number)) and \
+            not isinstance(value, (bool, np.bool_)) and low <= value <= high
+        if not good:
+            raise TypeError(f"{name} must be a {'whole ' if whole else ''}number from {low} to "
+                            f"{high}, not {value!r}")
+
+    for extent in extents:
+        check("problem_size", extent, 1, 2**53, True)
+    if atol is not None:
+        check("atol", atol, 0, sys.float_info.max, False)
+    if seed is not None:
+        check("seed", seed, 0, 2**53 - 1, True)
+    if limits.get("max_fevals") is not None:
+        check("strategy_options: max_fevals", limits["max_fevals"], 1, EVALS_MAX, True)
+    if limits.get("time_limit") is not None:
+        check("strategy_options: time_limit", limits["time_limit"], 0.1, 2592000, False)
+
+
 def _words(text: str, folder: str) -> str:
     """Returns a message in which what a caller does not have is named as he knows it."""
     text = re.sub(rf"(\S*/)?{re.escape(folder)}/(arg\d+)\.npy: ", r"ak.tune_kernel: \2: ", text)
     text = re.sub(rf"(\S*/)?{re.escape(folder)}(/\w+\.json)?: ", "ak.tune_kernel: ", text)
     text = re.sub(r'\b(tighten|widen) "tolerance" in problem\.json', r"change atol", text)
     text = re.sub(r"\bin problem\.json", "in the arguments", text)
+    for option, name in _OPTIONS.items():
+        text = re.sub(rf"(?<!\S)--{option}\b", name, text)
     text = re.sub(r"\barg(\d+)\b", r"arguments[\1]", text)
     return re.sub(r"it changes its input (arguments\[\d+\])",
                   r"it writes \1, which is const or has no answer", text)
@@ -610,6 +639,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
     sizes = {f"problem_size_{_AXES[i]}": int(n) for i, n in enumerate(extents)}
     params = _values(tune_params)
     limits = dict(strategy_options or {})
+    _numbers(extents, atol, seed, limits)
     sampled = strategy == "random_sample"
     fraction = limits.get("fraction", 0.1)
     unused = [name for name in limits if name not in ("max_fevals", "time_limit") and

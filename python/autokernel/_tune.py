@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
-from ._bundle import Bundle, load
+from ._bundle import Bundle
 from ._command import PathLike, TuneError, complaint, executable, kernel_word, run, text
 from ._frame import frame_of
 
@@ -68,7 +68,7 @@ class Result:
     def load(self) -> Bundle:
         """Makes a bundle of the winner and opens it: a callable on NumPy arrays."""
         with tempfile.TemporaryDirectory() as folder:
-            return load(self.export(os.path.join(folder, "best.akb")))
+            return Bundle(self.export(os.path.join(folder, "best.akb")))  # export has warned
 
     def report(self) -> Report:
         """Returns the report of the run; a notebook shows it as a page with charts."""

@@ -63,7 +63,8 @@ bool ak_call_was_asked(const ak_call *call)
 
 bool ak_call_tokens_known(const ak_call *call)
 {
-    return call->error != NULL || call->input_tokens + call->output_tokens > 0;
+    bool nothing_sent = call->error != NULL && call->attempts == 0;
+    return nothing_sent || call->input_tokens + call->output_tokens > 0;
 }
 
 ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err)

@@ -75,7 +75,7 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
     const char *hash = json_string_value(json_object_get(environment, "source"));
     AK_TRY(hash != NULL
                ? AK_OK
-               : ak_fail(err, AK_NOT_FOUND, "%.200s: nobody knows the source of trial #%lld",
+               : ak_fail(err, AK_UNAVAILABLE, "%.200s: nobody knows the source of trial #%lld",
                          archive->path, (long long)trial));
     AK_TRY(ak_archive_get_sources(&pack, archive, hash, err));
     for (size_t i = 0; i < pack.count; i++) {

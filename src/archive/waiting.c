@@ -42,6 +42,7 @@ typedef struct ak_waiting {
     size_t tickets, ids_capacity;
     int64_t next_ns, pause_ns; /* time of the next try, and the pause before it */
     char run[40];              /* latest run, for the name of the file */
+    char left[AK_PATH_MAX];    /* the file with what could not be written; "": there is none */
 } waiting;
 
 static void tell(const waiting *w, const char *line)
@@ -56,6 +57,12 @@ static void item_clear(item *one)
     ak_run_clear(&one->run);
     ak_trial_clear(&one->trial);
     ak_call_clear(&one->call);
+}
+
+const char *ak_archive_left(const ak_archive *archive)
+{
+    const waiting *w = archive->waiting;
+    return w == NULL || w->left[0] == 0 ? NULL : w->left;
 }
 
 size_t ak_archive_waiting(const ak_archive *archive)
@@ -409,6 +416,7 @@ static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err
                        "--archive %.200s`",
                        reason, what, path, ak_archive_path(archive));
         tell(w, line);
+        (void)snprintf(w->left, sizeof w->left, "%s", path);
     }
     forget(w);
     return AK_OK;

@@ -60,6 +60,45 @@ ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
     return status;
 }
 
+/* Prints the interpreter, its version and, if it has NumPy, that of NumPy, each on a line. */
+#define VERSIONS                                                                                   \
+    "import platform, sys; print(sys.executable, platform.python_version(), sep='\\n', "           \
+    "flush=True); import numpy; print(numpy.__version__)"
+
+json_t *ak_script_doctor(void)
+{
+    const char *python = ak_script_python(), *values[3] = {NULL};
+    const char *const argv[] = {python, "-c", VERSIONS, NULL};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
+    ak_proc_result run = {0};
+    char found[AK_PATH_MAX], missing[AK_PATH_MAX + 200] = "";
+    const bool there = ak_fs_which(found, python) && ak_proc_run(&run, &spec, NULL) == AK_OK;
+    char *at = run.output;
+    for (size_t i = 0; there && i < (run.exit_code == 0 ? 3 : 2) && strchr(at, '\n') != NULL; i++) {
+        values[i] = at;
+        at = strchr(at, '\n');
+        *at++ = 0;
+    }
+    if (values[1] == NULL) {
+        (void)snprintf(missing, sizeof missing, "%.200s %s", python,
+                       ak_env("AUTOKERNEL_PYTHON") != NULL
+                           ? "cannot be run: AUTOKERNEL_PYTHON names another Python"
+                           : "is not installed: apt-get install python3 python3-numpy");
+    } else if (values[2] == NULL) {
+        const bool system = strncmp(values[0], "/usr/bin/", 9) == 0;
+        (void)snprintf(missing, sizeof missing,
+                       "%.200s has no NumPy that can be imported: %s%.200s%s, or set "
+                       "AUTOKERNEL_PYTHON to a Python that has it",
+                       values[0], system ? "apt-get install python3-numpy" : "`",
+                       system ? "" : values[0], system ? "" : " -m pip install numpy`");
+    }
+    json_t *out =
+        json_pack("{s:s?, s:s?, s:s?, s:s?}", "interpreter", values[0], "version", values[1],
+                  "numpy", values[2], "missing", missing[0] == 0 ? NULL : missing);
+    ak_proc_result_clear(&run);
+    return out;
+}
+
 void ak_script_home_clear(ak_script_home *home)
 {
     ak_free(home->text);

@@ -21,6 +21,11 @@ typedef struct ak_script {
 /* Returns the interpreter that the user wants: AUTOKERNEL_PYTHON, else "python3". */
 const char *ak_script_python(void);
 
+/* Returns what Python functions as references and baselines need: "interpreter", "version" and
+   "numpy", and as "missing" why they do not work; null where something is not known. NULL: memory
+   is out. */
+json_t *ak_script_doctor(void);
+
 /* The interpreter and what it reads besides what every program reads: its prefix, the prefix of the
    Python behind a virtual environment, the user's packages, the standard library, two folders of
    packages, and libpython. The interpreter itself is asked for them, because the configured program

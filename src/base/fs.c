@@ -212,6 +212,28 @@ ak_status ak_fs_mkdirs(const char *path, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_fs_mkdir(const char *path, ak_error *err)
+{
+    char above[AK_PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    while (length > 0 && path[length - 1] != '/') {
+        length--;
+    }
+    if (length > 0 && length < sizeof above) {
+        (void)snprintf(above, sizeof above, "%.*s", (int)length, path);
+        AK_DO(ak_fs_reachable(above, err));
+        if (!ak_fs_is_folder(above)) {
+            return ak_fail(err, AK_NOT_FOUND,
+                           "%s: the folder %s does not exist; create it, or correct the path", path,
+                           above);
+        }
+    }
+    return ak_fs_mkdirs(path, err);
+}
+
 bool ak_fs_is_file(const char *path)
 {
     struct stat info;

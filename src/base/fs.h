@@ -31,6 +31,9 @@ bool ak_fs_create_private(const char *path);
 bool ak_fs_is_within(const char *path, const char *folder);
 /* Creates a folder and those above it. A folder that exists is no error. */
 ak_status ak_fs_mkdirs(const char *path, ak_error *err);
+/* Creates a folder that the user named, but none above it, because a mistyped path must not leave
+   folders behind. A folder that exists is no error. */
+ak_status ak_fs_mkdir(const char *path, ak_error *err);
 /* Returns true for a regular file, or a link to one. */
 bool ak_fs_is_file(const char *path);
 /* Returns true for a folder, or a link to one. */

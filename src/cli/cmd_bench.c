@@ -336,8 +336,7 @@ static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
     if (ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
         (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);
     }
-    return ak_progress_open(&b->progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
-                            ak_args_has(args, AK_OPTION_JSON), err);
+    return ak_progress_open(&b->progress, args, err);
 }
 
 /* Reports what failed or was interrupted, after everything is printed, and returns the exit

@@ -221,7 +221,7 @@ static ak_status prepare(checking *c, ak_error *err)
                           (uint64_t)args->number[AK_OPTION_SEED]);
     AK_DO(ak_tester_open(&c->tester, c->task, err));
     ak_tester_sanitize(c->tester, ak_args_has(args, AK_OPTION_SANITIZE));
-    return ak_progress_open(&c->progress, NULL, ak_args_has(args, AK_OPTION_QUIET), c->json, err);
+    return ak_progress_open(&c->progress, args, err);
 }
 
 static ak_status check_next(checking *c, ak_error *err)

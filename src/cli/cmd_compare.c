@@ -443,7 +443,7 @@ const ak_command ak_cmd_compare = {
     .most = 2,
     .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(LIBRARIES) |
                AK_O(PROTOCOL) | AK_O(TIME) | AK_O(REPEATS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(HELP),
+               AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(FORCE) | AK_O(HELP),
     .about =
         "Measures the installed libraries, the default configuration and the best archived "
         "one for this kernel, size, type and device in turns, so that a slow phase of the "

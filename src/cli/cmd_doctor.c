@@ -233,6 +233,17 @@ static bool judge_backends(json_t *list, const json_t *findings)
                                             json_string_value(json_object_get(opencl, "missing"))));
 }
 
+static bool judge_python(json_t *list, const json_t *findings)
+{
+    const json_t *python = json_object_get(findings, "python");
+    const char *missing = ak_json_text_or_null(python, "missing");
+    char text[CELL_BYTES];
+    (void)snprintf(text, sizeof text, "Python %.40s with NumPy %.40s",
+                   ak_json_text_at(python, "version"), ak_json_text_at(python, "numpy"));
+    return add_verdict(list, "references and baselines in Python", missing == NULL,
+                       missing == NULL ? text : missing);
+}
+
 static bool judge_llm(json_t *list, const json_t *findings)
 {
     char keyed[CELL_BYTES] = "", text[2 * CELL_BYTES];
@@ -268,32 +279,50 @@ static bool judge_confinement(json_t *list, const json_t *findings)
     return add_verdict(list, "confinement of candidates", landlock && seccomp, text);
 }
 
-/* Returns the packages worth installing: missing compilers, missing libraries whose note names a
-   package, and libcurl. */
-static json_t *packages_of(const json_t *findings)
+/* Adds the packages behind each "apt-get install" in a text. */
+static bool add_packages(json_t *list, const char *text)
 {
     static const char phrase[] = "apt-get install ";
+    static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789.+-";
+    const char *at = text;
+    bool good = true;
+    while (good && (at = strstr(at, phrase)) != NULL) {
+        at += sizeof phrase - 2; /* the last blank */
+        for (size_t length; *at == ' ' && (length = strspn(at + 1, word)) > 0; at += length + 1) {
+            size_t i = 0;
+            json_t *name = json_stringn(at + 1, length);
+            while (i < json_array_size(list) && !json_equal(json_array_get(list, i), name)) {
+                i++;
+            }
+            good = good && name != NULL &&
+                   (i < json_array_size(list) || json_array_append(list, name) == 0);
+            json_decref(name);
+        }
+    }
+    return good;
+}
+
+/* Returns the packages worth installing: missing compilers, and what the notes on libraries and the
+   verdicts name. */
+static json_t *packages_of(const json_t *findings)
+{
     char compilers[CELL_BYTES];
     json_t *list = json_array(), *row;
     size_t i;
     join(compilers, json_object_get(findings, "compilers"), "name", NULL);
     bool good = list != NULL;
-    good = good && (strstr(compilers, "gcc") != NULL ||
-                    json_array_append_new(list, json_string("gcc")) == 0);
-    good = good && (strstr(compilers, "clang") != NULL ||
-                    json_array_append_new(list, json_string("clang")) == 0);
+    good = good && (strstr(compilers, "gcc") != NULL || add_packages(list, "apt-get install gcc"));
+    good =
+        good && (strstr(compilers, "clang") != NULL || add_packages(list, "apt-get install clang"));
     json_array_foreach(json_object_get(findings, "libraries"), i, row)
     {
-        const char *note = ak_json_text_at(row, "note"), *at = strstr(note, phrase);
-        char name[80];
-        if (at != NULL && !json_is_true(json_object_get(row, "installed"))) {
-            at += sizeof phrase - 1;
-            (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " ,;:)"), at);
-            good = good && json_array_append_new(list, json_string(name)) == 0;
-        }
+        good = good && (json_is_true(json_object_get(row, "installed")) ||
+                        add_packages(list, ak_json_text_at(row, "note")));
     }
-    if (!json_is_string(json_object_get(findings, "curl"))) {
-        good = good && json_array_append_new(list, json_string("libcurl4")) == 0;
+    json_array_foreach(json_object_get(findings, "verdict"), i, row)
+    {
+        good = good && (json_is_true(json_object_get(row, "works")) ||
+                        add_packages(list, ak_json_text_at(row, "text")));
     }
     return ak_json_whole(list, good);
 }
@@ -303,7 +332,8 @@ static json_t *verdict_of(const json_t *findings)
 {
     json_t *list = json_array();
     bool good = list != NULL && judge_cpu(list, findings) && judge_backends(list, findings) &&
-                judge_llm(list, findings) && judge_confinement(list, findings);
+                judge_python(list, findings) && judge_llm(list, findings) &&
+                judge_confinement(list, findings);
     return ak_json_whole(list, good);
 }
 

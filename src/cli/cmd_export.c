@@ -7,6 +7,7 @@
 #include "cli/formats.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/task_args.h"
 
 /* Returns whether a file of results is of a recording, on which nothing can be measured. */
@@ -82,7 +83,7 @@ static int export_task(const char *format, const char *path, const ak_args *args
     ak_args_spec(&spec, args);
     ak_status status = AK_OK;
     AK_TRY(ak_task_open(&task, &spec, &err));
-    AK_TRY(ak_check_target(path, ak_problem_name(ak_task_problem(task)), args, &err));
+    AK_TRY(ak_target_of_export(path, ak_problem_name(ak_task_problem(task)), args, &err));
     AK_TRY(ak_task_export(task, format, path, &err));
 out:
     ak_task_close(task);
@@ -179,7 +180,7 @@ static int export_bundle(const char *format, const ak_args *args)
     if (!request.table && request.trial == 0) {
         AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
     }
-    AK_TRY(target == NULL ? AK_OK : ak_check_target(target, selection.kernel, args, &err));
+    AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
@@ -187,8 +188,7 @@ static int export_bundle(const char *format, const ak_args *args)
                          : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
 out:
     if (status != AK_OK) {
-        code = ak_complain_error(&err);
-        code = status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+        code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
     }
     json_decref(notes);
     ak_text_free(path);
@@ -210,18 +210,16 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     char *text = NULL;
     int code = AK_EXIT_DONE;
     ak_status status = AK_OK;
-    bool asked = false; /* set once the options are valid: AK_NOT_FOUND then has exit code 1 */
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
     const bool table = strcmp(format, "dispatch") == 0;
     AK_TRY(ak_selection_open(&selection, args, &err));
-    asked = true;
     filter = selection.filter;
     if (one) {
         AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
     }
     AK_TRY(ak_archive_export_text(&text, selection.archive, &filter, format, &err));
     if (to_file) {
-        AK_TRY(ak_check_target(path, selection.kernel, args, &err));
+        AK_TRY(ak_target_of_export(path, selection.kernel, args, &err));
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         code = tell(args, format, path, NULL);
     } else {
@@ -238,8 +236,7 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     }
 out:
     if (status != AK_OK) {
-        code = ak_complain_error(&err);
-        code = asked && status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+        code = ak_complain_none(&err, selection.archive == NULL);
     }
     ak_text_free(text);
     ak_trial_clear(&best);

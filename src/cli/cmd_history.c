@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/utf8.h"
 #include "cli/outdated.h"
+#include "cli/target.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
@@ -134,17 +135,27 @@ static ak_status read_status(ring *r, const ak_args *args, ak_error *err)
 
 typedef struct sources {
     const char *folder; /* NULL: standard output */
-    json_t *list;       /* the files, for --json; NULL: print text */
+    const ak_args *args;
+    json_t *list; /* the files, for --json; NULL: print text */
     ak_status status;
     ak_error *err;
 } sources;
+
+/* Writes a file to the folder, and its path to `path`. */
+static ak_status write_source(char path[AK_PATH_MAX], const sources *s, const char *name,
+                              const char *data, size_t length)
+{
+    AK_DO(ak_fs_join(path, s->folder, name, s->err));
+    AK_DO(ak_target_of_source(path, data, length, s->args, s->err));
+    return ak_fs_write_in(path, s->folder, name, data, length, s->err);
+}
 
 static void show_file(void *context, const char *name, const char *data, size_t length)
 {
     sources *s = context;
     char path[AK_PATH_MAX];
     if (s->status == AK_OK && s->folder != NULL) {
-        s->status = ak_fs_write_in(path, s->folder, name, data, length, s->err);
+        s->status = write_source(path, s, name, data, length);
     }
     if (s->status != AK_OK) {
         return;
@@ -169,6 +180,7 @@ static int show_source(const ak_args *args)
     int64_t id = 0;
     bool json = ak_args_has(args, AK_OPTION_JSON);
     sources s = {.folder = args->text[AK_OPTION_OUTPUT],
+                 .args = args,
                  .list = json ? json_array() : NULL,
                  .status = AK_OK,
                  .err = &err};
@@ -194,8 +206,7 @@ static int show_source(const ak_args *args)
 out:
     json_decref(s.list);
     ak_archive_close(archive);
-    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
-    return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -326,8 +337,7 @@ static int remove_one(const ak_args *args)
     }
 out:
     ak_archive_close(archive);
-    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
-    return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -373,7 +383,7 @@ const ak_command ak_cmd_history = {
     .operands = "[KERNEL]",
     .most = 1,
     .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT) |
-               AK_O(REMOVE) | AK_O(YES) | AK_O(JSON) | AK_O(HELP),
+               AK_O(FORCE) | AK_O(REMOVE) | AK_O(YES) | AK_O(JSON) | AK_O(HELP),
     .about = "Lists the latest 20 trials, failures included, or as many as --limit says. --json "
              "prints all that match as an array. Trials on "
              "recordings are shown only with --device sim (or sim:FILE). --runs lists the latest "

@@ -30,6 +30,12 @@ static void print(const json_t *result)
     ak_out("model     %s\n", json_string_value(json_object_get(result, "model")));
     ak_out("address   %s\n", address == NULL ? "none, a recording" : address);
     ak_out("reply     %s\n", json_string_value(json_object_get(result, "reply")));
+    if (strcmp(ak_json_text_at(result, "finish"), "length") == 0) {
+        ak_out(
+            "cut off   at the limit of %.0f output tokens, reasoning included; --llm-output, the "
+            "budget or the model sets it\n",
+            ak_json_number_at(result, "output_limit"));
+    }
     ak_out("schema    %s\n", json_is_true(json_object_get(result, "schema_kept"))
                                  ? "kept"
                                  : "not kept: proposals will be checked and some lost");
@@ -49,6 +55,12 @@ static void print(const json_t *result)
            json_integer_value(json_object_get(result, "attempts")) == 1 ? "" : "s");
 }
 
+static void tell(void *context, const char *text)
+{
+    (void)context;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
 static int run_check(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -59,6 +71,7 @@ static int run_check(const ak_args *args)
     ak_status status = AK_OK;
     AK_TRY(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
     ak_llm_args(&options, args, &ak_interrupted);
+    options.notice = tell;
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);

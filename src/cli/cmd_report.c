@@ -21,14 +21,16 @@ const ak_command ak_cmd_report = {
     .summary = "report a run, as text, Markdown, CSV, JSON or a page with charts",
     .operands = "[RUN]",
     .most = 1,
-    .options = AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(RUN) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
+    .options = AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(FORCE) | AK_O(RUN) | AK_O(ARCHIVE) | AK_O(JSON) |
+               AK_O(HELP),
     .about =
         "RUN is the id that 'autokernel tune' prints, or its first digits, at least 4; 'autokernel "
         "history --runs' lists the ids. Without it the run that was recorded "
         "last is reported, be it of a device or of a recording. Formats: text (the default), "
         "md, csv, json, and html: one file with charts that opens in a browser without a "
         "network. Text has the width of the terminal; in a pipe or a file it is folded only if "
-        "the variable COLUMNS says how wide it is to be.",
+        "the variable COLUMNS says how wide it is to be. A file that is no report is replaced only "
+        "with --force.",
     .examples = "  autokernel report\n"
                 "  autokernel report --format md --output report.md\n"
                 "  autokernel report --format html --output report.html\n"

@@ -17,14 +17,15 @@ typedef struct watch {
     size_t done, total;
 } watch;
 
-/* Counts the runs for the progress line. Of the events within a run only warnings are shown. */
+/* Counts the runs for the progress line. Of the events within a run only warnings and what waits
+   for the user are shown. */
 static void on_event(void *context, const char *event, const char *json)
 {
     watch *w = context;
     if (strcmp(event, "run") == 0) {
         w->done++;
         ak_progress_step(&w->progress, "run", w->done, w->total);
-    } else if (strcmp(event, "warning") == 0) {
+    } else if (strcmp(event, "warning") == 0 || strcmp(event, "waiting") == 0) {
         ak_progress_event(&w->progress, event, json);
     }
 }
@@ -90,7 +91,11 @@ static void print_arms(const json_t *study)
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "failed_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "seconds_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "calls_mean"));
-        ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "tokens_mean"));
+        if (json_is_number(json_object_get(arm, "tokens_mean"))) {
+            ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "tokens_mean"));
+        } else {
+            ak_table_cell(&table, "not known");
+        }
         ak_table_cell(&table, "%.4f", ak_json_number_at(arm, "usd_mean"));
     }
     ak_table_print(&table);
@@ -261,8 +266,7 @@ static int run(const ak_args *args)
     AK_TRY(ak_like_files_open(&like, args, &err));
     options.like = (const ak_recording *const *)like.list;
     options.like_count = like.count;
-    AK_TRY(ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
-                            ak_args_has(args, AK_OPTION_JSON), &err));
+    AK_TRY(ak_progress_open(&w.progress, args, &err));
     ak_catch_interrupts();
     status = do_study(&text, args, &options, &err);
     (void)ak_progress_close(&w.progress, NULL);

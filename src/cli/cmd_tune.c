@@ -126,9 +126,14 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
     ak_out("     %s\n", best->config);
 }
 
-static void print_next(const ak_task *task, const ak_tune_result *result, const ak_args *args)
+/* Exports and reports read the archive, so what is missing there comes first. */
+static void print_next(const ak_task *task, const ak_archive *archive, const ak_tune_result *result,
+                       const ak_args *args)
 {
     ak_out("\n");
+    if (ak_next_import(archive, args)) {
+        return;
+    }
     if (strcmp(result->stopped_by, "cancelled") == 0) {
         ak_next_resume("tune", args);
     }
@@ -184,7 +189,7 @@ static int nothing_found(const ak_tune_result *result, const ak_progress *progre
 }
 
 static ak_status print_result(const ak_tune_result *result, const ak_task *task,
-                              const ak_args *args, ak_error *err)
+                              const ak_archive *archive, const ak_args *args, ak_error *err)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
         char *text = NULL;
@@ -194,11 +199,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     ak_task_print(task);
     double target = args->number[AK_OPTION_TARGET_SPEEDUP];
     print_counts(result, target);
-    if (result->model != NULL) {
-        ak_llm_use_print(result->model, result->llm_calls, result->llm_failed,
-                         result->llm_input_tokens, result->llm_output_tokens,
-                         result->llm_priced ? &result->llm_cost_usd : NULL);
-    }
+    ak_llm_use_print(&result->llm);
     if (result->found) {
         if (result->candidate_count > 0) {
             ak_out("\n");
@@ -206,7 +207,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
                               task);
         }
         print_best(result, task);
-        print_next(task, result, args);
+        print_next(task, archive, result, args);
     }
     return AK_OK;
 }
@@ -298,8 +299,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
         ak_args_measured_task(&task, args, archive, true, &err) != AK_OK ||
         read_hand_made(&hand, args, task, &err) != AK_OK ||
-        ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
-                         ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
+        ak_progress_open(&progress, args, &err) != AK_OK) {
         code = ak_complain_error(&err);
         goto out;
     }
@@ -311,7 +311,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
     ak_error events_err = AK_ERROR_INIT;
     ak_status events = ak_progress_close(&progress, &events_err);
     if (status == AK_OK) {
-        status = print_result(&result, task, args, &err);
+        status = print_result(&result, task, archive, args, &err);
     }
     if (status == AK_CANCELLED) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was measured",
@@ -321,7 +321,8 @@ static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like
         code = ak_complain_error(&err);
         code = status == AK_UNAVAILABLE && ak_wide_part() ? AK_EXIT_NO_WORKER : code;
     } else if (!result.found) {
-        if (strcmp(result.stopped_by, "cancelled") == 0 && !json) {
+        const bool left = !json && ak_next_import(archive, args);
+        if (strcmp(result.stopped_by, "cancelled") == 0 && !json && !left) {
             ak_next_resume("tune", args);
         }
         code = nothing_found(&result, &progress, args);
@@ -368,7 +369,7 @@ const ak_command ak_cmd_tune = {
                AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(CONFIG) | AK_O(SIZES) | AK_O(DISPATCH) |
                AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
                AK_O(FINISH_TIME) | AK_O(RESUME) | AK_O(SANITIZE) | AK_O(LIKE) | AK_O(EVENTS) |
-               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+               AK_O(FORCE) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about =
         "Tries configurations: compiles each, checks its results, times it and archives the "
         "trial. The finish measures the best few again, interleaved with the installed vendor "

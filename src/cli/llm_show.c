@@ -10,7 +10,7 @@
 #include "cli/task_args.h"
 
 #define LINE_MAX_BYTES 4000
-#define TOKENS_BYTES   96
+#define TOKENS_BYTES   128
 
 static void print_text(const char *title, const char *text)
 {
@@ -75,17 +75,22 @@ static void print_proposals(const json_t *call)
     ak_table_print(&table);
 }
 
-/* Writes "12,300 tokens in, 400 out" or, if calls were answered without a count, as by file:, that
-   the number is not known. */
-static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tokens, bool answered)
+/* Writes "12,300 tokens in, 400 out", and for how many of the questions they are not known: replies
+   of file: and questions that failed have no count. */
+static void show_tokens(char out[TOKENS_BYTES], double in_tokens, double out_tokens, size_t asked,
+                        size_t uncounted)
 {
-    char in[AK_NUMBER_BYTES], back[AK_NUMBER_BYTES];
-    if (answered && in_tokens + out_tokens <= 0) {
+    char in[AK_NUMBER_BYTES], back[AK_NUMBER_BYTES], rest[48] = "";
+    if (uncounted > 0 && uncounted >= asked) {
         (void)snprintf(out, TOKENS_BYTES, "number of tokens not known");
-    } else {
-        (void)snprintf(out, TOKENS_BYTES, "%s tokens in, %s out", ak_show_count(in, in_tokens),
-                       ak_show_count(back, out_tokens));
+        return;
     }
+    if (uncounted > 0) {
+        (void)snprintf(rest, sizeof rest, " (not known for %zu question%s)", uncounted,
+                       ak_plural(uncounted));
+    }
+    (void)snprintf(out, TOKENS_BYTES, "%s tokens in, %s out%s", ak_show_count(in, in_tokens),
+                   ak_show_count(back, out_tokens), rest);
 }
 
 static void print_call(const json_t *call, bool first)
@@ -93,7 +98,8 @@ static void print_call(const json_t *call, bool first)
     char seconds[AK_NUMBER_BYTES], tokens[TOKENS_BYTES];
     const char *error = ak_json_text_at(call, "error");
     show_tokens(tokens, ak_json_number_at(call, "input_tokens"),
-                ak_json_number_at(call, "output_tokens"), error[0] == 0);
+                ak_json_number_at(call, "output_tokens"), 1,
+                !json_is_number(json_object_get(call, "input_tokens")));
     ak_out("\n%sgeneration %.0f%s: %s, %s%s, %s", ak_style_on(stdout, AK_STYLE_BOLD),
            ak_json_number_at(call, "generation"), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_json_text_at(call, "model"),
@@ -156,13 +162,9 @@ int ak_llm_show_run(const ak_args *args)
 out:
     json_decref(conversation);
     ak_text_free(id);
+    const bool named = archive == NULL || args->operand[1] != NULL;
     ak_archive_close(archive);
-    if (status == AK_OK) {
-        return AK_EXIT_DONE;
-    }
-    int code = ak_complain_error(&err);
-    /* Without a named run the command was right and the archive has no run yet: exit code 1. */
-    return status == AK_NOT_FOUND && args->operand[1] == NULL ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, named);
 }
 
 /* ---- stats ----------------------------------------------------------------------------------- */
@@ -263,14 +265,18 @@ static void print_calibration(const json_t *calibration)
     ak_table_print(&table);
 }
 
-void ak_llm_use_print(const char *model, size_t calls, size_t failed, int64_t input_tokens,
-                      int64_t output_tokens, const double *cost_usd)
+void ak_llm_use_print(const ak_llm_use *use)
 {
     char tokens[TOKENS_BYTES];
-    show_tokens(tokens, (double)input_tokens, (double)output_tokens, calls > failed);
-    ak_out("%s: %zu question%s, %zu failed; %s", model, calls, ak_plural(calls), failed, tokens);
-    if (cost_usd != NULL) {
-        ak_out("; $%.4f", *cost_usd);
+    if (use->model == NULL) {
+        return;
+    }
+    show_tokens(tokens, (double)use->input_tokens, (double)use->output_tokens, use->calls,
+                use->uncounted);
+    ak_out("%s: %zu question%s, %zu failed; %s", use->model, use->calls, ak_plural(use->calls),
+           use->failed, tokens);
+    if (use->priced) {
+        ak_out("; $%.4f", use->cost_usd);
     }
     ak_out("\n");
 }
@@ -279,9 +285,9 @@ void ak_llm_worth_print(const json_t *worth)
 {
     const json_t *calls = json_object_get(worth, "calls");
     char tokens[TOKENS_BYTES], each[AK_NUMBER_BYTES];
-    show_tokens(tokens, ak_json_number_at(calls, "input_tokens"),
-                ak_json_number_at(calls, "output_tokens"),
-                ak_json_number_at(calls, "calls") > ak_json_number_at(calls, "failed"));
+    show_tokens(
+        tokens, ak_json_number_at(calls, "input_tokens"), ak_json_number_at(calls, "output_tokens"),
+        (size_t)ak_json_number_at(calls, "calls"), (size_t)ak_json_number_at(calls, "uncounted"));
     ak_out("\nruns that asked a language model (speed relative to the default)\n");
     print_proposers(json_object_get(worth, "proposers"));
     print_generations(json_object_get(worth, "generations"));
@@ -292,11 +298,15 @@ void ak_llm_worth_print(const json_t *worth)
     if (json_is_number(json_object_get(calls, "cost_usd"))) {
         ak_out("; $%.4f", ak_json_number_at(calls, "cost_usd"));
     }
-    if (json_is_number(json_object_get(calls, "tokens_per_pct"))) {
+    bool by_tokens = json_is_number(json_object_get(calls, "tokens_per_pct"));
+    bool by_usd = json_is_number(json_object_get(calls, "usd_per_pct"));
+    if (by_tokens) {
         ak_out("; %s tokens", ak_show_count(each, ak_json_number_at(calls, "tokens_per_pct")));
-        if (json_is_number(json_object_get(calls, "usd_per_pct"))) {
-            ak_out(" and $%.5f", ak_json_number_at(calls, "usd_per_pct"));
-        }
+    }
+    if (by_usd) {
+        ak_out("%s$%.5f", by_tokens ? " and " : "; ", ak_json_number_at(calls, "usd_per_pct"));
+    }
+    if (by_tokens || by_usd) {
         ak_out(" for each percent gained over the default");
     }
     ak_out("\n");

@@ -104,6 +104,7 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     char *text = NULL, valid[AK_NUMBER_BYTES];
     ak_status status = AK_OK;
     AK_TRY(look(&task, &args, call, err));
+    AK_TRY(ak_mcp_warnings(call, task, err));
     AK_TRY(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err));
     object = ak_space_json(task);
     keep_occurring(object, ak_task_space(task));

@@ -31,6 +31,9 @@
 #define OBJECT  "{\"type\": \"object\"}"
 #define OBJECTS "{\"type\": \"array\", \"items\": {\"type\": \"object\"}}"
 #define STRING  "{\"type\": \"string\"}"
+#define WARNINGS                                                                                   \
+    "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
+    ", \"description\": \"what the kernel has and this task ignores\"}"
 #define BUDGET                                                                                     \
     "\"budget\": {\"type\": \"object\", \"description\": \"what is left; null: no limit\"}"
 
@@ -44,7 +47,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      "its default, the conditions between parameters with their reasons, how many configurations "
      "are valid, and what is known of the device and of the shape.",
      true, true, "", "",
-     "\"task\": " OBJECT ", \"facts\": " OBJECT ", \"parameters\": " OBJECTS
+     "\"task\": " OBJECT ", " WARNINGS ", \"facts\": " OBJECT ", \"parameters\": " OBJECTS
      ", \"conditions\": " OBJECTS ", \"default\": " OBJECT
      ", \"cartesian\": {\"type\": \"number\"}, \"valid\": "
      "{\"type\": \"number\"}",
@@ -66,7 +69,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      true, false,
      "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": " CONFIG "}",
      "\"configs\"",
-     "\"task\": " OBJECT ", \"trials\": " OBJECTS
+     "\"task\": " OBJECT ", " WARNINGS ", \"trials\": " OBJECTS
      ", \"stopped_by\": {\"type\": [\"string\", \"null\"]}, " BUDGET,
      ak_mcp_measure},
     {"compare", "Compare configurations",
@@ -79,7 +82,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 16, \"items\": " CONFIG
      "}, \"baselines\": {\"type\": \"boolean\", \"description\": \"the libraries too; left out: "
      "false\"}",
-     "\"configs\"", "\"comparison\": " OBJECT ", " BUDGET, ak_mcp_compare},
+     "\"configs\"", "\"comparison\": " OBJECT ", " WARNINGS ", " BUDGET, ak_mcp_compare},
     {"history", "Show trials",
      "What was tried of a kernel, failures included: the latest ones, oldest first.", true, true,
      "\"status\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"only trials that "
@@ -249,6 +252,17 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
     return ak_buf_take(out, &text, err);
 }
 
+/* Fails with a message of the command line, without the option and the command that it names. */
+static ak_status fail_here(ak_error *err, ak_status status, const char *text)
+{
+    static const char option[] = "--config ", command[] = "'autokernel history' shows";
+    text += strncmp(text, option, sizeof option - 1) == 0 ? sizeof option - 1 : 0;
+    const char *at = strstr(text, command);
+    return at == NULL ? ak_fail(err, status, "%s", text)
+                      : ak_fail(err, status, "%.*sthe tool history shows%s", (int)(at - text), text,
+                                at + sizeof command - 1);
+}
+
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
                         const ak_task *task, ak_error *err)
 {
@@ -263,13 +277,28 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
     } else if (text[0] == '#' && strchr(text, ';') == NULL) {
         named.config[0] = text;
         named.config_count = 1;
-        status = ak_args_candidates(&one, &count, &named, task, err);
+        ak_error why = AK_ERROR_INIT;
+        status = ak_args_candidates(&one, &count, &named, task, &why);
         *out = status == AK_OK ? one.config : *out;
+        if (status != AK_OK) {
+            status = fail_here(err, status, why.text);
+        }
     } else {
         status = ak_config_parse(out, ak_task_space(task), text, err);
     }
     ak_free(text);
     return status;
+}
+
+ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
+{
+    const char *ignored = ak_task_ignored(task);
+    if (ignored != NULL) {
+        ak_buf_print(&call->text, "warning: %s\n", ignored);
+    }
+    return ak_json_set(call->result, "warnings", ak_json_texts(&ignored, ignored != NULL))
+               ? AK_OK
+               : ak_fail_memory(err);
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */

@@ -88,6 +88,15 @@ void ak_next_make_some(const ak_selection *selection, const ak_args *args)
     }
 }
 
+bool ak_next_import(const ak_archive *archive, const ak_args *args)
+{
+    const char *left = ak_archive_left(archive);
+    if (left != NULL) {
+        ak_next_on_archive("import --format json", left, "add what could not be archived", args);
+    }
+    return left != NULL;
+}
+
 void ak_next_resume(const char *verb, const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);

@@ -7,8 +7,6 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* ---- kernels that have changed --------------------------------------------------------------- */
-
 #define STATES_MAX 32 /* limit on states; trials of further ones are ignored */
 
 /* The trials of one kernel in one environment, which includes the hash of the source: one state of
@@ -116,69 +114,4 @@ ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *
     ak_status status = ak_archive_each(archive, filter, note_trial, &s, err);
     s.status = s.status == AK_OK ? status : s.status;
     return say_states(&s, archive, args, warning, err);
-}
-
-/* ---- files that an export would replace ------------------------------------------------------ */
-
-#define CSV_BEGIN     "timestamp,name,"
-#define CSV_BYTES_MAX (256u << 20)
-#define KERNEL_BYTES  128
-
-/* Writes the name of the kernel that a JSON document is an export of; "" if it is not an export. */
-static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
-{
-    const json_t *first = json_array_get(document, 0);
-    const json_t *names[] = {json_object_get(document, "kernel"),
-                             json_object_get(document, "kernel_name"),
-                             json_object_get(json_object_get(document, "metadata"), "kernel_name"),
-                             json_object_get(json_object_get(document, "autokernel"), "kernel"),
-                             json_object_get(first, "kernel"),
-                             NULL};
-    first = json_array_get(json_object_get(document, "kernels"), 0);
-    names[5] = json_object_get(first, "name");
-    for (size_t i = 0; i < AK_COUNT(names) && out[0] == 0; i++) {
-        const char *name = json_string_value(names[i]);
-        (void)snprintf(out, KERNEL_BYTES, "%s", ak_or_empty(name));
-    }
-}
-
-/* Writes the name of the kernel that a file is an export of; "" if export did not write it. */
-static void kernel_of_file(char out[KERNEL_BYTES], const char *path)
-{
-    json_t *document = NULL;
-    char *text = NULL;
-    out[0] = 0;
-    if (ak_json_read(&document, path, NULL) == AK_OK) {
-        kernel_of_json(out, document);
-    } else if (ak_bundle_read(&text, path, NULL) == AK_OK) {
-        (void)ak_json_parse_text(&document, text, path, NULL);
-        kernel_of_json(out, document);
-        ak_text_free(text);
-    } else if (ak_fs_read(&text, NULL, path, CSV_BYTES_MAX, NULL) == AK_OK) {
-        const char *row = strchr(text, '\n');
-        const char *name = row == NULL ? NULL : strchr(row, ',');
-        if (name != NULL && strncmp(text, CSV_BEGIN, strlen(CSV_BEGIN)) == 0) {
-            (void)snprintf(out, KERNEL_BYTES, "%.*s", (int)strcspn(name + 1, ","), name + 1);
-        }
-        ak_free(text);
-    }
-    json_decref(document);
-}
-
-ak_status ak_check_target(const char *path, const char *kernel, const ak_args *args, ak_error *err)
-{
-    char theirs[KERNEL_BYTES];
-    if (strcmp(path, "-") == 0 || ak_args_has(args, AK_OPTION_FORCE) || !ak_fs_is_file(path)) {
-        return AK_OK;
-    }
-    kernel_of_file(theirs, path);
-    if (strcmp(theirs, kernel) == 0) {
-        return AK_OK;
-    }
-    bool foreign = theirs[0] == 0;
-    return ak_fail(err, AK_INVALID,
-                   "%.200s: this file exists and %s%.60s%s; choose another with --output, or "
-                   "replace it with --force",
-                   path, foreign ? "export did not write it" : "belongs to kernel \"", theirs,
-                   foreign ? "" : "\"");
 }

@@ -1,5 +1,4 @@
-/* outdated.h: says which results come from an earlier version of a kernel, and keeps an export from
-   replacing another kernel's file. */
+/* outdated.h: says which results come from an earlier version of a kernel. */
 #ifndef AK_CLI_OUTDATED_H
 #define AK_CLI_OUTDATED_H
 
@@ -12,9 +11,5 @@ ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count
 /* Does the same for all trials that match the filter. */
 ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *filter,
                                   const ak_args *args, bool warning, ak_error *err);
-
-/* Refuses, without --force, to replace a file that export did not write for the same kernel,
-   because production code may be using it. `path` "-" is standard output. */
-ak_status ak_check_target(const char *path, const char *kernel, const ak_args *args, ak_error *err);
 
 #endif

@@ -275,6 +275,12 @@ int ak_complain_error(const ak_error *err)
     }
 }
 
+int ak_complain_none(const ak_error *err, bool named)
+{
+    const int code = ak_complain_error(err);
+    return err->status == AK_NOT_FOUND && !named ? AK_EXIT_FAILED : code;
+}
+
 int ak_out_end(int code)
 {
     write_pending(ak_columns(stdout), true);

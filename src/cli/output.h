@@ -54,6 +54,9 @@ void ak_complain(const char *text);
 void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Complains about an error and returns the exit code: 2 for wrong or damaged input, else 1. */
 int ak_complain_error(const ak_error *err);
+/* Does the same where AK_NOT_FOUND may mean that an archive has nothing of the kind yet, which is
+   no mistake of the user: exit code 1. `named` says that the user named what is not there (2). */
+int ak_complain_none(const ak_error *err, bool named);
 /* Flushes standard output; to be called last. Returns `code`, or 1 if that is 0 and a write failed.
    A failed write is also complained about, unless the reader has closed the pipe. */
 int ak_out_end(int code);

@@ -14,6 +14,8 @@
 #include "base/layout.h"
 #include "base/number.h"
 #include "base/plain.h"
+#include "cli/options.h"
+#include "cli/target.h"
 
 #define VALUE_BYTES    120
 #define LINE_MAX_BYTES 512
@@ -22,19 +24,21 @@
 #define HANGING        2
 #define TREND_CELLS    8
 
-ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
-                           ak_error *err)
+ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err)
 {
+    const char *events_path = args->text[AK_OPTION_EVENTS];
+    const bool quiet = ak_args_has(args, AK_OPTION_QUIET);
     const char *term = ak_env("TERM");
     bool terminal = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
     *out = (ak_progress){.bar = terminal && !quiet,
-                         .lines = !terminal && !quiet && !json,
+                         .lines = !terminal && !quiet && !ak_args_has(args, AK_OPTION_JSON),
                          .events_path = events_path};
     if (events_path != NULL && strcmp(events_path, "-") == 0) {
         return ak_fail(err, AK_INVALID,
                        "--events -: standard output has the result; name a file or a pipe");
     }
     if (events_path != NULL) {
+        AK_DO(ak_target_of_events(events_path, args, err));
         out->events = fopen(events_path, "we");
         if (out->events == NULL) {
             return ak_fail(err, AK_IO,
@@ -405,7 +409,8 @@ static void on_warning(ak_progress *p, const json_t *event)
     }
 }
 
-static void on_like(ak_progress *p, const json_t *event)
+/* Prints a line that is for the user as it stands. */
+static void on_text(ak_progress *p, const json_t *event)
 {
     say(p, "%s", ak_json_text_at(event, "text"));
 }
@@ -437,7 +442,7 @@ void ak_progress_event(void *progress, const char *name, const char *json)
     } handlers[] = {{"start", on_start, true},      {"baseline", on_baseline, false},
                     {"trial", on_trial, true},      {"phase", on_phase, false},
                     {"warning", on_warning, false}, {"llm", on_llm, false},
-                    {"like", on_like, false}};
+                    {"like", on_text, false},       {"waiting", on_text, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {

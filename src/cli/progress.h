@@ -4,6 +4,7 @@
 #ifndef AK_CLI_PROGRESS_H
 #define AK_CLI_PROGRESS_H
 
+#include "cli/command.h"
 #include "cli/output.h"
 
 #define AK_TREND_MAX 64
@@ -33,10 +34,9 @@ typedef struct ak_progress {
     char warned[320]; /* the latest warning, which is not shown again */
 } ak_progress;
 
-/* Opens *out. `quiet` hides progress; `json` hides it unless it goes to a terminal. AK_IO if the
-   file for events cannot be opened. */
-ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
-                           ak_error *err);
+/* Opens *out. --quiet hides progress; --json hides it unless it goes to a terminal. Fails if the
+   file for --events cannot be opened, or would be replaced though it has no events. */
+ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err);
 /* Shows one event. It is an ak_event_sink whose context is the ak_progress. */
 void ak_progress_event(void *progress, const char *event, const char *json);
 /* The context of ak_progress_waiting, a callback for ak_tester_on_wait. It says that the run waits

@@ -8,6 +8,7 @@
 #include "base/plain.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/task_args.h"
 
 static const char *const formats[] = {"text", "md", "csv", "json", "html", NULL};
@@ -57,6 +58,7 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_charset_fit(text); /* JSON, CSV and pages are UTF-8 everywhere */
     }
     if (to_file) {
+        AK_TRY(ak_target_of_report(path, args, &err));
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         ak_out("wrote %s\n", path);
     } else {
@@ -69,12 +71,7 @@ out:
     ak_text_free(ids[0]);
     ak_text_free(ids[1]);
     ak_text_free(text);
+    const bool named = archive == NULL || a != NULL;
     ak_archive_close(archive);
-    if (status == AK_OK) {
-        return AK_EXIT_DONE;
-    }
-    int code = ak_complain_error(&err);
-    /* An empty archive is not a mistake of the user (exit code 1), but the name of a run that does
-       not exist is (exit code 2). */
-    return err.status == AK_NOT_FOUND && a == NULL ? AK_EXIT_FAILED : code;
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, named);
 }

@@ -331,6 +331,9 @@ void ak_warn_ignored(const ak_task *task)
     if (ak_task_ignored(task) != NULL) {
         ak_warn("%s", ak_task_ignored(task));
     }
+    if (ak_task_unused(task) != NULL) {
+        ak_warn("%s", ak_task_unused(task));
+    }
 }
 
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_args *args,

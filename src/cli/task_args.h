@@ -27,7 +27,7 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
    check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* Warns of what ak_task_ignored finds. */
+/* Warns of what ak_task_ignored and ak_task_unused find. */
 void ak_warn_ignored(const ak_task *task);
 
 /* ak_config_prefix returns the length of the "NAME:" by which a configuration names its
@@ -70,6 +70,9 @@ json_t *ak_space_json(const ak_task *task);
    What a best_config.json or a trial gave is repeated too, and with `with_size` always the size. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
                      bool with_size);
+/* Suggests importing the file with the results that the archive could not take. Returns false, and
+   prints nothing, if there is none. */
+bool ak_next_import(const ak_archive *archive, const ak_args *args);
 /* Suggests this command line again with --resume. */
 void ak_next_resume(const char *verb, const ak_args *args);
 /* Suggests a command on the same archive: `words` and, unless it is NULL, `name`, which is quoted.

@@ -182,11 +182,11 @@ static void print_table(const ak_sizes_result *r)
     }
 }
 
-static void print_next(const ak_sizes_result *r, const ak_args *args)
+static void print_next(const ak_sizes_result *r, const ak_archive *archive, const ak_args *args)
 {
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_out("\n");
-    if (r->table_count > 0) {
+    if (!ak_next_import(archive, args) && r->table_count > 0) {
         ak_buf_puts(&command, "export ");
         ak_quote(&command, args->operand[0]);
         ak_buf_puts(&command, " --format dispatch");
@@ -198,7 +198,8 @@ static void print_next(const ak_sizes_result *r, const ak_args *args)
     }
 }
 
-static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_error *err)
+static ak_status print_result(const ak_sizes_result *r, const ak_archive *archive,
+                              const ak_args *args, ak_error *err)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
         char *text = NULL;
@@ -206,6 +207,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
         return ak_out_document(status, text);
     }
     if (r->table_count == 0) {
+        (void)ak_next_import(archive, args);
         return AK_OK; /* the caller reports why, by no_table() */
     }
     char a[AK_NUMBER_BYTES];
@@ -216,16 +218,13 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
     ak_out("%zu configuration%s in %s; %zu candidate%s measured at every size\n", r->evaluated,
            ak_plural(r->evaluated), ak_show_seconds(a, r->seconds), r->config_count,
            ak_plural(r->config_count));
-    if (r->model != NULL) {
-        ak_llm_use_print(r->model, r->llm_calls, r->llm_failed, r->llm_input_tokens,
-                         r->llm_output_tokens, r->llm_priced ? &r->llm_cost_usd : NULL);
-    }
+    ak_llm_use_print(&r->llm);
     ak_out("\n");
     print_sizes(r);
     print_stability(r);
     print_tradeoff(r);
     print_table(r);
-    print_next(r, args);
+    print_next(r, archive, args);
     return AK_OK;
 }
 
@@ -248,7 +247,7 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
                        "%.80s: nothing works at %zu of %zu sizes; 'autokernel report' says why",
                        args->operand[0], r->size_count - working, r->size_count);
     }
-    return ak_fail(err, AK_NOT_FOUND,
+    return ak_fail(err, AK_UNAVAILABLE,
                    "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",
                    args->operand[0],
                    args->number[AK_OPTION_DISPATCH] < 1 ? 1 : args->number[AK_OPTION_DISPATCH],
@@ -302,17 +301,16 @@ int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_pr
     ak_sizes_result result = {0};
     AK_TRY(read_request(&list, args, &err));
     AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(ak_progress_open(progress, args->text[AK_OPTION_EVENTS],
-                            ak_args_has(args, AK_OPTION_QUIET), ak_args_has(args, AK_OPTION_JSON),
-                            &err));
+    AK_TRY(ak_progress_open(progress, args, &err));
     status = tune(&result, &list, args, archive, options, &err);
     events = ak_progress_close(progress, &events_err);
     AK_TRY(status);
-    AK_TRY(print_result(&result, args, &err));
+    AK_TRY(print_result(&result, archive, args, &err));
     AK_TRY(result.table_count == 0 ? no_table(&result, args, &err) : AK_OK);
 out:
-    if (status == AK_CANCELLED ||
-        (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) {
+    if ((status == AK_CANCELLED ||
+         (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) &&
+        (archive == NULL || ak_archive_left(archive) == NULL)) {
         ak_next_resume("tune", args);
     }
     ak_sizes_result_clear(&result);

@@ -293,7 +293,8 @@ static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, dou
 static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
     json_t *object = json_object();
-    size_t runs = 0, fell_back = 0, evaluations = 0, failed = 0, calls = 0, optimal = 0;
+    size_t runs = 0, fell_back = 0, evaluations = 0, failed = 0, calls = 0, uncounted = 0,
+           optimal = 0;
     double seconds = 0, usd = 0, tokens = 0;
     const char *why = NULL;
     for (size_t i = 0; i < study->options.seeds; i++) {
@@ -309,6 +310,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
             failed += run->failed;
             calls += run->calls;
             tokens += (double)run->tokens;
+            uncounted += run->uncounted;
             seconds += last->seconds;
             usd += last->usd;
             optimal += last->best > 0 && last->best <= reference;
@@ -323,7 +325,8 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
                 ak_json_set_real(object, "evaluations_mean", (double)evaluations / each) &&
                 ak_json_set_real(object, "failed_mean", (double)failed / each) &&
                 ak_json_set_real(object, "calls_mean", (double)calls / each) &&
-                ak_json_set_real(object, "tokens_mean", tokens / each) &&
+                ak_json_set(object, "tokens_mean",
+                            uncounted > 0 ? json_null() : ak_json_real(tokens / each)) &&
                 ak_json_set_real(object, "seconds_mean", seconds / each) &&
                 ak_json_set_real(object, "usd_mean", usd / each) &&
                 ak_json_set(object, "reached_reference", json_integer((json_int_t)optimal));

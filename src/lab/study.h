@@ -24,8 +24,8 @@ typedef struct ak_study_run {
     uint64_t seed;
     ak_study_point *points; /* one after each evaluation */
     size_t count, capacity;
-    size_t failed, calls;
-    int64_t tokens; /* of the model, input and output */
+    size_t failed, calls, uncounted; /* uncounted: calls for which no tokens were reported */
+    int64_t tokens;                  /* of the model, input and output */
     /* Why the strategy carried on without its model; NULL if it did not. Such a run counts only for
        "deployed", the quality of all runs of its arm. */
     char *fell_back;

@@ -27,6 +27,7 @@ static void on_event(live *l, const char *name, const json_t *event)
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
         l->run->calls += json_is_true(json_object_get(event, "asked"));
+        l->run->uncounted += !json_is_integer(json_object_get(event, "input_tokens"));
         l->run->tokens += json_integer_value(json_object_get(event, "input_tokens")) +
                           json_integer_value(json_object_get(event, "output_tokens"));
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
@@ -93,10 +94,10 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .like_count = study->options.like_count,
                                .like_none = true};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);
-    used->usd += result.llm_cost_usd;
-    used->tokens += result.llm_tokens;
+    used->usd += result.llm.cost_usd;
+    used->tokens += result.llm.tokens;
     if (status == AK_OK) {
-        status = ak_study_model(study, result.model, err);
+        status = ak_study_model(study, result.llm.model, err);
     }
     ak_tune_result_clear(&result);
     if (status == AK_CANCELLED || (status == AK_OK && ak_study_cancelled(study))) {

@@ -11,6 +11,7 @@
 #include "strategy/advisor.h"
 #include "strategy/like_read.h"
 #include "strategy/transfer.h"
+#include "tuner/event.h"
 
 typedef struct replayed {
     ak_study *study;
@@ -31,6 +32,7 @@ static void tell(void *context, const ak_call *call)
     r->now.seconds += (double)call->elapsed_ns / 1e9;
     r->now.usd += call->cost_usd;
     r->run->calls += ak_call_was_asked(call);
+    r->run->uncounted += !ak_call_tokens_known(call);
     r->run->tokens += call->input_tokens + call->output_tokens;
 }
 
@@ -43,6 +45,13 @@ static void notice(void *context, const char *text)
             (void)ak_fail_memory(&r->lost);
         }
     }
+}
+
+static void waiting(void *context, const char *text)
+{
+    const ak_study *study = context;
+    const ak_events events = {.sink = study->options.sink, .context = study->options.sink_context};
+    ak_event_send(&events, "waiting", json_pack("{s:s}", "text", text));
 }
 
 static ak_status try_one(replayed *r, const ak_config *config, ak_error *err)
@@ -187,6 +196,8 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     if (options->llm != NULL) {
         ak_llm_options client = *options->llm;
         client.cancel = options->cancel;
+        client.notice = waiting;
+        client.notice_context = &study;
         AK_TRY(ak_share_parse(&study.share, client.share, err));
         AK_TRY(ak_llm_open(&llm, &client, NULL, err));
     }

@@ -36,6 +36,16 @@ bool ak_call_cancelled(const ak_llm_call *call)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+void ak_call_tell(ak_llm_call *call)
+{
+    if (atomic_load(&call->posted) == 1) {
+        atomic_store(&call->posted, 2);
+        if (call->llm->notice != NULL) {
+            call->llm->notice(call->llm->notice_context, call->place);
+        }
+    }
+}
+
 bool ak_call_wait(const ak_llm_call *call, int64_t ns)
 {
     const ak_llm_seam *seam = &call->llm->seam;
@@ -131,7 +141,7 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 
 /* Makes the answer of an attempt the answer of the call. The number of attempts and the costs of
    the call are kept. */
-static void adopt(ak_llm_call *call, ak_attempt *attempt)
+static void adopt(ak_llm_call *call, const ak_request *request, ak_attempt *attempt)
 {
     ak_llm_answer *answer = &call->answer;
     if (attempt->request_id[0] != 0) {
@@ -140,6 +150,7 @@ static void adopt(ak_llm_call *call, ak_attempt *attempt)
     if (attempt->end == AK_ATTEMPT_ANSWERED) {
         ak_llm_answer before = *answer;
         *answer = attempt->answer;
+        answer->output_tokens_max = request->output_tokens;
         answer->attempts = before.attempts;
         answer->cost_usd = before.cost_usd;
         if (before.request_id[0] != 0) {
@@ -163,7 +174,7 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
     }
     ak_call_book(call, out, &reserved);
     if (status == AK_OK) {
-        adopt(call, out);
+        adopt(call, request, out);
     }
     return status;
 }
@@ -256,6 +267,9 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     if (status == AK_OK) {
         status = ak_answer_read(&call->answer, &reply, call->chat, llm->name, err);
         ak_call_book_replay(call, &reserved);
+        ak_request request;
+        ak_call_request(&request, call);
+        call->answer.output_tokens_max = request.output_tokens;
     }
     ak_reply_free(&reply);
     return status;
@@ -393,6 +407,7 @@ ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, 
 
 bool ak_llm_done(ak_llm_call *call)
 {
+    ak_call_tell(call);
     return atomic_load(&call->done) != 0;
 }
 

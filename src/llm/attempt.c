@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "llm/answer.h"
 #include "llm/client.h"
@@ -25,7 +26,7 @@
 typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;
 
 typedef struct exchange {
-    const ak_llm_call *call;
+    ak_llm_call *call;
     const ak_provider *provider;
     body_kind kind;
     ak_stream stream;
@@ -429,13 +430,31 @@ static bool wait_ns(void *context, int64_t ns)
     return ak_call_wait(((exchange *)context)->call, ns);
 }
 
+/* A call of ak_llm_start runs in a thread of its own, so ak_llm_done passes the text on. */
+static void posted(void *context, const char *question, const char *reply)
+{
+    ak_llm_call *call = ((exchange *)context)->call;
+    char limit[AK_REAL_BYTES];
+    double seconds = (double)call->llm->timeout_ns / 1e9;
+    bool minutes = seconds >= 120;
+    (void)ak_number_short(limit, minutes ? seconds / 60 : seconds, AK_DIGITS_DURATION);
+    (void)snprintf(call->place, sizeof call->place,
+                   "%s: the question is in %s; the reply is expected in %s beside it within %s %s "
+                   "(--llm-timeout)",
+                   call->llm->name, question, ak_fs_base(reply), limit, minutes ? "min" : "s");
+    atomic_store(&call->posted, 1);
+    if (!call->threaded) {
+        ak_call_tell(call);
+    }
+}
+
 /* Asks a provider without HTTP. Any failure is final, because the provider has already waited as
    long as it may. */
 static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *request,
                               ak_error *err)
 {
     const ak_llm *llm = x->call->llm;
-    const ak_errand errand = {llm->url, llm->timeout_ns, now_ns, wait_ns, x};
+    const ak_errand errand = {llm->url, llm->timeout_ns, now_ns, wait_ns, posted, x};
     ak_status status = x->provider->ask(&x->reply, request, &errand, err);
     out->usage = x->reply.usage;
     out->uncertain = !out->usage.known; /* the model may already have worked on the question */
@@ -448,7 +467,7 @@ static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *re
     return status;
 }
 
-ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
+ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *request,
                          ak_error *err)
 {
     exchange x = {

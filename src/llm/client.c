@@ -217,7 +217,7 @@ static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_
     const ak_provider *provider = llm->provider;
     const char *base = options->url != NULL ? options->url : provider->url;
     if (provider->ask != NULL) {
-        return ak_fs_mkdirs(llm->url, err);
+        return ak_fs_mkdir(llm->url, err);
     }
     AK_DO(ak_key_read(&llm->key, provider, options->key_file, err));
     if (llm->key == NULL && provider->key_needed) {
@@ -269,6 +269,8 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
     llm->calls_max = (size_t)options->calls;
     llm->tokens_max = options->tokens;
     llm->cancel = options->cancel;
+    llm->notice = options->notice;
+    llm->notice_context = options->notice_context;
     ak_rng_seed(&llm->rng, options->seed);
     return AK_OK;
 }

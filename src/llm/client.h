@@ -12,7 +12,8 @@
 #include "llm/price.h"
 #include "llm/tape.h"
 
-#define AK_LLM_URL_MAX 2048
+#define AK_LLM_URL_MAX     2048
+#define AK_LLM_PLACE_BYTES (AK_PATH_MAX + 400)
 
 struct ak_llm {
     char name[2 * AK_LLM_NAME_MAX]; /* "openai:gpt-5" */
@@ -30,6 +31,8 @@ struct ak_llm {
     size_t calls_max;      /* 0: no limit */
     int64_t tokens_max;    /* of all calls; 0: no limit */
     const volatile int *cancel;
+    void (*notice)(void *context, const char *text); /* NULL if nobody listens */
+    void *notice_context;
     ak_llm_seam seam;
     double budget_usd;
     /* Guards the tape and every field below, because calls of several threads change them. */
@@ -63,7 +66,11 @@ struct ak_llm_call {
     bool threaded;
     pthread_t thread;
     char lost[AK_LLM_LOST_BYTES]; /* why the latest request that is sent again was lost */
-    atomic_int stop;              /* set to abandon the call */
+    /* where a question waits that is answered by hand; valid once `posted` is 1, and 2 once it was
+       told */
+    char place[AK_LLM_PLACE_BYTES];
+    atomic_int posted;
+    atomic_int stop; /* set to abandon the call */
     atomic_int done;
 };
 
@@ -79,6 +86,8 @@ static inline void ak_llm_unlock(ak_llm *llm)
 
 int64_t ak_llm_now(const ak_llm *llm);
 bool ak_call_cancelled(const ak_llm_call *call);
+/* Passes on, once, where the question waits. Only the thread that uses the client calls it. */
+void ak_call_tell(ak_llm_call *call);
 /* Waits. Returns false if the call was cancelled meanwhile. */
 bool ak_call_wait(const ak_llm_call *call, int64_t ns);
 
@@ -127,7 +136,7 @@ void ak_call_book_replay(ak_llm_call *call, const ak_reservation *reserved);
 
 /* Sends one request. Returns AK_OK, whatever the server replies. Fails only on this side: without
    memory, or if `ask` cannot write or read its files. */
-ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
+ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 
 #endif

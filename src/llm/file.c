@@ -148,9 +148,19 @@ static void give_up(ak_reply *out, ak_llm_fault fault, const char *path, const c
 }
 
 typedef struct look {
+    bool found;       /* the file exists */
+    size_t length;    /* of its contents */
     uint64_t hash;    /* of the contents, because an edit may keep the length */
     int64_t since_ns; /* when these contents were first seen */
 } look;
+
+static const char *why_late(const look *last)
+{
+    return !last->found ? "was not written in time; raise --llm-timeout"
+           : last->length == 0
+               ? "was still empty when the time was up; write the reply into it before that"
+               : "was still being written when the time was up; raise --llm-timeout";
+}
 
 /* Looks once for the reply. *done is true if the reply was taken, or if its file is too large. */
 static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t, int64_t now_ns,
@@ -160,7 +170,8 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
     size_t length = 0;
     json_t *value = NULL;
     *done = false;
-    if (!ak_fs_is_file(t->reply)) {
+    last->found = ak_fs_is_file(t->reply);
+    if (!last->found) {
         return AK_OK;
     }
     ak_status status = ak_fs_read(&text, &length, t->reply, AK_LLM_REPLY_BYTES_MAX, err);
@@ -174,8 +185,10 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
     }
     uint64_t hash = ak_hash64(text, length);
     if (hash != last->hash) {
-        *last = (look){hash, now_ns};
+        last->hash = hash;
+        last->since_ns = now_ns;
     }
+    last->length = length;
     bool settled = length > 0 && now_ns - last->since_ns >= SETTLED_NS;
     bool whole = ak_json_parse(&value, text, length, t->reply, NULL) == AK_OK &&
                  (json_is_object(value) || json_is_array(value));
@@ -195,6 +208,7 @@ static ak_status ask(ak_reply *out, const ak_request *request, const ak_errand *
     look last = {0};
     bool done = false;
     AK_DO(post(&t, errand->place, request->chat, err));
+    errand->posted(errand->context, t.prompt, t.reply);
     ak_status status = AK_OK;
     int64_t end_ns = errand->now_ns(errand->context) + errand->timeout_ns;
     for (;;) {
@@ -204,8 +218,7 @@ static ak_status ask(ak_reply *out, const ak_request *request, const ak_errand *
             return status;
         }
         if (now_ns >= end_ns) {
-            give_up(out, AK_LLM_FAULT_TIMEOUT, t.reply,
-                    "was not written in time; raise --llm-timeout");
+            give_up(out, AK_LLM_FAULT_TIMEOUT, t.reply, why_late(&last));
             break;
         }
         int64_t left_ns = end_ns - now_ns;

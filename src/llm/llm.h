@@ -167,11 +167,12 @@ typedef struct ak_llm_answer {
     bool repaired;    /* the text was not strict JSON: fences, trailing commas, True, None */
     ak_llm_found found;
     ak_llm_finish finish;
-    ak_llm_usage usage; /* usage of the attempt that answered */
-    bool priced;        /* false if the price of this model is unknown; then costs are 0 */
-    double cost_usd;    /* cost of all attempts of this call; lost ones at their worst case */
-    bool reworded;      /* replayed; the recorded question had other words */
-    bool replayed;      /* read from a tape: nothing was sent; costs and times are as recorded */
+    int output_tokens_max; /* limit of the attempt that answered, for finish LENGTH */
+    ak_llm_usage usage;    /* usage of the attempt that answered */
+    bool priced;           /* false if the price of this model is unknown; then costs are 0 */
+    double cost_usd;       /* cost of all attempts of this call; lost ones at their worst case */
+    bool reworded;         /* replayed; the recorded question had other words */
+    bool replayed;         /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
     char request_id[AK_LLM_NAME_MAX]; /* id that the provider reports; "" if it reports none */
     int attempts;                     /* number of requests sent */

@@ -37,6 +37,7 @@ static ak_status report(char **out, const ak_llm *llm, const ak_llm_answer *answ
         ak_json_set(result, "schema_kept", json_boolean(kept)) &&
         ak_json_set_text(result, "found_in", ak_llm_found_text(answer->found)) &&
         ak_json_set_text(result, "finish", ak_llm_finish_text(answer->finish)) &&
+        ak_json_set(result, "output_limit", json_integer(answer->output_tokens_max)) &&
         ak_json_set(result, "tokens", tokens_of(&answer->usage)) &&
         ak_json_set(result, "cost_usd",
                     answer->priced ? json_real(answer->cost_usd) : json_string("unpriced")) &&

@@ -125,6 +125,8 @@ typedef struct ak_errand {
     int64_t (*now_ns)(void *context); /* monotonic */
     /* Waits. Returns false if the call was cancelled meanwhile. */
     bool (*wait)(void *context, int64_t ns);
+    /* Takes the files in which the question lies and the reply is expected, before `ask` waits. */
+    void (*posted)(void *context, const char *question, const char *reply);
     void *context;
 } ak_errand;
 

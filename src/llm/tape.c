@@ -93,7 +93,7 @@ ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error
         AK_TRY(ak_fail(err, AK_LIMIT, "the path of the tape is too long"));
     }
     if (recording) {
-        AK_TRY(ak_fs_mkdirs(path, err));
+        AK_TRY(ak_fs_mkdir(path, err));
     }
     AK_TRY(ak_fs_reachable(path, err));
     if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {

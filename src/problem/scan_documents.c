@@ -409,7 +409,12 @@ void ak_scan_notes(ak_scan *s)
     ak_scan_note(s, "edge-case sizes",
                  "none is checked; write some that are small, odd and no multiple of a block into "
                  "\"awkward\" of problem.json");
-    ak_scan_note(s, "flops", "0, so no rate in flop/s is shown; write a formula into problem.json");
+    ak_scan_note(s, "flops",
+                 "0 is a guess, so no rate in flop/s is shown; write a formula into problem.json");
+    ak_scan_note(
+        s, "bytes",
+        "each array moved once is a guess, which rates in GB/s and the roofline follow; write "
+        "a formula into problem.json");
     ak_scan_note(s, "access",
                  "const is in, the rest is out; write inout into problem.json where it is");
     for (size_t i = 0; i < s->argument_count; i++) {

@@ -26,6 +26,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->launcher);
         ak_free(task->workers);
         ak_free(task->protocol);
+        ak_free(task->unused);
         ak_free(task->reason);
         ak_free(task->choices_text);
         ak_objective_free(task->objective);

@@ -69,6 +69,7 @@ struct ak_task {
     ak_scope *constants; /* sizes, dtype, problem options and device facts */
     ak_space *space;
     json_t *definition; /* definition of a recorded space, which borrows from it; else NULL */
+    char *unused;       /* the warning of ak_task_unused; NULL: there is none */
     char *reason;       /* why this implementation was chosen; NULL: there was no choice */
     const volatile int *cancel; /* *cancel is not 0 once the user cancels; NULL: never */
 };

@@ -46,6 +46,7 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
         .rank = json_string_value(json_object_get(implementation->definition, "Rank")),
         .outline = device->outline};
     AK_DO(ak_space_build(&task->space, &spec, err));
+    AK_DO(device->outline ? AK_OK : ak_task_find_unused(task, err));
     return ak_task_check_options(task, err);
 }
 

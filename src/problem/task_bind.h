@@ -40,4 +40,7 @@ const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
    the trials of those report it. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 
+/* Writes the warning of ak_task_unused. Called once, when the space is there. */
+ak_status ak_task_find_unused(ak_task *task, ak_error *err);
+
 #endif

@@ -49,6 +49,75 @@ const char *ak_task_ignored(const ak_task *task)
                    : NULL;
 }
 
+/* Returns whether a text has the name of a parameter as a word, or as the macro of one of its
+   values (NAME_is_value). */
+static bool mentions(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += length) {
+        const bool begins = at == text || strchr(AK_SOURCE_WORD, at[-1]) == NULL;
+        const char next = at[length];
+        if (begins && (next == 0 || strchr(AK_SOURCE_WORD, next) == NULL ||
+                       strncmp(at + length, "_is_", 4) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether the source has the kernel and is all that is compiled, and makes no names of
+ * parts of names. */
+static bool is_whole(const ak_task *task)
+{
+    const char *source = task->implementation->source;
+    return source != NULL && mentions(source, task->implementation->kernel_name) &&
+           !task->recorded && !task->sheet && !ak_implementation_is_triton(task->implementation) &&
+           strstr(source, "##") == NULL && strstr(source, "#include \"") == NULL &&
+           strstr(source, "_Pragma") == NULL;
+}
+
+ak_status ak_task_find_unused(ak_task *task, ak_error *err)
+{
+    ak_buf names = AK_BUF(1000);
+    char *plain = NULL, *specification = NULL, text[1200];
+    size_t count = 0;
+    ak_status status = AK_OK;
+    if (!is_whole(task)) {
+        return AK_OK;
+    }
+    plain = ak_source_plain(task->implementation->source);
+    AK_TRY(ak_made(plain, err));
+    AK_TRY(ak_json_text(&specification,
+                        json_object_get(task->implementation->definition, "KernelSpecification"),
+                        err));
+    for (size_t i = 0; i < ak_space_parameter_count(task->space); i++) {
+        const ak_parameter *one = ak_space_parameter(task->space, i);
+        if (one->use == AK_USE_DEFINE && ak_space_occurring(task->space, i) > 1 &&
+            !mentions(plain, one->name) && !mentions(specification, one->name)) {
+            ak_buf_print(&names, "%s%s", count++ == 0 ? "" : ", ", one->name);
+        }
+    }
+    AK_TRY(ak_buf_status(&names, err));
+    if (count > 0) {
+        (void)snprintf(text, sizeof text,
+                       "the source of the kernel does not use the parameter%s %s: all values make "
+                       "the same code; use %s there, or take %s out of the space file",
+                       ak_plural(count), names.data, count == 1 ? "it" : "them",
+                       count == 1 ? "it" : "them");
+        AK_TRY(ak_copy_text(&task->unused, text, err));
+    }
+out:
+    ak_free(plain);
+    ak_text_free(specification);
+    ak_buf_free(&names);
+    return status;
+}
+
+const char *ak_task_unused(const ak_task *task)
+{
+    return task->unused;
+}
+
 /* ---- workspace and threads ------------------------------------------------------------------- */
 
 /* An expression of the implementation that must give a whole number from `least` to `most`. */

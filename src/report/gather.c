@@ -1,6 +1,7 @@
 /* gather.c: see gather.h. */
 #include "report/gather.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -22,13 +23,47 @@ static int compare_ids(const void *a, const void *b)
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
+static ak_status keep_parent(void *context, const ak_trial *trial, ak_error *err)
+{
+    ak_gathered *out = context;
+    AK_DO(AK_GROW(out->parents, &out->parent_capacity, out->parent_count + 1, err));
+    return ak_trial_copy(&out->parents[out->parent_count++], trial, err);
+}
+
+static ak_status find_parents(ak_gathered *out, ak_archive *archive, ak_error *err)
+{
+    ak_map *looked = ak_map_new();
+    ak_status status = AK_OK;
+    AK_TRY(ak_made(looked, err));
+    for (size_t i = 0; i < out->count; i++) {
+        char id[24];
+        (void)snprintf(id, sizeof id, "%lld", (long long)out->trials[i].id);
+        AK_TRY(ak_map_put(looked, id, i, err));
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        const ak_archive_filter one = {.id = out->trials[i].parent, .simulated = true};
+        char id[24];
+        (void)snprintf(id, sizeof id, "%lld", (long long)one.id);
+        if (one.id > 0 && !ak_map_get(NULL, looked, id)) {
+            AK_TRY(ak_map_put(looked, id, i, err));
+            AK_TRY(ak_archive_take(archive, &one, keep_parent, out, err));
+        }
+    }
+out:
+    ak_map_free(looked);
+    return status;
+}
+
 static ak_status sort_by_id(ak_gathered *out, ak_error *err)
 {
-    AK_DO(AK_NEW(out->by_id, out->count, err));
+    AK_DO(AK_NEW(out->by_id, out->count + out->parent_count, err));
     for (size_t i = 0; i < out->count; i++) {
         out->by_id[i] = &out->trials[i];
     }
-    qsort(out->by_id, out->count, sizeof *out->by_id, compare_ids);
+    for (size_t i = 0; i < out->parent_count; i++) {
+        out->by_id[out->count + i] = &out->parents[i];
+    }
+    qsort(out->by_id, out->count + out->parent_count, sizeof *out->by_id, compare_ids);
     return AK_OK;
 }
 
@@ -38,6 +73,7 @@ ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filt
     *out = (ak_gathered){.configs = ak_map_new()};
     ak_status status = ak_made(out->configs, err);
     status = status == AK_OK ? ak_archive_take(archive, filter, keep, out, err) : status;
+    status = status == AK_OK ? find_parents(out, archive, err) : status;
     status = status == AK_OK ? sort_by_id(out, err) : status;
     if (status != AK_OK) {
         ak_gathered_clear(out);
@@ -50,7 +86,11 @@ void ak_gathered_clear(ak_gathered *gathered)
     for (size_t i = 0; i < gathered->count; i++) {
         ak_trial_clear(&gathered->trials[i]);
     }
+    for (size_t i = 0; i < gathered->parent_count; i++) {
+        ak_trial_clear(&gathered->parents[i]);
+    }
     ak_free(gathered->trials);
+    ak_free(gathered->parents);
     ak_free(gathered->by_id);
     ak_map_free(gathered->configs);
     *gathered = (ak_gathered){0};
@@ -59,10 +99,9 @@ void ak_gathered_clear(ak_gathered *gathered)
 const ak_trial *ak_gathered_trial(const ak_gathered *gathered, int64_t id)
 {
     const ak_trial key = {.id = id}, *wanted = &key;
+    const size_t count = gathered->count + gathered->parent_count;
     const ak_trial **found =
-        gathered->count == 0
-            ? NULL
-            : bsearch(&wanted, gathered->by_id, gathered->count, sizeof wanted, compare_ids);
+        count == 0 ? NULL : bsearch(&wanted, gathered->by_id, count, sizeof wanted, compare_ids);
     return found == NULL ? NULL : *found;
 }
 

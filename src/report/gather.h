@@ -9,15 +9,20 @@
 typedef struct ak_gathered {
     ak_trial *trials; /* oldest first */
     size_t count, capacity;
-    const ak_trial **by_id; /* the same, the lowest id first: imports add older trials later */
-    ak_map *configs;        /* canonical text to the first trial with it */
+    /* The parents of these trials that the filter leaves out, such as those of a resumed run. */
+    ak_trial *parents;
+    size_t parent_count, parent_capacity;
+    /* all of them, the lowest id first: imports add older trials later */
+    const ak_trial **by_id;
+    ak_map *configs; /* canonical text to the first trial with it */
 } ak_gathered;
 
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
                     ak_error *err);
 void ak_gathered_clear(ak_gathered *gathered);
 
-/* Find a trial by its id, and the first one by its canonical text; NULL if there is none. */
+/* Find a trial or parent by its id, and the first trial by its canonical text; NULL if there is
+   none. */
 const ak_trial *ak_gathered_trial(const ak_gathered *gathered, int64_t id);
 const ak_trial *ak_gathered_config(const ak_gathered *gathered, const char *config);
 

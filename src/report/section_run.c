@@ -90,12 +90,17 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
     ak_section_pairf(b, "questions", "%lld, of which %lld without an answer",
                      (long long)json_integer_value(json_object_get(llm, "calls")),
                      (long long)json_integer_value(json_object_get(llm, "failed")));
-    const long long in = (long long)json_integer_value(json_object_get(llm, "input_tokens"));
-    const long long out = (long long)json_integer_value(json_object_get(llm, "output_tokens"));
-    if (in + out == 0 && ak_json_number_at(llm, "calls") > ak_json_number_at(llm, "failed")) {
+    const double uncounted = ak_json_number_at(llm, "uncounted");
+    if (!json_is_number(json_object_get(llm, "input_tokens"))) {
         ak_section_pair(b, "tokens", "not known"); /* a model reached by "file:" counts no tokens */
+    } else if (uncounted > 0) {
+        ak_section_pairf(b, "tokens", "%.0f in, %.0f out; not known for %.0f question%s",
+                         ak_json_number_at(llm, "input_tokens"),
+                         ak_json_number_at(llm, "output_tokens"), uncounted,
+                         ak_plural((size_t)uncounted));
     } else {
-        ak_section_pairf(b, "tokens", "%lld in, %lld out", in, out);
+        ak_section_pairf(b, "tokens", "%.0f in, %.0f out", ak_json_number_at(llm, "input_tokens"),
+                         ak_json_number_at(llm, "output_tokens"));
     }
     if (json_is_number(cost)) {
         ak_section_pairf(b, "cost", "$%.4f", json_number_value(cost));

@@ -52,7 +52,7 @@ typedef struct worth {
     bin bins[BINS];
     size_t predicted, judged, faster, undecided;
     double error; /* sum of |expected - measured| */
-    size_t calls, failed_calls, replayed;
+    size_t calls, failed_calls, replayed, uncounted;
     int64_t input_tokens, output_tokens;
     bool priced;
     double cost_usd, seconds;
@@ -237,6 +237,7 @@ static bool count_call(void *context, const ak_call *call)
         w->calls += asked;
         w->failed_calls += asked && call->error != NULL;
         w->replayed += call->replayed;
+        w->uncounted += !ak_call_tokens_known(call);
         w->input_tokens += call->input_tokens;
         w->output_tokens += call->output_tokens;
         w->cost_usd += call->cost_usd;
@@ -332,7 +333,7 @@ static json_t *calls_json(const worth *w)
 {
     json_t *object = json_object();
     double tokens = (double)(w->input_tokens + w->output_tokens);
-    bool gained = w->gain_pct > 0, known = w->calls <= w->failed_calls || tokens > 0;
+    bool gained = w->gain_pct > 0, known = w->calls == 0 || w->calls > w->uncounted;
     bool good =
         ak_json_set(object, "calls", json_integer((json_int_t)w->calls)) &&
         ak_json_set(object, "failed", json_integer((json_int_t)w->failed_calls)) &&
@@ -340,10 +341,12 @@ static json_t *calls_json(const worth *w)
         ak_json_set_real(object, "seconds", w->seconds) &&
         ak_json_set(object, "input_tokens", ak_json_count_or_null(w->input_tokens, known)) &&
         ak_json_set(object, "output_tokens", ak_json_count_or_null(w->output_tokens, known)) &&
+        ak_json_set(object, "uncounted", json_integer((json_int_t)w->uncounted)) &&
         ak_json_set(object, "cost_usd", w->priced ? ak_json_real(w->cost_usd) : json_null()) &&
         ak_json_set_real(object, "gained_pct", w->gain_pct) &&
         ak_json_set(object, "tokens_per_pct",
-                    gained && tokens > 0 ? ak_json_real(tokens / w->gain_pct) : json_null()) &&
+                    gained && w->uncounted == 0 ? ak_json_real(tokens / w->gain_pct)
+                                                : json_null()) &&
         ak_json_set(object, "usd_per_pct",
                     gained && w->priced ? ak_json_real(w->cost_usd / w->gain_pct) : json_null());
     return ak_json_whole(object, good);

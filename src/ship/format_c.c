@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/code_text.h"
+#include "base/fs.h"
 #include "formats/format.h"
 #include "runtime/ak_runtime.h"
 
@@ -421,21 +422,54 @@ static bool needs_files(const json_t *file)
     return false;
 }
 
+/* Finds the C function that the problem in the bundle names as its reference; NULL if there is
+   none. */
+static const ak_pack_file *find_reference(const writer *w)
+{
+    char name[2 * AK_PACK_NAME_MAX + 16], file[AK_PACK_NAME_MAX + 4] = "";
+    json_t *problem = NULL;
+    (void)snprintf(name, sizeof name, "source/%.63s/problem.json", w->info->kernel);
+    const ak_pack_file *found = ak_pack_find(w->pack, name);
+    if (found != NULL && ak_json_parse(&problem, found->data, found->length, name, NULL) == AK_OK) {
+        (void)snprintf(file, sizeof file, "%.100s", ak_json_text_at(problem, "reference"));
+    }
+    json_decref(problem);
+    if (!ak_fs_has_suffix(file, ".c")) {
+        return NULL;
+    }
+    (void)snprintf(name, sizeof name, "source/%.63s/%.100s", w->info->kernel, file);
+    return ak_pack_find(w->pack, name);
+}
+
+/* Returns why the test cannot compare results; NULL if it can. */
+static const char *why_opened_only(akr_plan *plan, const writer *w, const ak_pack_file *reference)
+{
+    return ak_bundle_is_for_gpu(w->info->backend)
+               ? "its arrays are in the memory of a GPU; 'autokernel bundle verify' compares them"
+           : reference == NULL    ? "its reference is no C function; 'autokernel bundle verify' "
+                                    "compares with it"
+           : needs_files(w->file) ? "its inputs are in files; 'autokernel bundle verify' reads them"
+           : akr_query(plan, w->bundle, akr_measured_size(w->bundle, 0), NULL) != AKR_OK
+               ? "it does not serve the size at which it was measured"
+               : NULL;
+}
+
 static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
 {
     const akr_info *info = w->info;
     akr_plan plan;
-    char name[AK_PACK_NAME_MAX + 1];
+    const ak_pack_file *reference = find_reference(w);
+    const char *why = why_opened_only(&plan, w, reference);
     ak_status status = AK_OK;
     ak_buf_print(out,
-                 "/* test_%s.c: some calls against the reference of the kernel.\n"
+                 "/* test_%s.c: %s.\n"
                  " *     cc -O1 test_%s.c %s.c -ldl -lm -pthread -o test && ./test */\n"
                  "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include \"%s.h\"\n\n",
-                 info->name, info->name, info->name, info->name);
-    (void)snprintf(name, sizeof name, "source/%.63s/reference.c", info->kernel);
-    const ak_pack_file *reference = ak_pack_find(w->pack, name);
-    if (reference == NULL || ak_bundle_is_for_gpu(w->info->backend) || needs_files(w->file) ||
-        akr_query(&plan, w->bundle, akr_measured_size(w->bundle, 0), NULL) != AKR_OK) {
+                 info->name,
+                 why == NULL ? "some calls against the reference of the kernel"
+                             : "opens the kernel, and compares nothing",
+                 info->name, info->name, info->name);
+    if (why != NULL) {
         AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
         ak_buf_print(out,
                      "int main(void)\n{\n    size_t bytes = 0;\n"
@@ -446,8 +480,8 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
         }
         ak_buf_print(out,
                      ");\n    return status != 0 ? test_refused(\"%s\", ak_%s_text(status)) : "
-                     "test_opened(\"%s\");\n}\n",
-                     info->name, info->name, info->name);
+                     "test_opened(\"%s\", \"%s\");\n}\n",
+                     info->name, info->name, info->name, why);
         return ak_buf_status(out, err);
     }
     AK_TRY(print_asset(out, "src/backend/host/ak_host.h", err));

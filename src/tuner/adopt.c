@@ -79,6 +79,17 @@ static ak_status copy_data(const char *folder, const char *file, const json_t *p
     return status;
 }
 
+/* Writes problem.json, which says of the work that it is a guess. */
+static ak_status write_problem(const char *folder, json_t *problem, ak_error *err)
+{
+    static const char guessed[] =
+        "\"flops\" (0) and \"bytes\" (each array moved once, or read and written if it is inout) "
+        "are "
+        "guesses of 'new kernel --from': write formulas of the useful work in their place";
+    AK_DO(ak_json_set_text(problem, "notes", guessed) ? AK_OK : ak_fail_memory(err));
+    return write_json(folder, "problem.json", problem, err);
+}
+
 static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_error *err)
 {
     json_t *document = NULL, *problem = NULL, *space = NULL;
@@ -103,15 +114,18 @@ static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_
         AK_TRY(copy_file(folder, file, name, err));
     }
     AK_TRY(copy_data(folder, file, problem, err));
-    AK_TRY(write_json(folder, "problem.json", problem, err));
+    AK_TRY(write_problem(folder, problem, err));
     (void)snprintf(name, sizeof name, "%s.json", backend);
     AK_TRY(write_json(folder, name, space, err));
+    ak_buf notes = AK_BUF(1024);
+    ak_buf_puts(&notes, "flops and bytes: 0, and each array moved once (inout twice), are guesses, "
+                        "which rates and the roofline follow; write formulas into problem.json\n");
     if (reference == NULL) {
-        *note = ak_strdup("reference: a T1 file has none, so candidates are compared with the "
-                          "default configuration; write reference.c or reference.py and name it "
-                          "in problem.json\n");
-        status = ak_made(*note, err);
+        ak_buf_puts(&notes, "reference: a T1 file has none, so candidates are compared with the "
+                            "default configuration; write reference.c or reference.py and name it "
+                            "in problem.json\n");
     }
+    status = ak_buf_take(note, &notes, err);
 out:
     json_decref(document);
     json_decref(problem);
@@ -258,7 +272,7 @@ static ak_status adopt_source(char **note, const char *folder, const char *file,
         status = ak_fail_memory(err);
         goto out;
     }
-    AK_TRY(write_json(folder, "problem.json", scan.problem, err));
+    AK_TRY(write_problem(folder, scan.problem, err));
     (void)snprintf(name, sizeof name, "%s.json", backend);
     AK_TRY(write_json(folder, name, scan.space, err));
     AK_TRY(write_text(folder, ak_fs_base(file), scan.source, err));

@@ -110,6 +110,9 @@ static void warn_of_setting(ak_tuning *r)
     if (ak_task_ignored(r->task) != NULL) {
         ak_tuning_warn(r, ak_task_ignored(r->task));
     }
+    if (ak_task_unused(r->task) != NULL) {
+        ak_tuning_warn(r, ak_task_unused(r->task));
+    }
     if (r->options->llm != NULL && r->ops->await == NULL) {
         char text[160];
         (void)snprintf(text, sizeof text,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/script.h"
 #include "base/alloc.h"
 #include "formats/format.h"
 #include "llm/llm.h"
@@ -84,6 +85,7 @@ ak_status ak_doctor(char **out_json, ak_error *err)
     AK_TRY(ak_pool_probe(&probe, true, err));
     llm = ak_llm_doctor();
     bool good = llm != NULL && json_object_update(probe, llm) == 0 &&
+                ak_json_set(probe, "python", ak_script_doctor()) &&
                 ak_json_set_text(probe, "autokernel", AK_VERSION);
     AK_TRY(good ? ak_json_text(out_json, probe, err) : ak_fail_memory(err));
 out:

@@ -234,14 +234,14 @@ json_t *ak_llm_use_json(const ak_llm_use *use)
         return json_null();
     }
     json_t *object = json_object();
-    /* every reply uses tokens: if the sums are 0, the provider reported none */
-    bool known = use->calls <= use->failed || use->input_tokens + use->output_tokens > 0;
+    bool known = use->calls == 0 || use->calls > use->uncounted;
     bool good =
         ak_json_set_text(object, "model", use->model) &&
         ak_json_set(object, "calls", json_integer((json_int_t)use->calls)) &&
         ak_json_set(object, "failed", json_integer((json_int_t)use->failed)) &&
         ak_json_set(object, "input_tokens", ak_json_count_or_null(use->input_tokens, known)) &&
         ak_json_set(object, "output_tokens", ak_json_count_or_null(use->output_tokens, known)) &&
+        ak_json_set(object, "uncounted", json_integer((json_int_t)use->uncounted)) &&
         ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
     return ak_json_whole(object, good);
 }
@@ -250,13 +250,6 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
                               ak_error *err)
 {
     json_t *object = json_object(), *failed = json_object();
-    ak_llm_use llm = {.model = result->model,
-                      .calls = result->llm_calls,
-                      .failed = result->llm_failed,
-                      .input_tokens = result->llm_input_tokens,
-                      .output_tokens = result->llm_output_tokens,
-                      .priced = result->llm_priced,
-                      .cost_usd = result->llm_cost_usd};
     bool good = true;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         if (i != AK_TRIAL_OK) {
@@ -291,7 +284,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
                     ak_json_texts((const char *const *)result->warnings, result->warning_count)) &&
         (result->sanitizers == NULL ||
          ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
-        ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
+        ak_json_set(object, "llm", ak_llm_use_json(&result->llm)) &&
         ak_json_set_text(object, "run", result->run);
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(failed);
@@ -335,7 +328,7 @@ void ak_tune_result_clear(ak_tune_result *result)
     ak_compared_free(result->again, result->again_count);
     ak_free(result->run);
     ak_free(result->summary);
-    ak_free(result->model);
+    ak_free(result->llm.model);
     ak_trial_clear(&result->best);
     *result = (ak_tune_result){0};
 }

@@ -17,6 +17,12 @@ static void notice(void *context, const char *text)
     ak_event_send(advisor->events, "warning", fields);
 }
 
+static void waiting(void *context, const char *text)
+{
+    const ak_run_advisor *advisor = context;
+    ak_event_send(advisor->events, "waiting", json_pack("{s:s}", "text", text));
+}
+
 static void tell(void *context, const ak_call *call)
 {
     ak_run_advisor *advisor = context;
@@ -29,6 +35,7 @@ static void tell(void *context, const ak_call *call)
     bool asked = ak_call_was_asked(call), known = ak_call_tokens_known(call);
     advisor->calls += asked;
     advisor->failed += asked && call->error != NULL;
+    advisor->uncounted += !known;
     if (advisor->archive != NULL && advisor->fault.status == AK_OK) {
         (void)ak_archive_add_call(advisor->archive, &kept, &advisor->fault);
     }
@@ -95,6 +102,8 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
     }
     ak_llm_options client = *options->llm;
     client.cancel = options->cancel;
+    client.notice = waiting;
+    client.notice_context = out;
     ak_status status = ak_llm_open(&out->llm, &client, NULL, &out->missing);
     if (status == AK_UNAVAILABLE) {
         out->options.missing = out->missing.text;
@@ -160,20 +169,21 @@ ak_status ak_run_advisor_status(const ak_run_advisor *advisor, ak_error *err)
                : ak_fail(err, advisor->fault.status, "%s", advisor->fault.text);
 }
 
-ak_status ak_run_advisor_total(ak_tune_result *result, const ak_run_advisor *advisor, ak_error *err)
+ak_status ak_run_advisor_total(ak_llm_use *out, const ak_run_advisor *advisor, ak_error *err)
 {
     if (advisor->llm == NULL) {
         return AK_OK;
     }
     ak_llm_totals totals;
     ak_llm_total(&totals, advisor->llm);
-    result->model = ak_strdup(advisor->model.name);
-    result->llm_calls = advisor->calls;
-    result->llm_failed = advisor->failed;
-    result->llm_input_tokens = totals.usage.input;
-    result->llm_output_tokens = totals.usage.output;
-    result->llm_tokens = totals.tokens_used;
-    result->llm_priced = totals.priced;
-    result->llm_cost_usd = totals.cost_usd;
-    return ak_made(result->model, err);
+    *out = (ak_llm_use){.model = ak_strdup(advisor->model.name),
+                        .calls = advisor->calls,
+                        .failed = advisor->failed,
+                        .uncounted = advisor->uncounted,
+                        .input_tokens = totals.usage.input,
+                        .output_tokens = totals.usage.output,
+                        .tokens = totals.tokens_used,
+                        .priced = totals.priced,
+                        .cost_usd = totals.cost_usd};
+    return ak_made(out->model, err);
 }

@@ -16,7 +16,7 @@ typedef struct ak_run_advisor {
     const ak_session *session;
     const ak_events *events;
     ak_archive *archive;
-    size_t calls, failed;
+    size_t calls, failed, uncounted;
     ak_error missing; /* why there is no model */
     json_t *environment;
     ak_error fault; /* first failure of the archive to store a call */
@@ -55,7 +55,6 @@ bool ak_run_advisor_record(json_t *object, const ak_tune_options *options);
 ak_status ak_run_advisor_status(const ak_run_advisor *advisor, ak_error *err);
 /* Fills in model, calls, tokens and cost. The strategy must be closed before, because closing it
    may abandon a call. */
-ak_status ak_run_advisor_total(ak_tune_result *result, const ak_run_advisor *advisor,
-                               ak_error *err);
+ak_status ak_run_advisor_total(ak_llm_use *out, const ak_run_advisor *advisor, ak_error *err);
 
 #endif

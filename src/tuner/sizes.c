@@ -134,6 +134,8 @@ static void close_run(ak_many *m)
     }
     ak_free((void *)m->given);
     ak_free(m->tuned);
+    ak_free(m->low_ms);
+    ak_free(m->high_ms);
     ak_free((void *)m->tasks);
 }
 
@@ -178,7 +180,7 @@ void ak_sizes_result_clear(ak_sizes_result *result)
     ak_free(result->device);
     ak_free(result->dtype);
     ak_free(result->choices);
-    ak_free(result->model);
+    ak_free(result->llm.model);
     ak_free(result->sizes);
     ak_free((void *)result->configs);
     ak_free(result->ms);

@@ -43,6 +43,7 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
         ak_json_set(object, "evaluated", index_of(one->evaluated)) &&
         ak_json_set(object, "winner", one->measured ? index_of(one->winner) : json_null()) &&
         ak_json_set_real(object, "ms", known(one->ms)) &&
+        ak_json_set(object, "ci_ms", ak_json_interval(one->low_ms, one->high_ms)) &&
         ak_json_set_text(object, "library", one->library) &&
         ak_json_set_real(object, "library_ms", known(one->library_ms)) &&
         ak_json_set(object, "over_library", ak_speed_json(&one->over_library)) &&
@@ -150,13 +151,6 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
 {
     json_t *object = json_object();
     json_t *sizes = json_array(), *configs = json_array(), *tradeoff = json_array();
-    ak_llm_use llm = {.model = r->model,
-                      .calls = r->llm_calls,
-                      .failed = r->llm_failed,
-                      .input_tokens = r->llm_input_tokens,
-                      .output_tokens = r->llm_output_tokens,
-                      .priced = r->llm_priced,
-                      .cost_usd = r->llm_cost_usd};
     bool good = object != NULL && sizes != NULL && configs != NULL;
     for (size_t i = 0; i < r->size_count && good; i++) {
         good = json_array_append_new(sizes, size_json(r, &r->sizes[i])) == 0;
@@ -182,7 +176,7 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
            json_object_set(object, "tradeoff", tradeoff) == 0 &&
            ak_json_set(object, "stability", winners_json(r)) &&
            ak_json_set(object, "evaluated", index_of(r->evaluated)) &&
-           ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
+           ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
            ak_json_set_real(object, "seconds", r->seconds) &&
            ak_json_set_text(object, "stopped_by", r->stopped_by) &&
            ak_json_set_text(object, "run", r->run);

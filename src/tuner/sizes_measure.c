@@ -112,6 +112,7 @@ static void enter_libraries(chunk *c, const ak_session *session, const ak_size_r
 /* The results of all elites at one size; 0 for one that failed or was not measured. */
 typedef struct column {
     double *ms, *costs; /* the costs are the times unless there is another objective */
+    double *low, *high; /* 95 % intervals of `ms` */
     size_t winner;      /* the best so far; the number of elites if none has worked */
 } column;
 
@@ -141,6 +142,12 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
         costs[i] = ak_compared_cost(&comparison->list[i]);
     }
     ak_scale_take(known->ms, c->elite, ms, c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        const size_t e = c->elite[i];
+        const double scale = ms[i] > 0 && !(known->low[e] > 0) ? known->ms[e] / ms[i] : 0;
+        known->low[e] += scale * comparison->list[i].ci_low_ms;
+        known->high[e] += scale * comparison->list[i].ci_high_ms;
+    }
     ak_scale_take(known->costs, c->elite, costs, c->count);
     bool library = comparison->library < c->count + c->libraries;
     if (ak_compared_order(order, comparison->list, c->count) > 0) {
@@ -197,6 +204,8 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config)
     one->measured = true;
     one->winner = config;
     one->ms = result->ms[config * result->size_count + size];
+    one->low_ms = m->low_ms[config * result->size_count + size];
+    one->high_ms = m->high_ms[config * result->size_count + size];
     one->cost = result->costs[config * result->size_count + size];
     one->value = ak_task_objective_value(m->tasks[size], one->cost);
     for (size_t c = 0; c < result->config_count; c++) {
@@ -243,7 +252,10 @@ ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session
     AK_TRY(measure_as_search(&trial, session, &config, err));
     if (trial.status != AK_TRIAL_OK) {
         ak_trial_clear(&trial);
-        trial = (ak_trial){.status = AK_TRIAL_OK, .median_ms = one->ms};
+        trial = (ak_trial){.status = AK_TRIAL_OK,
+                           .median_ms = one->ms,
+                           .ci_low_ms = one->low_ms,
+                           .ci_high_ms = one->high_ms};
         if (m->tasks[size]->objective != NULL) {
             trial.cost = trial.cost_low = trial.cost_high = one->cost;
         }
@@ -265,9 +277,14 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     chunk *c = ak_alloc(1, sizeof *c);
     column known = {.ms = ak_alloc(result->config_count, sizeof(double)),
                     .costs = ak_alloc(result->config_count, sizeof(double)),
+                    .low = ak_alloc(result->config_count, sizeof(double)),
+                    .high = ak_alloc(result->config_count, sizeof(double)),
                     .winner = result->config_count};
     ak_many_announce_phase(m, "cross", size);
-    AK_TRY(c == NULL || known.ms == NULL || known.costs == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(c == NULL || known.ms == NULL || known.costs == NULL || known.low == NULL ||
+                   known.high == NULL
+               ? ak_fail_memory(err)
+               : AK_OK);
     AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
     AK_TRY(ak_session_survey(&session, err));
     AK_TRY(ak_many_begin_record(m, &session, err));
@@ -275,6 +292,8 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     for (size_t i = 0; i < result->config_count; i++) {
         result->ms[i * result->size_count + size] = known.ms[i];
         result->costs[i * result->size_count + size] = known.costs[i];
+        m->low_ms[i * result->size_count + size] = known.low[i];
+        m->high_ms[i * result->size_count + size] = known.high[i];
     }
     if (known.winner < result->config_count) {
         ak_many_set_winner(m, size, known.winner);
@@ -284,6 +303,8 @@ out:
     ak_session_close(&session);
     ak_free(known.ms);
     ak_free(known.costs);
+    ak_free(known.low);
+    ak_free(known.high);
     ak_free(c);
     return status;
 }
@@ -293,6 +314,8 @@ ak_status ak_many_measure(ak_many *m, ak_error *err)
     ak_sizes_result *result = m->result;
     AK_DO(AK_NEW(result->ms, result->config_count * result->size_count, err));
     AK_DO(AK_NEW(result->costs, result->config_count * result->size_count, err));
+    AK_DO(AK_NEW(m->low_ms, result->config_count * result->size_count, err));
+    AK_DO(AK_NEW(m->high_ms, result->config_count * result->size_count, err));
     for (size_t i = 0; i < result->size_count; i++) {
         AK_DO(measure_one(m, i, err));
     }

@@ -35,11 +35,12 @@ typedef struct ak_many {
     /* Filled by sizes_tune.c. */
     ak_tune_result *tuned; /* result of each size */
     size_t used;           /* evaluations used so far, including resumed ones */
-    int64_t llm_tokens;    /* tokens that count against the limit of all sizes */
     const char **given;    /* what the next size tries first; borrowed from `tuned` */
     size_t given_count;
 
     bool recorded; /* the run is in the archive (sizes_record.c) */
+
+    double *low_ms, *high_ms; /* 95 % intervals of result->ms; filled by sizes_measure.c */
 
     ak_sizes_result *result; /* every part adds its results */
 } ak_many;

@@ -35,18 +35,20 @@ static void share(ak_tune_options *out, const ak_many *m, size_t at)
 }
 
 /* Adds the calls of the language model for one size to the sums. */
-static ak_status add_llm(ak_sizes_result *sum, const ak_tune_result *one, ak_error *err)
+static ak_status add_llm(ak_llm_use *sum, const ak_llm_use *one, ak_error *err)
 {
     if (one->model == NULL) {
         return AK_OK;
     }
     bool first = sum->model == NULL;
-    sum->llm_calls += one->llm_calls;
-    sum->llm_failed += one->llm_failed;
-    sum->llm_input_tokens += one->llm_input_tokens;
-    sum->llm_output_tokens += one->llm_output_tokens;
-    sum->llm_priced = one->llm_priced && (first || sum->llm_priced);
-    sum->llm_cost_usd += one->llm_cost_usd;
+    sum->calls += one->calls;
+    sum->failed += one->failed;
+    sum->uncounted += one->uncounted;
+    sum->input_tokens += one->input_tokens;
+    sum->output_tokens += one->output_tokens;
+    sum->tokens += one->tokens;
+    sum->priced = one->priced && (first || sum->priced);
+    sum->cost_usd += one->cost_usd;
     return first ? ak_copy_text(&sum->model, one->model, err) : AK_OK;
 }
 
@@ -89,7 +91,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     ak_llm_options llm;
     share(&options, m, i);
     if (options.llm != NULL) {
-        llm = ak_run_advisor_left(options.llm, m->result->llm_cost_usd, m->llm_tokens);
+        llm = ak_run_advisor_left(options.llm, m->result->llm.cost_usd, m->result->llm.tokens);
         options.llm = &llm;
     }
     ak_many_announce_phase(m, "size", i);
@@ -102,8 +104,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     m->result->evaluated += tried;
     m->result->sizes[i].evaluated = tried;
     AK_DO(ak_copy_text(&m->result->sizes[i].run, tuned->run, err));
-    m->llm_tokens += tuned->llm_tokens;
-    AK_DO(add_llm(m->result, tuned, err));
+    AK_DO(add_llm(&m->result->llm, &tuned->llm, err));
     if (tuned->found) {
         give(m, tuned->best.config);
     }

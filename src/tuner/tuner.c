@@ -138,7 +138,7 @@ static ak_status conclude(ak_tuning *r, ak_error *err)
     }
     close_strategy(r); /* closing may abandon a call, which still costs and is reported */
     AK_DO(ak_run_advisor_status(&r->advisor, err));
-    AK_DO(ak_run_advisor_total(r->result, &r->advisor, err));
+    AK_DO(ak_run_advisor_total(&r->result->llm, &r->advisor, err));
     return ak_tuning_end_record(r, err);
 }
 

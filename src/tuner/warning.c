@@ -126,11 +126,13 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
     }
     return add(
         out, err,
-        "this device can do more than was measured when the run began: %.4g TFLOP/s (%.4g "
-        "then), %.4g GB/s (%.4g then); the machine was busy. The archived trials of this task "
-        "are now compared with the higher figures",
-        after->peak_tflops, before->peak_tflops, ak_roofline_bandwidth(after),
-        ak_roofline_bandwidth(before));
+        "the limits of this device were measured too low when the run began, because the machine "
+        "was busy (%.4g TFLOP/s and %.4g GB/s; now %.4g and %.4g), so the fractions of the "
+        "roofline "
+        "that were shown during the search are too high: rely on those of this result and of "
+        "'autokernel report'",
+        before->peak_tflops, ak_roofline_bandwidth(before), after->peak_tflops,
+        ak_roofline_bandwidth(after));
 }
 
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,

@@ -54,8 +54,8 @@ os.environ["AUTOKERNEL_ARCHIVE"] = os.path.abspath("plain.db")
 writes = {"export": ["export", "part", "--size", "1000", "--force", "-o"],
           "export csv": ["export", "part", "--size", "1000", "--format", "csv", "--force", "-o"],
           "bundle": ["export", "part", "--size", "1000", "--format", "bundle", "--force", "-o"],
-          "report": ["report", "--format", "html", "-o"],
-          "report json": ["report", "--format", "json", "-o"]}
+          "report": ["report", "--format", "html", "--force", "-o"],
+          "report json": ["report", "--format", "json", "--force", "-o"]}
 for name, words in writes.items():
     path = os.path.join("disk", name.replace(" ", "."))
     with open(path, "w") as file:

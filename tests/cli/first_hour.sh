@@ -17,7 +17,7 @@ program=$(command -v autokernel)
 env -u PATH "$program" list reduce --size 64 | grep -c "^COMPILER"
 try env PATH=/nowhere "$program" list reduce --size 64
 env PATH=/nowhere AUTOKERNEL_SEAT=1 AUTOKERNEL_LIBOPENCL=none AUTOKERNEL_RUNTIME=none AUTOKERNEL_EVLS=9 "$program" doctor |
-    grep -E 'kernels for this CPU|kernels for OpenCL|EVLS|SEAT|OPENCL|^next' | tr -s ' '
+    grep -E 'kernels for this CPU|kernels for OpenCL|in Python|^to install|EVLS|SEAT|OPENCL|^next' | tr -s ' '
 env PATH=/nowhere AUTOKERNEL_ARCHIVE=none.db "$program" history | tail -n 1 # it is not in PATH, so its path is named
 echo "--- a folder that may not be read"
 mkdir closed

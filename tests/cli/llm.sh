@@ -9,6 +9,9 @@ cat >words.jsonl <<'END'
 END
 try check --llm replay:answers.jsonl
 try check --llm replay:words.jsonl --json
+echo '{"text": "{\"word\": \"rea", "finish": "length", "usage": {"input": 40, "output": 2048}}' >cut.jsonl
+try check --llm replay:cut.jsonl
+rm cut.jsonl
 AUTOKERNEL_LLM=replay:answers.jsonl try check --json
 try check --llm-replay answers.jsonl --json
 try check --llm replay:nowhere
@@ -60,6 +63,9 @@ try check --llm replay:said
 try check --llm file:box --llm-timeout 0.2
 ls box
 try check --llm file:box --llm-budget 1
+try check --llm file:nowhere/box
+try check --llm ollama:any --llm-record nowhere/tape
+[ -e nowhere ] || echo "no folder was made"
 # In a run, with the strategy that would not wait for a model that answers at once.
 mkdir hand
 ( for n in 0001 0002; do
@@ -67,9 +73,14 @@ mkdir hand
       echo '{"proposals": [{"hypothesis": "", "expected_gain_pct": 5, "parent": null, "changes": {"x": '${n#000}', "y": 3, "z": "a"}}]}' >hand/$n.reply.json
   done ) &
 cp "$TESTS"/../data/recordings/tiny.json .
-autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand --quiet >/dev/null
+autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand 2>&1 >/dev/null | grep 'question'
 wait
 autokernel llm show | grep '^generation\|accepted'
 # The brief of a recording names the device and the size that it states.
-autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 >/dev/null 2>&1
+autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 2>&1 >/dev/null | grep 'question'
 grep -A2 '^Kernel' study/0001.expired.md
+# Nobody knows what a question took that got no reply: it is not shown as 0 tokens.
+autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 1 --evals 4 --llm file:late --llm-timeout 0.2 --archive late.db --quiet 2>/dev/null | grep '^file:late'
+autokernel llm show --archive late.db | grep '^generation'
+autokernel llm show --archive late.db --json | grep -o '"input_tokens":[a-z0-9]*'
+autokernel stats tiny --device sim --archive late.db | grep 'question'

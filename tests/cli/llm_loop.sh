@@ -26,6 +26,8 @@ echo "- a prompt counts what was resumed against the whole budget"
 autokernel tune tiny.json --device sim --strategy random --evals 4 --archive again.db --quiet >/dev/null
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --resume --llm replay:worth.jsonl --archive again.db --quiet >/dev/null
 autokernel llm show --archive again.db | grep -o '[0-9]* configurations tried of the [0-9]* '
+echo "- the parent of a proposal may be a trial of the earlier run"
+autokernel llm show --archive again.db | grep -o 'accepted.* %'
 echo "- a limit refuses a question: it is not counted as asked, nor are its tokens"
 autokernel tune ./mine --sizes '64;96' --strategy llm:fill=0 --llm replay:answers.jsonl --llm-calls 1 --generations 2 --batch 1 --evals 8 --libraries none --archive sizes.db --quiet 2>err >out
 grep -o '1 call .*allows' err | sort -u

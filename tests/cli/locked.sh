@@ -34,11 +34,12 @@ for line in lines(tune):
         lock.execute("ROLLBACK")
         lock.close()
         lock = None
-tune.communicate()
+shown_last, _ = tune.communicate()
 os.unlink("events")
 print("tune: exit", tune.returncode, "- trials that waited:", "some" if shown else "none")
 for text in told:
     print(text.replace(os.path.dirname(archive), "."))
+print(*[line.replace(os.path.dirname(archive), ".") for line in shown_last.splitlines() if line.startswith("next: ")], sep="\n")
 if lock is not None:
     lock.execute("ROLLBACK")
 PY

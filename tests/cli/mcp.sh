@@ -105,6 +105,17 @@ END
 autokernel mcp nothing </dev/null; echo $?
 autokernel mcp --evals 0 </dev/null; echo $?
 autokernel mcp matmul matmul </dev/null; echo $?
+echo "- what a task ignores"
+autokernel new kernel half >/dev/null
+sed -i s/1048576/4096/ half/problem.json
+sed -i '0,/for (/s/ *for (/#pragma omp parallel for\n&/' half/host.c
+python3 - <<'END'
+from mcp_client import Client
+c = Client("./half", "--archive", "half.db")
+for tool, more in ("describe_space", {}), ("measure", {"configs": ["default"]}), ("compare", {"configs": ["default"]}):
+    print(tool, c.tool(tool, kernel="half", **more)["warnings"], c.text.startswith("warning: "))
+c.close()
+END
 echo "- no way to other kernels"
 export AUTOKERNEL_ARCHIVE=$PWD/both.db
 sed 's/"tiny"/"other"/' tiny.json >other.json

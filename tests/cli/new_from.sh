@@ -25,6 +25,7 @@ void scale(const float *x, float *y /* (the result) */, float factor, int n)
 }
 C
 run autokernel new kernel scaled --from scale.c
+grep '"notes"' scaled/problem.json
 cat scaled/reference.c
 autokernel list ./scaled | grep -E '^(STEP|UNROLL|OPT_LEVEL|argument|size)'
 autokernel check ./scaled --size 1000 --configs 1 --quiet | grep -E '^(reference|2 of 2)'

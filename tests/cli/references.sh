@@ -5,6 +5,17 @@ autokernel new kernel mine >/dev/null
 refer() { sed -i "s#\"reference\": .*#\"reference\": $1,#" mine/problem.json; }
 check() { autokernel check ./mine --configs 0 --size n=64 --quiet 2>&1 | sed -E 's/error .* of/error E of/; /^next/d'; }
 check
+echo "-- in the test of C source: a C file under any name; nothing else"
+source_of() {
+    autokernel tune ./mine --size n=4096 --evals 1 --libraries none --quiet >/dev/null 2>&1
+    autokernel export ./mine --size n=4096 --format c --output source/ --force >/dev/null
+    (cd source && gcc -O1 -Wall -Werror test_mine_f32.c mine_f32.c -ldl -lm -pthread -o test && ./test)
+}
+cp mine/reference.c mine/meaning.c
+refer '"meaning.c"'
+source_of
+refer '"default"'
+source_of
 echo "-- the default configuration"
 refer '"default"'
 check

@@ -25,6 +25,7 @@ autokernel tune "$kernel" --sizes '100;n=200000' --evals 4 --resume --json >resu
 echo "exit $?"
 grep -o '"evaluated":[0-9]*' resumed.json | tr '\n' ' '
 echo
+grep -o '"ms":[0-9.e-]*,"ci_ms":\[[0-9.e-]*,[0-9.e-]*\]' resumed.json | wc -l
 # The sizes are not tuned again: their runs are the earlier ones, and the resumed run stands for them.
 grep -o '"run":"[0-9a-f]*"' resumed.json | head -2 | cut -d'"' -f4 >runs
 grep -q -f runs events.jsonl && echo 'the earlier runs'

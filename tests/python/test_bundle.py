@@ -238,6 +238,22 @@ def test_arrays_that_are_changed_in_place(tmp_path):
         saxpy(x, x + 1, out=x + 2)
 
 
+def test_notes_are_passed_on(tmp_path):
+    """Who makes a bundle, or opens one, reads where it was not checked."""
+    double = bundle_of(tmp_path / "double", "for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];",
+                       [array("x", ["n"]), array("y", ["n"], "out")], {"n": 64})
+    assert double.notes == ()
+    problem = tmp_path / "double" / "problem.json"
+    problem.write_text(json.dumps({**json.loads(problem.read_text()), "awkward": []}))
+    result = ak.tune(tmp_path / "double", evals=1, libraries="none", progress=False)
+    path = tmp_path / "noted.akb"
+    for make in lambda: result.export(path), lambda: ak.load(path), result.load:
+        with pytest.warns(UserWarning, match='serves other sizes, too: the kernel names no edge-case sizes') as seen:
+            made = make()
+        assert len(seen) == 1
+    assert len(made.notes) == 1 and made.notes[0].startswith("variant 0 serves other sizes, too: ")
+
+
 def test_whole_numbers(tmp_path):
     kinds = {"i8": np.int8, "u16": np.uint16, "u64": np.uint64}
     for name, kind in kinds.items():

@@ -294,6 +294,18 @@ void clip(float *y, const float *x, float low, double high, float no, int n)
         tuned(tune_params={"UNROLL": [1, math.inf], "WRONG": [0]})
 
 
+def test_numbers_that_no_run_takes():
+    """A message names the caller's own argument."""
+    for more, text in (({"atol": -1.0}, "atol must be a number from 0"),
+                       ({"atol": math.nan}, "atol must be a number from 0"),
+                       ({"problem_size": 0}, "problem_size must be a whole number from 1"),
+                       ({"strategy_options": {"max_fevals": 0}}, "strategy_options: max_fevals must be a whole number"),
+                       ({"strategy_options": {"time_limit": 0}}, "strategy_options: time_limit must be a number"),
+                       ({"seed": -1}, "seed must be a whole number")):
+        with pytest.raises(TypeError, match=text):
+            tuned(**more)
+
+
 def test_arguments_may_be_bool():
     source = """
 void pick(float *y, const KIND *mask, const float *x, bool all, int n)

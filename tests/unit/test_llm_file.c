@@ -38,6 +38,8 @@ typedef struct hand {
     const char *name, *texts[4];
     volatile int cancel;
     bool cancels;
+    int told;
+    char line[AK_PATH_MAX];
 } hand;
 
 static int64_t hand_now(void *context)
@@ -63,6 +65,13 @@ static void hand_sleep(void *context, int64_t ns)
     self->cancel = self->cancels;
 }
 
+static void hand_told(void *context, const char *text)
+{
+    hand *self = context;
+    self->told++;
+    (void)snprintf(self->line, sizeof self->line, "%s", text);
+}
+
 static const ak_llm_message messages[] = {{AK_LLM_USER, "The brief."}, {AK_LLM_USER, "The state."}};
 
 static ak_status ask(ak_llm_answer *answer, hand *self, double timeout, ak_error *err)
@@ -70,7 +79,11 @@ static ak_status ask(ak_llm_answer *answer, hand *self, double timeout, ak_error
     char spec[AK_PATH_MAX + 8];
     (void)snprintf(spec, sizeof spec, "file:%s/", folder);
     ak_llm *llm = NULL;
-    ak_llm_options options = {.model = spec, .timeout_seconds = timeout, .cancel = &self->cancel};
+    ak_llm_options options = {.model = spec,
+                              .timeout_seconds = timeout,
+                              .cancel = &self->cancel,
+                              .notice = hand_told,
+                              .notice_context = self};
     ak_llm_seam seam = {.context = self, .now_ns = hand_now, .sleep_ns = hand_sleep};
     json_t *schema = json_pack("{s:s}", "type", "object");
     ak_llm_chat chat = {.system = "You tune kernels.",
@@ -103,6 +116,9 @@ static void a_prompt_is_a_private_file(void **state)
     assert_int_equal(ask(&answer, &self, 0, NULL), AK_OK);
     assert_int_equal(json_array_size(answer.elements), 1);
     assert_true(!answer.cut && !answer.priced && answer.attempts == 1);
+    assert_int_equal(self.told, 1);
+    assert_non_null(strstr(self.line, "/0001.prompt.md; the reply is expected in 0001.reply.json "
+                                      "beside it within 30 min (--llm-timeout)"));
     ak_llm_answer_clear(&answer);
     char *prompt = content("0001.prompt.md");
     assert_string_equal(prompt,
@@ -195,6 +211,42 @@ static void a_question_expires(void **state)
     ak_llm_answer_clear(&answer);
 }
 
+/* What lies in the file of the reply when the time is up is said. */
+static void a_reply_may_be_empty_or_unfinished(void **state)
+{
+    (void)state;
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    hand self = {.name = "0001.reply.json", .texts = {""}};
+    assert_int_equal(ask(&answer, &self, 5, &err), AK_TIMED_OUT);
+    assert_non_null(strstr(err.text, "0001.reply.json was still empty when the time was up"));
+    ak_llm_answer_clear(&answer);
+    self = (hand){.name = "0002.reply.json", .after = 80, .texts = {"{\"proposals\": ["}};
+    assert_int_equal(ask(&answer, &self, 5, &err), AK_TIMED_OUT);
+    assert_non_null(strstr(err.text, "0002.reply.json was still being written"));
+    ak_llm_answer_clear(&answer);
+}
+
+/* A mistyped path is an error and leaves no folders behind. */
+static void only_the_last_folder_is_made(void **state)
+{
+    (void)state;
+    char spec[AK_PATH_MAX + 32], path[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    ak_llm *llm = NULL;
+    ak_llm_options options = {.model = spec};
+    (void)snprintf(spec, sizeof spec, "file:%s/nowhere/box/", folder);
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, &err), AK_NOT_FOUND);
+    assert_non_null(strstr(err.text, "/nowhere/ does not exist; create it, or correct the path"));
+    assert_int_equal(ak_fs_join(path, folder, "nowhere", NULL), AK_OK);
+    assert_false(ak_fs_is_folder(path));
+    (void)snprintf(spec, sizeof spec, "file:%s/box/", folder);
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, &err), AK_OK);
+    ak_llm_close(llm);
+    assert_int_equal(ak_fs_join(path, folder, "box", NULL), AK_OK);
+    assert_true(ak_fs_is_folder(path));
+}
+
 static void a_reply_is_bounded(void **state)
 {
     (void)state;
@@ -265,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reply_counts_when_it_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(an_edit_of_equal_length_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_question_expires, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reply_may_be_empty_or_unfinished, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_the_last_folder_is_made, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reply_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(a_question_costs_its_worst_case, setup, teardown),
     };

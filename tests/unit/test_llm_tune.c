@@ -272,10 +272,10 @@ static void test_closed_loop(void **state)
     }
     tune(&result, f, &m, "llm:fill=0", 4);
     assert_string_equal(result.stopped_by, "generations");
-    assert_int_equal(result.llm_calls, 4);
-    assert_int_equal(result.llm_failed, 0);
+    assert_int_equal(result.llm.calls, 4);
+    assert_int_equal(result.llm.failed, 0);
     assert_int_equal(server_asked(&m.server), 4);
-    assert_int_equal(result.llm_input_tokens, 4000);
+    assert_int_equal(result.llm.input_tokens, 4000);
     assert_string_equal(f->notices, "");
     assert_true(result.found);
     /* Which of the right ones is the fastest, a busy machine may see otherwise. */
@@ -345,7 +345,8 @@ static void test_unauthorized(void **state)
     }
     tune(&result, f, &m, "llm:fill=0", 2);
     assert_true(result.found);
-    assert_int_equal(result.llm_failed, 1);
+    assert_int_equal(result.llm.failed, 1);
+    assert_int_equal(result.llm.uncounted, 1); /* nobody says what the question took */
     assert_non_null(strstr(f->notices, "carrying on with the strategy portfolio"));
     assert_non_null(strstr(f->notices, "401"));
     assert_non_null(strstr(f->notices, "bad key"));
@@ -381,10 +382,10 @@ static void test_given_up(void **state)
     set_prices(f);
     tune(&result, f, &m, "hybrid", 1);
     assert_true(result.found);
-    assert_int_equal(result.llm_calls, 1);
-    assert_int_equal(result.llm_failed, 1);
-    assert_true(result.llm_priced);
-    assert_true(result.llm_cost_usd > 0);
+    assert_int_equal(result.llm.calls, 1);
+    assert_int_equal(result.llm.failed, 1);
+    assert_true(result.llm.priced);
+    assert_true(result.llm.cost_usd > 0);
     assert_string_equal(f->notices, "");
     char *text = NULL;
     assert_int_equal(ak_llm_conversation(&text, f->archive, NULL, NULL), AK_OK);
@@ -433,12 +434,12 @@ static void test_sizes(void **state)
     }
     assert_int_equal(server_asked(&m.server), 1);
     assert_non_null(strstr(f->notices, "raise --llm-budget"));
-    assert_string_equal(result.model, "compatible:scripted");
-    assert_int_equal(result.llm_calls, 1); /* what the budget refused was not asked */
-    assert_int_equal(result.llm_failed, 0);
-    assert_int_equal(result.llm_input_tokens, 1000000);
-    assert_true(result.llm_priced);
-    assert_true(result.llm_cost_usd > 1 && result.llm_cost_usd < 1.01);
+    assert_string_equal(result.llm.model, "compatible:scripted");
+    assert_int_equal(result.llm.calls, 1); /* what the budget refused was not asked */
+    assert_int_equal(result.llm.failed, 0);
+    assert_int_equal(result.llm.input_tokens, 1000000);
+    assert_true(result.llm.priced);
+    assert_true(result.llm.cost_usd > 1 && result.llm.cost_usd < 1.01);
     assert_int_equal(ak_sizes_result_json(&json, &result, &err), AK_OK);
     assert_non_null(strstr(json, "\"llm\":{\"model\":\"compatible:scripted\",\"calls\":1"));
     ak_text_free(json);

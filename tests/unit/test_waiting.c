@@ -222,6 +222,7 @@ static void what_still_waits_goes_to_a_file(void **state)
     assert_non_null(strstr(t.last, "2 trials of the run are in a file"));
     assert_non_null(strstr(t.last, "autokernel import --format json"));
     assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-fedcba9876543210.json", err));
+    assert_string_equal(ak_archive_left(f->archive), path);
     ak_run run = {0}; /* twice is once */
     assert_ok(ak_archive_import(&added, &known, f->archive, "json", path, err));
     assert_int_equal(added, 2);

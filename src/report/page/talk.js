@@ -91,7 +91,7 @@ function draw_call(call, texts) {
     return ak.details(
         `generation ${call.generation}: ` + (call.error ? "no answer" :
             ak.plural(call.proposals.length, "proposal")) +
-            (tokens ? `; tokens ${tokens}` : "") + cost +
+            (tokens ? `; tokens ${tokens}` : "; number of tokens not known") + cost +
             (call.seconds > 0 ? `; ${ak.seconds(call.seconds)}` : ""),
         call.error ? ak.el("p", {class: "bad"}, call.error) : null,
         call.proposals.length > 0 ? ak.table(columns, call.proposals,

@@ -1,0 +1,147 @@
+/* target.c: see target.h. */
+#include "cli/target.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/options.h"
+
+/* Returns true if the path names nothing that a user could miss: standard output, a file that does
+   not exist or is empty, a pipe, or what --force gives up. */
+static bool is_free(const char *path, const ak_args *args)
+{
+    struct stat info;
+    return strcmp(path, "-") == 0 || ak_args_has(args, AK_OPTION_FORCE) || stat(path, &info) != 0 ||
+           !S_ISREG(info.st_mode) || info.st_size == 0;
+}
+
+static ak_status refuse(const char *path, const char *what, const char *option, ak_error *err)
+{
+    return ak_fail(err, AK_INVALID,
+                   "%.200s: this file exists and %s; choose another with --%s, or replace it with "
+                   "--force",
+                   path, what, option);
+}
+
+/* ---- exports --------------------------------------------------------------------------------- */
+
+#define CSV_BEGIN     "timestamp,name,"
+#define CSV_BYTES_MAX (256u << 20)
+#define KERNEL_BYTES  128
+
+/* Writes the name of the kernel that a JSON document is an export of; "" if it is not an export. */
+static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
+{
+    const json_t *first = json_array_get(document, 0);
+    const json_t *names[] = {json_object_get(document, "kernel"),
+                             json_object_get(document, "kernel_name"),
+                             json_object_get(json_object_get(document, "metadata"), "kernel_name"),
+                             json_object_get(json_object_get(document, "autokernel"), "kernel"),
+                             json_object_get(first, "kernel"),
+                             NULL};
+    first = json_array_get(json_object_get(document, "kernels"), 0);
+    names[5] = json_object_get(first, "name");
+    for (size_t i = 0; i < AK_COUNT(names) && out[0] == 0; i++) {
+        const char *name = json_string_value(names[i]);
+        (void)snprintf(out, KERNEL_BYTES, "%s", ak_or_empty(name));
+    }
+}
+
+/* Writes the name of the kernel that a file is an export of; "" if export did not write it. */
+static void kernel_of_file(char out[KERNEL_BYTES], const char *path)
+{
+    json_t *document = NULL;
+    char *text = NULL;
+    out[0] = 0;
+    if (ak_json_read(&document, path, NULL) == AK_OK) {
+        kernel_of_json(out, document);
+    } else if (ak_bundle_read(&text, path, NULL) == AK_OK) {
+        (void)ak_json_parse_text(&document, text, path, NULL);
+        kernel_of_json(out, document);
+        ak_text_free(text);
+    } else if (ak_fs_read(&text, NULL, path, CSV_BYTES_MAX, NULL) == AK_OK) {
+        const char *row = strchr(text, '\n');
+        const char *name = row == NULL ? NULL : strchr(row, ',');
+        if (name != NULL && strncmp(text, CSV_BEGIN, strlen(CSV_BEGIN)) == 0) {
+            (void)snprintf(out, KERNEL_BYTES, "%.*s", (int)strcspn(name + 1, ","), name + 1);
+        }
+        ak_free(text);
+    }
+    json_decref(document);
+}
+
+ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
+                              ak_error *err)
+{
+    char theirs[KERNEL_BYTES], what[KERNEL_BYTES + 40] = "export did not write it";
+    if (is_free(path, args)) {
+        return AK_OK;
+    }
+    kernel_of_file(theirs, path);
+    if (strcmp(theirs, kernel) == 0) {
+        return AK_OK;
+    }
+    if (theirs[0] != 0) {
+        (void)snprintf(what, sizeof what, "belongs to kernel \"%.60s\"", theirs);
+    }
+    return refuse(path, what, "output", err);
+}
+
+/* ---- other files ----------------------------------------------------------------------------- */
+
+#define HEAD_BYTES 2048 /* the title of a page is before that */
+
+static bool is_report(const char *path)
+{
+    static const char *const begins[] = {"Run\n",
+                                         "Runs\n",
+                                         "Versions of the kernel\n",
+                                         "# autokernel: ",
+                                         "section,row,column,value\n",
+                                         "{\n  \"schema\": 1,\n  \"run\": {",
+                                         "{\n  \"schema\": 1,\n  \"kind\": \"versus\"",
+                                         "{\n  \"versions\": ["};
+    char head[HEAD_BYTES + 1] = "";
+    for (size_t i = 0; i < AK_COUNT(begins); i++) {
+        if (ak_fs_begins(path, begins[i], strlen(begins[i]))) {
+            return true;
+        }
+    }
+    FILE *file = fopen(path, "rbe");
+    if (file != NULL) {
+        head[fread(head, 1, HEAD_BYTES, file)] = 0;
+        (void)fclose(file);
+    }
+    return strncmp(head, "<!DOCTYPE html>", 15) == 0 && strstr(head, "<title>autokernel: ") != NULL;
+}
+
+ak_status ak_target_of_report(const char *path, const ak_args *args, ak_error *err)
+{
+    return is_free(path, args) || is_report(path)
+               ? AK_OK
+               : refuse(path, "is no report of autokernel", "output", err);
+}
+
+ak_status ak_target_of_events(const char *path, const ak_args *args, ak_error *err)
+{
+    static const char begin[] = "{\"event\":";
+    return is_free(path, args) || ak_fs_begins(path, begin, sizeof begin - 1)
+               ? AK_OK
+               : refuse(path, "has no events of a run", "events", err);
+}
+
+ak_status ak_target_of_source(const char *path, const char *data, size_t length,
+                              const ak_args *args, ak_error *err)
+{
+    char *theirs = NULL;
+    size_t bytes = 0;
+    if (is_free(path, args)) {
+        return AK_OK;
+    }
+    const bool same = ak_fs_read(&theirs, &bytes, path, length, NULL) == AK_OK && bytes == length &&
+                      memcmp(theirs, data, length) == 0;
+    ak_free(theirs);
+    return same ? AK_OK : refuse(path, "differs from the source of the trial", "output", err);
+}

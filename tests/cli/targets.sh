@@ -1,0 +1,40 @@
+# Files that autokernel did not write are replaced with --force only, whichever command writes.
+cp -r "$TESTS/../data/kernels/double" "$TESTS/../data/kernels/common" .
+tune() { autokernel tune ./double --size 100 --evals 1 --finish-time 0.02 --libraries none --quiet "$@"; }
+tune --events events >/dev/null
+run=$(autokernel history --runs --json | grep -o '"id": *"[0-9a-f]*"' | head -n 1 | cut -d'"' -f4)
+for format in text md csv json html; do
+    for words in "report" "compare $run $run" "compare $run"; do
+        autokernel $words --format $format --output mine.$format
+        autokernel report --output mine.$format
+    done
+done | sort | uniq -c | tr -s ' '
+echo "-- a source"
+cp double/host.c host.c
+: >empty
+autokernel report --output empty
+autokernel report --output host.c
+echo "exit $?"
+autokernel compare $run $run --output host.c
+tune --events host.c
+echo "exit $?"
+autokernel export ./double --size 100 --output host.c
+cmp host.c double/host.c && echo "it is as it was"
+autokernel export ./double --size 100 --output best.json | head -n 1
+autokernel report --output best.json
+echo "-- a kernel of the archive"
+id=$(autokernel history --json | grep -o '"id": *[0-9]*' | head -n 1 | tr -dc 0-9)
+autokernel history --source $id --output . >first
+autokernel history --source $id --output . | cmp - first && echo "equal files are no question"
+echo '/* mine */' >>double/host.c
+autokernel history --source $id --output .
+echo "exit $?"
+grep -c mine double/host.c
+echo "-- with --force"
+autokernel history --source $id --output . --force | cmp - first && cmp host.c double/host.c && echo "it is as it was"
+tune --events host.c --force >/dev/null
+head -c 9 host.c && echo
+tune --events host.c >/dev/null && autokernel report --output host.c --force
+autokernel report --force
+tune --force
+echo "exit $?"
