@@ -83,6 +83,15 @@ static akr_status fail(akr_error *err, akr_status status, const char *format, ..
     return status;
 }
 
+/* Returns the status of a call at once if it fails; for functions that own nothing to free. */
+#define DO(call)                                                                                   \
+    do {                                                                                           \
+        const akr_status status_of_call = (call);                                                  \
+        if (status_of_call != AKR_OK) {                                                            \
+            return status_of_call;                                                                 \
+        }                                                                                          \
+    } while (0)
+
 static akr_status fail_memory(akr_error *err)
 {
     return fail(err, AKR_NO_MEMORY, "out of memory");
@@ -343,10 +352,7 @@ static akr_status find_file(const entry **out, files *f, const char *name, akr_e
         f->owned_count == ENTRIES_MAX) {
         return fail(err, AKR_FOREIGN, "%.100s: the path is too long", name);
     }
-    status = read_all(&data, &length, path, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(read_all(&data, &length, path, err));
     f->owned[f->owned_count++] = data;
     status = add_file(f, name, data, length, err);
     *out = status == AKR_OK ? &f->list[f->count - 1] : NULL;
@@ -399,7 +405,6 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
         char name[101];
         uint64_t size, sum;
         size_t fill;
-        akr_status status;
         memcpy(name, head, 100);
         name[100] = 0;
         if (memcmp(head + 257, "ustar", 6) != 0 || !read_octal(&size, head + 124, 12) ||
@@ -414,10 +419,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
         if (size > length - at) {
             return fail(err, AKR_DAMAGED, "it ends in the middle of %.60s: it was cut off", name);
         }
-        status = add_file(f, name, bytes + at, (size_t)size, err);
-        if (status != AKR_OK) {
-            return status;
-        }
+        DO(add_file(f, name, bytes + at, (size_t)size, err));
         at += (size_t)size;
         fill = (512 - (size_t)size % 512) % 512;
         if (fill > length - at || !is_zero(bytes + at, fill)) {
@@ -1472,15 +1474,11 @@ static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_err
         const entry *file;
         int64_t bytes;
         char is[65];
-        akr_status status;
         if (name == NULL || sum == NULL || !is_plain_name(name) || is_repeated(j, first, n, name) ||
             !number_of(&bytes, j, n, "bytes", 0, (int64_t)FILE_BYTES_MAX)) {
             return foreign(err, "an entry of files");
         }
-        status = find_file(&file, f, name, err);
-        if (status != AKR_OK) {
-            return status;
-        }
+        DO(find_file(&file, f, name, err));
         akr_sha256(is, file->data, file->length);
         if (file->length != (size_t)bytes || strcmp(is, sum) != 0) {
             return fail(err, AKR_DAMAGED, "%.100s: is not as it was written (its SHA-256 differs)",
@@ -1551,12 +1549,8 @@ static akr_status check_document(const entry *document, files *f, akr_error *err
 {
     char is[96];
     const entry *sum;
-    akr_status status;
     akr_sha256(is, document->data, document->length); /* now, since find_file may move the entry */
-    status = find_file(&sum, f, BUNDLE_SUM, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(find_file(&sum, f, BUNDLE_SUM, err));
     /* The format of sha256sum: the digits, two blanks, the name. */
     memcpy(is + 64, "  " BUNDLE_JSON "\n", sizeof "  " BUNDLE_JSON "\n");
     if (sum->length != strlen(is) || memcmp(sum->data, is, sum->length) != 0) {
@@ -1572,10 +1566,7 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
     const node *root;
     const char *kind;
     int64_t schema;
-    akr_status status = find_file(&document, f, BUNDLE_JSON, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(find_file(&document, f, BUNDLE_JSON, err));
     b->text = (char *)malloc(document->length + 1);
     if (b->text == NULL) {
         return fail_memory(err);
@@ -1586,11 +1577,8 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
     if (strlen(b->text) != document->length) {
         return fail(err, AKR_FOREIGN, BUNDLE_JSON ": no JSON at byte %zu", strlen(b->text));
     }
-    status = check_document(known_file(f, BUNDLE_JSON), f, err);
-    status = status != AKR_OK ? status : read_json(&b->document, b->text, strlen(b->text), err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(check_document(known_file(f, BUNDLE_JSON), f, err));
+    DO(read_json(&b->document, b->text, strlen(b->text), err));
     root = &b->document.nodes[0];
     kind = text_of(&b->document, root, "kind");
     if (kind == NULL || strcmp(kind, "autokernel bundle") != 0 ||
@@ -1601,10 +1589,10 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
         return fail(err, AKR_FOREIGN, "it has schema %d, and this runtime reads schema %d",
                     (int)schema, AKR_SCHEMA);
     }
-    status = read_problem(b, root, err);
-    status = status != AKR_OK ? status : read_variants(b, root, err);
-    status = status != AKR_OK ? status : check_files(b, f, root, err);
-    return status != AKR_OK ? status : check_problem(b, f, root, err);
+    DO(read_problem(b, root, err));
+    DO(read_variants(b, root, err));
+    DO(check_files(b, f, root, err));
+    return check_problem(b, f, root, err);
 }
 
 /* ---- the CUDA driver --------------------------------------------------------------------------
@@ -1854,14 +1842,11 @@ static akr_status check_features(const akr_bundle *b, const node *needs, akr_err
     int count;
     const node *n = items_of(&count, j, member(j, needs, "cpu_features"));
     char *features = NULL;
-    akr_status status;
+    akr_status status = AKR_OK;
     if (count <= 0) {
         return count == 0 ? AKR_OK : foreign(err, "cpu_features");
     }
-    status = cpu_features(&features, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(cpu_features(&features, err));
     for (; status == AKR_OK && n != NULL; n = next_of(j, n)) {
         char word[64];
         if (n->type != '"' || snprintf(word, sizeof word, " %s ", n->text) >= (int)sizeof word) {
@@ -1904,16 +1889,12 @@ static akr_status check_gpu(akr_bundle *b, const node *needs, akr_error *err)
     const char *architecture = text_of(&b->document, needs, "architecture");
     int64_t capability, driver;
     int exact;
-    akr_status status;
     if (architecture == NULL ||
         !number_of(&capability, &b->document, needs, "compute_capability", 10, 10000) ||
         !number_of(&driver, &b->document, needs, "driver", 0, 1 << 24)) {
         return foreign(err, "requires");
     }
-    status = open_driver(&b->gpu, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(open_driver(&b->gpu, err));
     exact = strpbrk(architecture, "af") != NULL;
     if (b->gpu->major != capability / 10 ||
         (exact ? b->gpu->minor != capability % 10 : b->gpu->minor < capability % 10)) {
@@ -1951,8 +1932,8 @@ static akr_status check_machine(akr_bundle *b, akr_error *err)
         return fail(err, AKR_DEVICE, "it is for %.40s, and this machine is %.40s", architecture,
                     here.machine);
     }
-    akr_status status = check_features(b, needs, err);
-    return status == AKR_OK ? allow_tiles(b, needs, err) : status;
+    DO(check_features(b, needs, err));
+    return allow_tiles(b, needs, err);
 }
 
 /* ---- loading code -----------------------------------------------------------------------------
@@ -2221,10 +2202,7 @@ akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *er
         f.folder = path;
         return open_files(out, &f, path, flags, err);
     }
-    status = read_all(&bytes, &length, path, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(read_all(&bytes, &length, path, err));
     f.owned[f.owned_count++] = bytes;
     status = read_tar(&f, bytes, length, &why);
     if (status != AKR_OK) {
@@ -2624,7 +2602,6 @@ static int measure(akr_plan *plan, const akr_bundle *b, int i)
 akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *size, akr_error *err)
 {
     akr_plan plan;
-    akr_status status;
     int i;
     if (out == NULL || bundle == NULL || size == NULL) {
         return fail(err, AKR_INVALID, "akr_query: a null pointer");
@@ -2637,20 +2614,15 @@ akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *siz
         }
         plan.size[i] = size[i];
     }
-    status = find_variant(&plan, bundle, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(find_variant(&plan, bundle, err));
     for (i = 0; i < bundle->info.argument_count; i++) {
         if (!measure(&plan, bundle, i)) {
             return unsupported(err, bundle, size, "an argument would have no possible shape");
         }
     }
-    status = bundle->gpu != NULL && bundle->loaded ? plan_launch(&plan, bundle, err) : AKR_OK;
-    if (status == AKR_OK) {
-        *out = plan;
-    }
-    return status;
+    DO(bundle->gpu != NULL && bundle->loaded ? plan_launch(&plan, bundle, err) : AKR_OK);
+    *out = plan;
+    return AKR_OK;
 }
 
 /* Infers the sizes from the extents of the arguments: an extent whose program is only the name of a
@@ -2730,7 +2702,6 @@ akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *
 {
     int64_t size[AKR_SIZES_MAX];
     akr_plan plan;
-    akr_status status;
     int i;
     if (out == NULL || bundle == NULL || tensors == NULL) {
         return fail(err, AKR_INVALID, "akr_match: a null pointer");
@@ -2739,15 +2710,13 @@ akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *
         return fail(err, AKR_INVALID, "%s has %d arguments; %d were given", bundle->info.name,
                     bundle->info.argument_count, count);
     }
-    status = infer_sizes(size, bundle, tensors, err);
-    status = status != AKR_OK ? status : akr_query(&plan, bundle, size, err);
-    for (i = 0; status == AKR_OK && i < count; i++) {
-        status = check_tensor(&plan, bundle, i, &tensors[i], err);
+    DO(infer_sizes(size, bundle, tensors, err));
+    DO(akr_query(&plan, bundle, size, err));
+    for (i = 0; i < count; i++) {
+        DO(check_tensor(&plan, bundle, i, &tensors[i], err));
     }
-    if (status == AKR_OK) {
-        *out = plan;
-    }
-    return status;
+    *out = plan;
+    return AKR_OK;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------
@@ -3068,10 +3037,7 @@ akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *co
     void *given[AKR_ARGUMENTS_MAX];
     host_call call;
     int i;
-    akr_status status = check_call(bundle, plan, arg, workspace, workspace_bytes, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(check_call(bundle, plan, arg, workspace, workspace_bytes, err));
     if (bundle->gpu != NULL) {
         return fail(err, AKR_INVALID, "%s is for a GPU: akr_run_stream runs it", bundle->info.name);
     }
@@ -3158,10 +3124,7 @@ akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *
     launch_config config;
     const planned_kernel *k;
     int i, entered, code;
-    akr_status status = check_call(bundle, plan, arg, workspace, workspace_bytes, err);
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(check_call(bundle, plan, arg, workspace, workspace_bytes, err));
     if (bundle->gpu == NULL) {
         return fail(err, AKR_INVALID, "%s is for the CPU: akr_run runs it", bundle->info.name);
     }

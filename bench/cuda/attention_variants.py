@@ -5,7 +5,7 @@ configuration is compared with sums in double first, over awkward shapes.
 
     python3 bench/cuda/attention_variants.py build FOLDER     compiles the configurations; needs nvcc
     python3 bench/cuda/attention_variants.py run FOLDER [FILE.json]      needs PyTorch and an NVIDIA device of capability 9.0"""
-import ctypes, json, math, os, random, statistics, subprocess, sys
+import ctypes, json, math, os, statistics, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 
 KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kernels")
@@ -15,7 +15,6 @@ CASES = [(16, 16, 16, 1024, 1024, 128), (4, 16, 16, 4096, 4096, 128), (1, 16, 16
 AWKWARD = [(1, 1, 1, 1, 1), (2, 3, 1, 77, 77), (1, 4, 2, 300, 517), (2, 2, 2, 517, 300), (1, 2, 1, 129, 1000), (3, 2, 2, 1024, 1024), (1, 1, 1, 1000, 3),
            (40, 8, 4, 333, 333)]
 SHORT = {"NUM_CONSUMERS": "C", "TILE_KEYS": "K", "num_stages": "S", "PING_PONG": "pp", "SCHEDULE": "sch", "RESCALE_ABOVE": "resc", "section_mb": "mb"}
-MAX_SHARED, PROGRAMMATIC = 8, 6  # CU_FUNC_ATTRIBUTE_..., CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
 def configurations():
     base = dict(PING_PONG=1, SCHEDULE=2, RESCALE_ABOVE=8, LAUNCH_EARLY=0, WINDOW=0, SOFT_CAP=0, PACKED=0, NUM_CONSUMERS=2, section_mb=24)
@@ -66,20 +65,9 @@ if sys.argv[1] == "build":
     sys.exit()
 
 import torch
+from graphs import Module, ck, cu, graph, processors, times
 from torch.nn.attention import SDPBackend, sdpa_kernel
-cu = ctypes.CDLL("libcuda.so.1")
 dev = "cuda"
-torch.manual_seed(1)
-random.seed(1)
-torch.zeros(1, device=dev)
-processors = torch.cuda.get_device_properties(0).multi_processor_count
-
-class Attr(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60)]
-class Config(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "smem")] + [("stream", ctypes.c_void_p), ("attrs", ctypes.POINTER(Attr)), ("n", ctypes.c_uint)]
-def ck(code, what):
-    if code: raise RuntimeError("%s: CUDA error %d" % (what, code))
 
 def tensor_map(x, rows):
     """A map of batch x heads x rows x d, of any strides, as blocks of 64 columns; 64-byte aligned."""
@@ -93,17 +81,12 @@ def tensor_map(x, rows):
     ck(cu.cuTensorMapEncodeTiled(ctypes.c_void_p(at), kind, 5, ctypes.c_void_p(x.data_ptr()), sizes, strides, box, ones, 0, 3, 3, 0), "map")
     return raw, at
 
-class Kernel:
+class Kernel(Module):
     def __init__(self, c, path):
-        self.c = c
-        with open(path, "rb") as f:
-            data = f.read()
-        m, f = ctypes.c_void_p(), ctypes.c_void_p()
-        ck(cu.cuModuleLoadData(ctypes.byref(m), data), "load"); ck(cu.cuModuleGetFunction(ctypes.byref(f), m, b"ak_kernel"), "function")
-        self.f = f
+        super().__init__(c, path)
         d, q = c["HEAD_DIM"], 64 * c["NUM_CONSUMERS"]
         self.smem = 2 * d * (q + c["num_stages"] * c["TILE_KEYS"]) + 16 * c["num_stages"] + 32
-        ck(cu.cuFuncSetAttribute(self.f, MAX_SHARED, self.smem), "smem")
+        self.allow(self.smem)
         self.work = torch.zeros(2, dtype=torch.int32, device=dev)
     def prepare(self, s):
         q = 64 * self.c["NUM_CONSUMERS"]
@@ -123,10 +106,7 @@ class Kernel:
         vals += [ctypes.c_int(x) for x in (b, nq, nk, h, kv, section, window)] + [ctypes.c_float(1 / math.sqrt(d)), ctypes.c_float(cap)]
         vals += [ctypes.c_longlong(o.stride(i)) for i in (2, 1, 0)]
         vals += [ctypes.c_void_p(0)] * 2  # offsets of packed sequences
-        params = (ctypes.c_void_p * (3 + len(vals)))(*([m[1] for m in maps[key]] + [ctypes.cast(ctypes.byref(v), ctypes.c_void_p).value for v in vals]))
-        a = Attr(PROGRAMMATIC, b"", 1)
-        g = Config(blocks, 1, 1, 128 * c["NUM_CONSUMERS"] + 128, 1, 1, self.smem, stream, ctypes.pointer(a), 1 if c["LAUNCH_EARLY"] else 0)
-        ck(cu.cuLaunchKernelEx(ctypes.byref(g), self.f, params, None), "launch")
+        self.start(stream, blocks, 128 * c["NUM_CONSUMERS"] + 128, self.smem, [at for _, at in maps[key]], vals)
 
 def make(b, h, kv, nq, nk, d, layout="hnd", dtype=torch.bfloat16):
     def tensor(heads, rows, fill):
@@ -172,28 +152,6 @@ def check(k):
             worst, worst_lse = max(worst, float(e)), max(worst_lse, float(l))
     print("right: %s  worst %.2g, lse %.2g" % (label(c, 1), worst, worst_lse), flush=True)
     return True
-
-def graph(fn, sets, runs):
-    st = torch.cuda.Stream()
-    with torch.cuda.stream(st):
-        for s in sets: fn(s, st.cuda_stream)
-    torch.cuda.synchronize()
-    g = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(g, stream=st):
-        for i in range(runs): fn(sets[i % len(sets)], torch.cuda.current_stream().cuda_stream)
-    return g
-
-def times(graphs, runs, rounds):
-    t = {n: [] for n in graphs}
-    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    names = list(graphs)
-    for g in graphs.values(): g.replay()
-    for _ in range(rounds):
-        random.shuffle(names)
-        for n in names:
-            a.record(); graphs[n].replay(); b.record(); b.synchronize()
-            t[n].append(a.elapsed_time(b) / runs * 1e3)
-    return t
 
 def sdpa(backend, causal):
     def run(s, stream):

@@ -4,10 +4,11 @@ launches that rotate over copies of Q, K, V and O of 240 MB and more, all in tur
 best four (of 5 rounds of all). Every configuration is compared with sums in double first.
 
     python3 bench/cuda/decode_variants.py [FILE.json]        needs nvcc, PyTorch and an NVIDIA device of capability 9.0"""
-import ctypes, json, math, os, random, statistics, subprocess, sys, tempfile
+import ctypes, json, math, os, statistics, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from graphs import Module, graph, processors, times
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kernels/attention_decode/cuda.cu")
@@ -15,38 +16,17 @@ NAMES = ("batch", "queries", "heads", "kv_heads", "keys", "d")
 CASES = [(64, 1, 32, 8, 8192, 128), (16, 1, 32, 8, 8192, 128), (16, 1, 64, 8, 4096, 128), (1, 1, 32, 8, 32768, 128), (1, 1, 64, 8, 131072, 128),
          (128, 1, 32, 8, 1024, 128), (4, 1, 32, 8, 4096, 128), (16, 4, 32, 8, 8192, 128), (32, 1, 64, 8, 8192, 64), (16, 1, 16, 8, 8192, 256)]
 SHORT = {"TILE_KEYS": "T", "ROW_TILES": "N", "WARPS": "W", "STAGES": "S", "TAKE_SHARES": "shares", "LAUNCH_EARLY": "early"}
-MAX_SHARED, PROGRAMMATIC = 8, 6  # CU_FUNC_ATTRIBUTE_..., CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
-cu = ctypes.CDLL("libcuda.so.1")
 dev = "cuda"
-torch.manual_seed(1)
-random.seed(1)
-torch.zeros(1, device=dev)
-processors = torch.cuda.get_device_properties(0).multi_processor_count
 
-class Attr(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60)]
-class Config(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "smem")] + [("stream", ctypes.c_void_p), ("attrs", ctypes.POINTER(Attr)), ("n", ctypes.c_uint)]
-def ck(code, what):
-    if code: raise RuntimeError("%s: CUDA error %d" % (what, code))
-
-class Kernel:
-    def __init__(self, c, path):
-        self.c = c
-        with open(path, "rb") as f:
-            data = f.read()
-        m, f = ctypes.c_void_p(), ctypes.c_void_p()
-        ck(cu.cuModuleLoadData(ctypes.byref(m), data), "load"); ck(cu.cuModuleGetFunction(ctypes.byref(f), m, b"ak_kernel"), "function")
-        self.f = f
+class Kernel(Module):
     def prepare(self, case):
         c = self.c
         self.smem = c["WARPS"] * c["STAGES"] * c["TILE_KEYS"] * c["HEAD_DIM"] * 4 + c["WARPS"] * c["ROW_TILES"] * 64 + 4 * c["WARPS"] + 4 * (case["batch"] + 1)
-        ck(cu.cuFuncSetAttribute(self.f, MAX_SHARED, self.smem), "smem")
-        n = ctypes.c_int()
-        ck(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(ctypes.byref(n), self.f, 32 * c["WARPS"], ctypes.c_size_t(self.smem)), "occ")
-        self.blocks = processors * min(n.value, c["BLOCKS_PER_SM"])
-        if n.value == 0: raise RuntimeError("does not fit")
+        self.allow(self.smem)
+        n = self.resident(32 * c["WARPS"], self.smem)
+        self.blocks = processors * min(n, c["BLOCKS_PER_SM"])
+        if n == 0: raise RuntimeError("does not fit")
         rows = case["queries"] * case["heads"] // case["kv_heads"]
         self.parts = -(-rows // (8 * c["ROW_TILES"]))
         self.work = torch.zeros(self.blocks * 2 * 8 * c["ROW_TILES"] * c["HEAD_DIM"] * 8, dtype=torch.uint8, device=dev)
@@ -55,10 +35,7 @@ class Kernel:
         vals += [ctypes.c_void_p(0), ctypes.c_void_p(0)] # scales, which K and V of bf16 do not have
         vals += [ctypes.c_void_p(s["out"].data_ptr()), ctypes.c_void_p(self.work.data_ptr())]
         vals += [ctypes.c_int(x) for x in (case["batch"], case["queries"], case["heads"] // case["kv_heads"], case["kv_heads"], case["keys"], s["table"].shape[1], self.parts)] + [ctypes.c_float(1 / math.sqrt(self.c["HEAD_DIM"]))]
-        params = (ctypes.c_void_p * len(vals))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in vals])
-        a = Attr(PROGRAMMATIC, b"", 1)
-        g = Config(self.blocks, 1, 1, 32 * self.c["WARPS"], 1, 1, self.smem, stream, ctypes.pointer(a), 1 if self.c["LAUNCH_EARLY"] else 0)
-        ck(cu.cuLaunchKernelEx(ctypes.byref(g), self.f, params, None), "launch")
+        self.start(stream, self.blocks, 32 * self.c["WARPS"], self.smem, [], vals)
 
 def make(case, page=0, nhd=0, lengths=None):
     B, Q, H, KV, S, D = (case[n] for n in ("batch", "queries", "heads", "kv_heads", "keys", "d"))
@@ -99,28 +76,6 @@ def check(s, case, page, nhd):
             e = (s["out"][b, qi].double() - o).norm() / o.norm()
             worst = max(worst, float("inf") if math.isnan(float(e)) else float(e))
     return worst
-
-def graph(fn, sets, runs):
-    st = torch.cuda.Stream()
-    with torch.cuda.stream(st):
-        for s in sets: fn(s, st.cuda_stream)
-    torch.cuda.synchronize()
-    g = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(g, stream=st):
-        for i in range(runs): fn(sets[i % len(sets)], torch.cuda.current_stream().cuda_stream)
-    return g
-
-def times(graphs, runs, rounds):
-    t = {n: [] for n in graphs}
-    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    names = list(graphs)
-    for g in graphs.values(): g.replay()
-    for _ in range(rounds):
-        random.shuffle(names)
-        for n in names:
-            a.record(); graphs[n].replay(); b.record(); b.synchronize()
-            t[n].append(a.elapsed_time(b) / runs * 1e3)
-    return t
 
 def sdpa(backend):
     def run(s, stream):

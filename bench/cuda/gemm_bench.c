@@ -26,6 +26,15 @@
 #include <string.h>
 #include <time.h>
 
+typedef struct {
+    _Alignas(64) uint64_t x[16];
+} tensor_map;
+#define OWN_DRIVER(X)                                                                              \
+    X(cuTensorMapEncodeTiled,                                                                      \
+      (tensor_map *, int, unsigned, devptr, const uint64_t *, const uint64_t *, const unsigned *,  \
+       const unsigned *, int, int, int, int))                                                      \
+    X(cuProfilerStart, (void))                                                                     \
+    X(cuProfilerStop, (void))
 #include "bench.h"
 
 enum {
@@ -34,81 +43,15 @@ enum {
     LT_MAX = 200,
     FINAL_OURS = 6,
     FINAL_LT = 5,
-    FINAL_STATIC = 12,
-    ROUNDS_MAX = 101
+    FINAL_STATIC = 12
 };
 #define WORKSPACE  ((size_t)64 << 20)
 #define ROTATE     ((size_t)200 << 20)
 #define SHARED_MAX 232448
 #define POISON     0xFFFFFFFFu
 
-/* ---- driver, NVRTC, cuBLASLt ---- */
+/* ---- cuBLASLt ---- */
 
-typedef unsigned long long devptr;
-typedef struct {
-    unsigned gx, gy, gz, bx, by, bz, shared;
-    void *stream;
-    void *attrs;
-    unsigned nattrs;
-} launch_config;
-typedef struct {
-    _Alignas(64) uint64_t x[16];
-} tensor_map;
-typedef struct {
-    unsigned id;
-    char pad[4];
-    union {
-        char pad[64];
-        int value;
-    } u;
-} launch_attr;
-
-#define DRIVER(X)                                                                                  \
-    X(cuInit, (unsigned))                                                                          \
-    X(cuDeviceGet, (int *, int))                                                                   \
-    X(cuDeviceGetName, (char *, int, int))                                                         \
-    X(cuDriverGetVersion, (int *))                                                                 \
-    X(cuDevicePrimaryCtxRetain, (void **, int))                                                    \
-    X(cuCtxSetCurrent, (void *))                                                                   \
-    X(cuMemAlloc_v2, (devptr *, size_t))                                                           \
-    X(cuMemcpyDtoH_v2, (void *, devptr, size_t))                                                   \
-    X(cuMemsetD32Async, (devptr, unsigned, size_t, void *))                                        \
-    X(cuModuleLoadData, (void **, const void *))                                                   \
-    X(cuModuleUnload, (void *))                                                                    \
-    X(cuModuleGetFunction, (void **, void *, const char *))                                        \
-    X(cuFuncSetAttribute, (void *, int, int))                                                      \
-    X(cuFuncGetAttribute, (int *, int, void *))                                                    \
-    X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
-                       unsigned, void *, void **, void **))                                        \
-    X(cuLaunchKernelEx, (const launch_config *, void *, void **, void **))                         \
-    X(cuOccupancyMaxActiveClusters, (int *, void *, const launch_config *))                        \
-    X(cuTensorMapEncodeTiled,                                                                      \
-      (tensor_map *, int, unsigned, devptr, const uint64_t *, const uint64_t *, const unsigned *,  \
-       const unsigned *, int, int, int, int))                                                      \
-    X(cuStreamCreate, (void **, unsigned))                                                         \
-    X(cuStreamSynchronize, (void *))                                                               \
-    X(cuStreamQuery, (void *))                                                                     \
-    X(cuStreamBeginCapture_v2, (void *, int))                                                      \
-    X(cuStreamEndCapture, (void *, void **))                                                       \
-    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                          \
-    X(cuGraphLaunch, (void *, void *))                                                             \
-    X(cuGraphExecDestroy, (void *))                                                                \
-    X(cuGraphDestroy, (void *))                                                                    \
-    X(cuEventCreate, (void **, unsigned))                                                          \
-    X(cuEventRecord, (void *, void *))                                                             \
-    X(cuEventElapsedTime, (float *, void *, void *))                                               \
-    X(cuProfilerStart, (void))                                                                     \
-    X(cuProfilerStop, (void))                                                                      \
-    X(cuGetErrorString, (int, const char **))
-#define NVRTC(X)                                                                                   \
-    X(nvrtcCreateProgram,                                                                          \
-      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
-    X(nvrtcCompileProgram, (void *, int, const char *const *))                                     \
-    X(nvrtcGetProgramLogSize, (void *, size_t *))                                                  \
-    X(nvrtcGetProgramLog, (void *, char *))                                                        \
-    X(nvrtcGetCUBINSize, (void *, size_t *))                                                       \
-    X(nvrtcGetCUBIN, (void *, char *))                                                             \
-    X(nvrtcDestroyProgram, (void **))
 typedef struct {
     uint64_t algo[8];
     size_t workspace;
@@ -129,23 +72,10 @@ typedef struct {
     X(cublasLtMatmul,                                                                              \
       (void *, void *, const void *, const void *, void *, const void *, void *, const void *,     \
        const void *, void *, void *, void *, const void *, void *, size_t, void *))
-#define DECLARE(name, args) static int(*name) args;
-DRIVER(DECLARE)
-NVRTC(DECLARE)
 CUBLASLT(DECLARE)
 static size_t (*cublasLtGetVersion)(void);
 static int (*cuGraphGetEdges_v2)(void *, void **, void **, void *, size_t *); /* 12.3 and later */
 
-static void die(const char *what, int code)
-{
-    const char *text = "";
-    if (cuGetErrorString != NULL) {
-        cuGetErrorString(code, &text);
-    }
-    printf("FAILED: %s: %d %s\n", what, code, text);
-    fflush(stdout);
-    exit(3);
-}
 /* ---- variants ---- */
 
 enum {
@@ -349,27 +279,6 @@ static void add_variant(const char *line)
     variant_count++;
 }
 
-static int compile(char **cubin, size_t *bytes, char **log, const char *text, const char *name,
-                   char **options, int n)
-{
-    void *program = NULL;
-    size_t size = 0;
-    if (nvrtcCreateProgram(&program, text, name, 0, NULL, NULL)) {
-        return 1;
-    }
-    int code = nvrtcCompileProgram(program, n, (const char *const *)options);
-    nvrtcGetProgramLogSize(program, &size);
-    *log = calloc(1, size + 1);
-    nvrtcGetProgramLog(program, *log);
-    if (code == 0) {
-        nvrtcGetCUBINSize(program, bytes);
-        *cubin = malloc(*bytes);
-        nvrtcGetCUBIN(program, *cubin);
-    }
-    nvrtcDestroyProgram(&program);
-    return code;
-}
-
 static int option_list(char **out, const int *v, const int *size)
 {
     int n = 0;
@@ -407,7 +316,8 @@ static void compile_variant(variant *x)
 {
     char *options[64];
     int n = option_list(options, x->v, x->size);
-    int code = compile(&x->cubin, &x->bytes, &x->log, source, "cuda_sm90.cu", options, n);
+    int code =
+        nvrtc_compile(&x->cubin, &x->log, source, "cuda_sm90.cu", (const char *const *)options, n);
     for (int i = 0; i < n; i++) {
         free(options[i]);
     }
@@ -459,8 +369,8 @@ static void compile_all(variant *list, int count)
 
 /* ---- a shape's buffers ---- */
 
-static void *stream, *events[2], *helpers, *lt;
-static devptr arena, workspace, lt_workspace, result;
+static void *helpers, *lt;
+static devptr workspace, lt_workspace;
 static size_t arena_bytes = (size_t)24 << 30;
 static int M, N, K, sets;
 static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows, padded_a, padded_b;
@@ -531,31 +441,39 @@ static int pitch_of(int columns)
     return (columns + 63) / 64 * 64;
 }
 
-static void encode(tensor_map *map, devptr p, int inner, int outer, int pitch, int box_inner,
-                   int box_outer, int promotion)
+/* A matrix as the copy engine sees it: `inner` numbers in each of `outer` rows. */
+typedef struct {
+    devptr at;
+    int inner, outer, pitch;
+} view;
+
+static void encode(tensor_map *map, const view *m, int box_inner, int box_outer, int promotion)
 {
-    uint64_t dims[2] = {(uint64_t)inner, (uint64_t)outer}, strides[1] = {(uint64_t)pitch * 2};
+    uint64_t dims[2] = {(uint64_t)m->inner, (uint64_t)m->outer};
+    uint64_t strides[1] = {(uint64_t)m->pitch * 2};
     unsigned box[2] = {(unsigned)box_inner, (unsigned)box_outer}, ones[2] = {1, 1};
     int swizzle = box_inner == 64 ? 3 : box_inner == 32 ? 2 : 1;
-    OK(cuTensorMapEncodeTiled(map, f16 ? 6 : 9, 2, p, dims, strides, box, ones, 0, swizzle,
+    OK(cuTensorMapEncodeTiled(map, f16 ? 6 : 9, 2, m->at, dims, strides, box, ones, 0, swizzle,
                               promotion, 0));
 }
 
-static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int size, int block,
-                           int block_k, int sharers, int promotion)
+/* A or B: where it is and where its padded copy, whether it is stored transposed, its rows or
+   columns, those of a block, and the blocks of a cluster that share a box. */
+typedef struct {
+    devptr at, copy;
+    int t, size, block, sharers;
+} operand;
+
+static void encode_operand(tensor_map *map, const operand *o, const int *v)
 {
-    int pitch = t ? size : K;
-    if (padded) {
-        p = copy;
-        pitch = pitch_of(pitch);
-    }
-    if (!t) {
-        encode(map, p, K, size, pitch, 64, (block + sharers - 1) / sharers, promotion);
-    } else {
-        int blocks = (block + 63) / 64;
-        encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers,
-               promotion);
-    }
+    int pitch = o->t ? o->size : K;
+    view m = {padded ? o->copy : o->at, o->t ? o->size : K, o->t ? K : o->size,
+              padded ? pitch_of(pitch) : pitch};
+    int blocks = (o->block + 63) / 64;
+    int rows = !o->t                      ? (o->block + o->sharers - 1) / o->sharers
+               : blocks % o->sharers == 0 ? v[BK]
+                                          : v[BK] / o->sharers;
+    encode(map, &m, 64, rows, v[L2P]);
 }
 
 static int items_of(const int *v)
@@ -608,9 +526,7 @@ static void load_variant(variant *x)
     if (cluster > 8) {
         OK(cuFuncSetAttribute(x->function, 14, 1));
     }
-    launch_attr attr = {.id = 4};
-    unsigned dims[3] = {(unsigned)cluster, 1, 1};
-    memcpy(attr.u.pad, dims, sizeof dims);
+    launch_attr attr = {.id = 4, .value = {(unsigned)cluster, 1, 1}};
     launch_config config = {(unsigned)cluster * 1000,
                             1,
                             1,
@@ -633,10 +549,11 @@ static void launch_ours(variant *x, int set)
 {
     const int *v = x->v;
     tensor_map a, b, c = {0};
-    encode_operand(&a, A[set], padded_a, a_t, M, v[BM], v[BK], v[CN], v[L2P]);
-    encode_operand(&b, B[set], padded_b, b_t, N, v[BN], v[BK], v[CM], v[L2P]);
+    encode_operand(&a, &(operand){A[set], padded_a, a_t, M, v[BM], v[CN]}, v);
+    encode_operand(&b, &(operand){B[set], padded_b, b_t, N, v[BN], v[CM]}, v);
     if (!v[DS]) {
-        encode(&c, C[set], N, M, N, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
+        encode(&c, &(view){C[set], N, M, N}, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64,
+               v[L2P]);
     }
     int cluster = v[CM] * v[CN] * v[CK], clusters = items_of(v);
     int limit = v[GRID] ? v[GRID] / cluster : x->clusters;
@@ -660,7 +577,7 @@ static void launch_ours(variant *x, int set)
     uint64_t by_last = inverse_of((slow - 1) % (uint64_t)v[G] + 1);
     void *args[] = {&a, &b, &c, &C[set], &bias,  &none, &none,     &workspace,
                     &M, &N, &K, &N,      &alpha, &beta, &by_group, &by_last};
-    launch_attr attr = {.id = 6, .u.value = 1};
+    launch_attr attr = {.id = 6, .value = {1}};
     launch_config config = {(unsigned)(clusters * cluster),
                             1,
                             1,
@@ -797,22 +714,6 @@ static int by_quick(const void *a, const void *b)
 {
     double x = ((const contender *)a)->quick, y = ((const contender *)b)->quick;
     return x < y ? -1 : x > y;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double percentile(const double *x, int n, double p)
-{
-    double copy[ROUNDS_MAX];
-    memcpy(copy, x, (size_t)n * sizeof *x);
-    qsort(copy, (size_t)n, sizeof *copy, by_value);
-    double at = p * (n - 1);
-    int i = (int)at;
-    return i + 1 < n ? copy[i] + (at - i) * (copy[i + 1] - copy[i]) : copy[i];
 }
 
 static FILE *details;
@@ -1143,9 +1044,6 @@ int main(int argc, char **argv)
     int shapes = 0;
     int shape[200][3];
     const char *root = ".";
-    const char *const cuda_names[] = {"libcuda.so.1", NULL};
-    const char *const nvrtc_names[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                                       "/usr/local/cuda/lib/libnvrtc.so.13", NULL};
     const char *const lt_names[] = {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
                                     NULL};
     for (int i = 1; i < argc; i++) {
@@ -1226,13 +1124,7 @@ int main(int argc, char **argv)
         strcat(source, text);
         free(text);
     }
-    void *nvrtc = open_library(nvrtc_names);
-    if (nvrtc == NULL) {
-        printf("no NVRTC: %s\n", dlerror());
-        return 2;
-    }
-#define NV(name, args) *(void **)&name = symbol(nvrtc, #name);
-    NVRTC(NV)
+    open_nvrtc();
     double start = seconds();
     compile_all(variants, variant_count);
     int failed = 0;
@@ -1253,41 +1145,27 @@ int main(int argc, char **argv)
     if (compile_only) {
         return 0;
     }
-    void *cuda = open_library(cuda_names), *cublas = open_library(lt_names);
-    if (cuda == NULL || cublas == NULL) {
-        printf("no driver or no cuBLASLt: %s\n", dlerror());
+    void *cublas = open_library(lt_names);
+    if (cublas == NULL) {
+        printf("no cuBLASLt: %s\n", dlerror());
         return 2;
     }
-#define CU(name, args) *(void **)&name = symbol(cuda, #name);
 #define LT(name, args) *(void **)&name = symbol(cublas, #name);
-    DRIVER(CU)
     CUBLASLT(LT)
-    *(void **)&cuGraphGetEdges_v2 = dlsym(cuda, "cuGraphGetEdges_v2");
     *(void **)&cublasLtGetVersion = symbol(cublas, "cublasLtGetVersion");
-    int device, version;
+    int version;
     char name[128];
-    void *context;
-    OK(cuInit(0));
-    OK(cuDeviceGet(&device, 0));
-    OK(cuDeviceGetName(name, sizeof name, device));
-    OK(cuDriverGetVersion(&version));
-    OK(cuDevicePrimaryCtxRetain(&context, device));
-    OK(cuCtxSetCurrent(context));
-    OK(cuStreamCreate(&stream, 1));
-    OK(cuEventCreate(&events[0], 0));
-    OK(cuEventCreate(&events[1], 0));
-    OK(cuMemAlloc_v2(&arena, arena_bytes));
+    void *cuda = open_driver(name, &version, arena_bytes);
+    *(void **)&cuGraphGetEdges_v2 = dlsym(cuda, "cuGraphGetEdges_v2");
     OK(cuMemAlloc_v2(&workspace, WORKSPACE));
     OK(cuMemAlloc_v2(&lt_workspace, WORKSPACE));
-    OK(cuMemAlloc_v2(&result, 64));
     OK(cuMemsetD32Async(workspace, 0, WORKSPACE / 4, stream));
     OK(cublasLtCreate(&lt));
     char *options[64], *cubin = NULL, *log = NULL;
-    size_t bytes = 0;
     snprintf(path, sizeof path, "%s/bench/cuda/helpers.cu", root);
     char *text = read_file(path, 1 << 20);
-    if (compile(&cubin, &bytes, &log, text, "helpers.cu", options,
-                option_list(options, NULL, NULL)) != 0) {
+    if (nvrtc_compile(&cubin, &log, text, "helpers.cu", (const char *const *)options,
+                      option_list(options, NULL, NULL)) != 0) {
         printf("%s\n", log);
         return 2;
     }

@@ -45,15 +45,13 @@ def build(folder):
     with open(os.path.join(folder, "configs.json"), "w") as f:
         json.dump(configs, f)
 
-MAX_SHARED, PROGRAMMATIC = 8, 6  # CU_FUNC_ATTRIBUTE_..., CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-BFLOAT16, SWIZZLE_128, PROMOTE_256 = 9, 3, 3
+if sys.argv[1] == "build":
+    build(sys.argv[2])
+    sys.exit()
 
-class Attr(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60)]
-class Config(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "smem")] + [("stream", ctypes.c_void_p), ("attrs", ctypes.POINTER(Attr)), ("n", ctypes.c_uint)]
-def ck(code, what):
-    if code: raise RuntimeError("%s: CUDA error %d" % (what, code))
+import torch
+from graphs import Module, ck, cu, graph, processors, times
+BFLOAT16, SWIZZLE_128, PROMOTE_256 = 9, 3, 3
 
 def tensor_map(address, columns, rows, box_rows):
     room = ctypes.create_string_buffer(192)
@@ -62,18 +60,12 @@ def tensor_map(address, columns, rows, box_rows):
                                  (ctypes.c_uint32 * 2)(64, box_rows), (ctypes.c_uint32 * 2)(1, 1), 0, SWIZZLE_128, PROMOTE_256, 0), "map")
     return room, at
 
-class Kernel:
+class Kernel(Module):
     def __init__(self, c, path):
-        self.c = c
-        with open(path, "rb") as f:
-            data = f.read()
-        m, f = ctypes.c_void_p(), ctypes.c_void_p()
-        ck(cu.cuModuleLoadData(ctypes.byref(m), data), "load"); ck(cu.cuModuleGetFunction(ctypes.byref(f), m, b"ak_kernel"), "function")
-        self.f = f
-        ck(cu.cuFuncSetAttribute(f, MAX_SHARED, self.shared(256)), "smem")
-        n = ctypes.c_int()
-        ck(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(ctypes.byref(n), f, self.threads(), ctypes.c_size_t(self.shared(256))), "occ")
-        self.blocks = processors * (min(1, n.value) if c["STREAM"] else n.value)
+        super().__init__(c, path)
+        self.allow(self.shared(256))
+        n = self.resident(self.threads(), self.shared(256))
+        self.blocks = processors * (min(1, n) if c["STREAM"] else n)
         self.room = torch.zeros(4096 + self.blocks * 8 * c["BLOCK_SIZE_M"] * c["BLOCK_SIZE_N"] * (1 + c["activation_is_swiglu"]), dtype=torch.uint8, device="cuda")
     def threads(self):
         return 128 * self.c["NUM_CONSUMERS"] + (32 if self.c["NUM_CONSUMERS"] == 1 else 128)
@@ -90,10 +82,7 @@ class Kernel:
             maps += [tensor_map(s["a"].data_ptr(), x["k"], s["a"].shape[0], w) for w in WIDTHS]
             s["maps"][key] = maps
         vals = [ctypes.c_void_p(s[name].data_ptr()) for name in ("c", "ends", "ends")] + [ctypes.c_void_p(self.room.data_ptr())] + [ctypes.c_int(x[n]) for n in ("groups", "m", "n", "k")]
-        params = [ctypes.c_void_p(at) for _, at in s["maps"][key]] + [ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in vals]
-        a = Attr(PROGRAMMATIC, b"", 1)
-        g = Config(self.blocks, 1, 1, self.threads(), 1, 1, self.shared(x["groups"]), stream, ctypes.pointer(a), 1 if c["LAUNCH_EARLY"] else 0)
-        ck(cu.cuLaunchKernelEx(ctypes.byref(g), self.f, (ctypes.c_void_p * len(params))(*params), None), "launch")
+        self.start(stream, self.blocks, self.threads(), self.shared(x["groups"]), [at for _, at in s["maps"][key]], vals)
 
 def ends_of(groups, rows, seed):
     r = random.Random(seed)
@@ -141,28 +130,6 @@ def torch_grouped(s, stream):
 def torch_loop(s, stream):
     for g, (begin, end) in enumerate(spans(s)):
         if begin < end: torch.mm(s["a"][begin:end], s["b"][g].t(), out=s["y2"][begin:end])
-
-def graph(fn, sets, runs):
-    st = torch.cuda.Stream()
-    with torch.cuda.stream(st):
-        for s in sets: fn(s, st.cuda_stream)
-    torch.cuda.synchronize()
-    g = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(g, stream=st):
-        for i in range(runs): fn(sets[i % len(sets)], torch.cuda.current_stream().cuda_stream)
-    return g
-
-def times(graphs, runs, rounds):
-    t = {n: [] for n in graphs}
-    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    names = list(graphs)
-    for g in graphs.values(): g.replay()
-    for _ in range(rounds):
-        random.shuffle(names)
-        for n in names:
-            a.record(); graphs[n].replay(); b.record(); b.synchronize()
-            t[n].append(a.elapsed_time(b) / runs * 1e3)
-    return t
 
 def label(c):
     return "%dx%dx%d" % (c["BLOCK_SIZE_M"], c["BLOCK_SIZE_N"], c["BLOCK_SIZE_K"]) + " S=%d C=%d" % (c["num_stages"], c["NUM_CONSUMERS"]) + "".join(
@@ -216,14 +183,6 @@ def odd(kernels):
     print("odd shapes: %d kernels x %d shapes, %d wrong" % (len(kernels), len(ODD), bad), flush=True)
 
 def main():
-    global torch, cu, processors
-    if sys.argv[1] == "build": return build(sys.argv[2])
-    import torch
-    cu = ctypes.CDLL("libcuda.so.1")
-    torch.manual_seed(1)
-    random.seed(1)
-    torch.zeros(1, device="cuda")
-    processors = torch.cuda.get_device_properties(0).multi_processor_count
     driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
     print("%s, driver %s, PyTorch %s, CUDA %s" % (torch.cuda.get_device_name(0), driver, torch.__version__, torch.version.cuda), flush=True)
     full = []

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <time.h>
 
+#define OWN_DRIVER(X) X(cuMemcpyDtoDAsync_v2, (devptr, devptr, size_t, void *))
 #include "bench.h"
 
 enum {
@@ -35,82 +36,10 @@ enum {
     LINES_MAX = 4000,
     LIST_MAX = 400, /* configurations of a job */
     FINAL = 6,
-    ROUNDS_MAX = 101,
     SETS = 2
 };
 #define ARENA ((size_t)12 << 30)
 
-/* ---- driver and NVRTC ---- */
-
-typedef unsigned long long devptr;
-typedef struct {
-    unsigned id;
-    char pad[4];
-    unsigned value[16];
-} launch_attr;
-typedef struct {
-    unsigned gx, gy, gz, bx, by, bz, shared;
-    void *stream;
-    launch_attr *attrs;
-    unsigned nattrs;
-} launch_config;
-
-#define DRIVER(X)                                                                                  \
-    X(cuInit, (unsigned))                                                                          \
-    X(cuDeviceGet, (int *, int))                                                                   \
-    X(cuDeviceGetName, (char *, int, int))                                                         \
-    X(cuDriverGetVersion, (int *))                                                                 \
-    X(cuDevicePrimaryCtxRetain, (void **, int))                                                    \
-    X(cuCtxSetCurrent, (void *))                                                                   \
-    X(cuMemAlloc_v2, (devptr *, size_t))                                                           \
-    X(cuMemcpyDtoH_v2, (void *, devptr, size_t))                                                   \
-    X(cuMemcpyDtoDAsync_v2, (devptr, devptr, size_t, void *))                                      \
-    X(cuMemsetD32Async, (devptr, unsigned, size_t, void *))                                        \
-    X(cuModuleLoadData, (void **, const void *))                                                   \
-    X(cuModuleUnload, (void *))                                                                    \
-    X(cuModuleGetFunction, (void **, void *, const char *))                                        \
-    X(cuFuncSetAttribute, (void *, int, int))                                                      \
-    X(cuFuncGetAttribute, (int *, int, void *))                                                    \
-    X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
-                       unsigned, void *, void **, void **))                                        \
-    X(cuLaunchKernelEx, (const launch_config *, void *, void **, void **))                         \
-    X(cuOccupancyMaxActiveClusters, (int *, void *, const launch_config *))                        \
-    X(cuStreamCreate, (void **, unsigned))                                                         \
-    X(cuStreamSynchronize, (void *))                                                               \
-    X(cuStreamQuery, (void *))                                                                     \
-    X(cuStreamBeginCapture_v2, (void *, int))                                                      \
-    X(cuStreamEndCapture, (void *, void **))                                                       \
-    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                          \
-    X(cuGraphLaunch, (void *, void *))                                                             \
-    X(cuGraphExecDestroy, (void *))                                                                \
-    X(cuGraphDestroy, (void *))                                                                    \
-    X(cuEventCreate, (void **, unsigned))                                                          \
-    X(cuEventRecord, (void *, void *))                                                             \
-    X(cuEventElapsedTime, (float *, void *, void *))                                               \
-    X(cuGetErrorString, (int, const char **))
-#define NVRTC(X)                                                                                   \
-    X(nvrtcCreateProgram,                                                                          \
-      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
-    X(nvrtcCompileProgram, (void *, int, const char *const *))                                     \
-    X(nvrtcGetProgramLogSize, (void *, size_t *))                                                  \
-    X(nvrtcGetProgramLog, (void *, char *))                                                        \
-    X(nvrtcGetCUBINSize, (void *, size_t *))                                                       \
-    X(nvrtcGetCUBIN, (void *, char *))                                                             \
-    X(nvrtcDestroyProgram, (void **))
-#define DECLARE(name, args) static int(*name) args;
-DRIVER(DECLARE)
-NVRTC(DECLARE)
-
-static void die(const char *what, int code)
-{
-    const char *text = "";
-    if (cuGetErrorString != NULL) {
-        cuGetErrorString(code, &text);
-    }
-    printf("FAILED: %s: %d %s\n", what, code, text);
-    fflush(stdout);
-    _Exit(3);
-}
 /* ---- configurations ---- */
 
 enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, N, FIELDS };
@@ -486,27 +415,6 @@ static void add_children(job *j, const int *parent)
 
 /* ---- compiling, in threads ---- */
 
-static int nvrtc_compile(char **cubin, size_t *bytes, char **log, const char *text,
-                         const char *name, const char *const *options, int n)
-{
-    void *program = NULL;
-    size_t size = 0;
-    if (nvrtcCreateProgram(&program, text, name, 0, NULL, NULL)) {
-        return 1;
-    }
-    const int code = nvrtcCompileProgram(program, n, options);
-    nvrtcGetProgramLogSize(program, &size);
-    *log = calloc(1, size + 1);
-    nvrtcGetProgramLog(program, *log);
-    if (code == 0) {
-        nvrtcGetCUBINSize(program, bytes);
-        *cubin = malloc(*bytes);
-        nvrtcGetCUBIN(program, *cubin);
-    }
-    nvrtcDestroyProgram(&program);
-    return code;
-}
-
 static void compile_variant(variant *x)
 {
     char text[40][48];
@@ -530,8 +438,7 @@ static void compile_variant(variant *x)
     for (int i = 0; i < n; i++) {
         options[i] = text[i];
     }
-    const int code =
-        nvrtc_compile(&x->cubin, &x->bytes, &x->log, source[kernel], "rows.cu", options, n);
+    const int code = nvrtc_compile(&x->cubin, &x->log, source[kernel], "rows.cu", options, n);
     const char *used = strstr(x->log, "Used "), *spill = strstr(x->log, "bytes stack frame, ");
     x->registers = used ? atoi(used + 5) : 0;
     x->spills = spill ? atoi(spill + 19) : 0;
@@ -607,8 +514,8 @@ static void compile_wait(variant *x)
 
 /* ---- running ---- */
 
-static void *stream, *events[2], *helpers[DTYPES];
-static devptr arena, X[SETS], Y[SETS], weight, bias, workspace, result, reference;
+static void *helpers[DTYPES];
+static devptr X[SETS], Y[SETS], weight, bias, workspace, reference;
 static const job *now;
 static double round_seconds = 0.003;
 static int rounds = 11, shown = 3, turns = 1, parents = 2;
@@ -756,22 +663,6 @@ static double replay(contender *c)
     wait_stream(c->ours ? c->ours->text : "copy");
     OK(cuEventElapsedTime(&ms, events[0], events[1]));
     return ms * 1e-3 / c->reps;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double percentile(const double *x, int n, double p)
-{
-    double copy[ROUNDS_MAX];
-    memcpy(copy, x, (size_t)n * sizeof *x);
-    qsort(copy, (size_t)n, sizeof *copy, by_value);
-    const double at = p * (n - 1);
-    const int i = (int)at;
-    return i + 1 < n ? copy[i] + (at - i) * (copy[i + 1] - copy[i]) : copy[i];
 }
 
 static double bytes_of(const job *j)
@@ -1006,35 +897,16 @@ static char *join(const char *root, const char *first, const char *second)
 
 static void open_device(const char *root)
 {
-    const char *const names[] = {"libcuda.so.1", NULL};
-    void *cuda = open_library(names), *context;
-    int device, version;
+    int version;
     char name[128], path[600];
-    if (cuda == NULL) {
-        printf("no driver: %s\n", dlerror());
-        exit(2);
-    }
-#define CU(name, args) *(void **)&name = symbol(cuda, #name);
-    DRIVER(CU)
-    OK(cuInit(0));
-    OK(cuDeviceGet(&device, 0));
-    OK(cuDeviceGetName(name, sizeof name, device));
-    OK(cuDriverGetVersion(&version));
-    OK(cuDevicePrimaryCtxRetain(&context, device));
-    OK(cuCtxSetCurrent(context));
-    OK(cuStreamCreate(&stream, 1));
-    OK(cuEventCreate(&events[0], 0));
-    OK(cuEventCreate(&events[1], 0));
-    OK(cuMemAlloc_v2(&arena, ARENA));
-    OK(cuMemAlloc_v2(&result, 64));
+    open_driver(name, &version, ARENA);
     snprintf(path, sizeof path, "%s/bench/cuda/rows_helpers.cu", root);
     char *text = read_file(path, 1 << 18);
     for (int d = 0; d < DTYPES; d++) {
         char *cubin = NULL, *log = NULL, dtype[32];
-        size_t bytes = 0;
         snprintf(dtype, sizeof dtype, "-Ddtype_is_%s=1", dtype_names[d]);
         const char *const options[] = {"--gpu-architecture=sm_90a", dtype};
-        if (nvrtc_compile(&cubin, &bytes, &log, text, "rows_helpers.cu", options, 2) != 0) {
+        if (nvrtc_compile(&cubin, &log, text, "rows_helpers.cu", options, 2) != 0) {
             printf("%s\n", log);
             exit(2);
         }
@@ -1052,8 +924,6 @@ int main(int argc, char **argv)
     bool compile_only = false, cuts = true, rings = true;
     int line_count = 0;
     const char *root = ".";
-    const char *const nvrtc_names[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                                       "/usr/local/cuda/lib/libnvrtc.so.13", NULL};
     began = seconds();
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -1114,13 +984,7 @@ int main(int argc, char **argv)
     source[LAYERNORM] = join(root, "softmax/cuda_rows.cu", "layernorm/cuda_norm.cu");
     source[RMSNORM] = source[LAYERNORM];
     source[REDUCE] = join(root, "softmax/cuda_rows.cu", "reduce/cuda.cu");
-    void *nvrtc = open_library(nvrtc_names);
-    if (nvrtc == NULL) {
-        printf("no NVRTC: %s\n", dlerror());
-        return 2;
-    }
-#define NV(name, args) *(void **)&name = symbol(nvrtc, #name);
-    NVRTC(NV)
+    open_nvrtc();
     if (!compile_only) {
         open_device(root);
     }

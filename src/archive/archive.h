@@ -168,6 +168,7 @@ ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const ch
 /* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value
    that was not measured is null; max_error is null if it is not finite. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
+json_t *ak_trial_interval(const ak_trial *trial); /* the two ends of its interval, or null */
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
 /* Reads the samples of a trial that has none yet from a list; `name` and `where` are for
    messages. */

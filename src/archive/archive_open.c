@@ -137,58 +137,42 @@ out:
     return status;
 }
 
-/* Creates the tables. Reads the version again under the lock, because another process may be doing
-   the same. */
-static ak_status create_tables(ak_archive *archive, ak_error *err)
+/* Reports a statement that failed. SQLITE_ERROR means that the archive lacks a table or a column.
+   `what` completes "PATH: ..." for other errors. */
+static ak_status misfit(const ak_archive *archive, const char *what, ak_error *err)
 {
-    int64_t version;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_begin(archive, err));
-    AK_TRY(check_version(&version, archive, err));
-    if (version == 0) {
-        char pragmas[96];
-        (void)snprintf(pragmas, sizeof pragmas,
-                       "PRAGMA application_id = %d; PRAGMA user_version = %d",
-                       AK_SCHEMA_APPLICATION, AK_SCHEMA_VERSION);
-        AK_TRY(ak_store_execute(archive, ak_schema_sql, err));
-        AK_TRY(ak_store_execute(archive, pragmas, err));
-    }
-out:
-    if (status != AK_OK) {
-        ak_store_rollback(archive);
-        return status;
-    }
-    return ak_store_commit(archive, err);
+    return (sqlite3_errcode(archive->db) & 0xff) == SQLITE_ERROR
+               ? ak_fail(err, AK_CORRUPT,
+                         "%s: the archive is damaged (%s); nothing was changed: move it away or "
+                         "give another path",
+                         archive->path, sqlite3_errmsg(archive->db))
+               : ak_store_fault(archive, what, err);
 }
 
-/* Migrates from an older schema step by step, all or nothing. Reads the version again under the
-   lock, because another process may be doing the same. */
-static ak_status migrate(ak_archive *archive, ak_error *err)
+/* Creates the tables, or migrates them from an older schema step by step, all or nothing. Reads the
+   version again under the lock, because another process may be doing the same. */
+static ak_status bring_up_to_date(ak_archive *archive, ak_error *err)
 {
+    char pragmas[96];
     int64_t version;
     ak_status status = AK_OK;
-    AK_TRY(ak_store_begin(archive, err));
+    AK_DO(ak_store_begin(archive, err));
     AK_TRY(check_version(&version, archive, err));
+    if (version == 0) {
+        AK_TRY(ak_store_execute(archive, ak_schema_sql, err));
+        version = AK_SCHEMA_VERSION;
+    }
     for (; version < AK_SCHEMA_VERSION; version++) {
-        if (sqlite3_exec(archive->db, ak_schema_steps[version - 1], NULL, NULL, NULL) !=
-            SQLITE_OK) {
-            AK_TRY((sqlite3_errcode(archive->db) & 0xff) == SQLITE_ERROR
-                       ? ak_fail(err, AK_CORRUPT,
-                                 "%s: the archive is damaged (%s); nothing was changed: move it "
-                                 "away or give another path",
-                                 archive->path, sqlite3_errmsg(archive->db))
-                       : ak_store_fault(archive, "cannot be brought up to date", err));
-        }
+        AK_TRY(sqlite3_exec(archive->db, ak_schema_steps[version - 1], NULL, NULL, NULL) ==
+                       SQLITE_OK
+                   ? AK_OK
+                   : misfit(archive, "cannot be brought up to date", err));
     }
-    char pragma[64];
-    (void)snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", AK_SCHEMA_VERSION);
-    AK_TRY(ak_store_execute(archive, pragma, err));
+    (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                   AK_SCHEMA_APPLICATION, AK_SCHEMA_VERSION);
+    AK_TRY(ak_store_execute(archive, pragmas, err));
 out:
-    if (status != AK_OK) {
-        ak_store_rollback(archive);
-        return status;
-    }
-    return ak_store_commit(archive, err);
+    return ak_store_end_transaction(archive, status, err);
 }
 
 /* Switches to a write-ahead log. SQLite switches only while no other connection uses the file, and
@@ -268,10 +252,8 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
                        "path",
                        archive->path);
     }
-    if (version == 0) {
-        AK_DO(create_tables(archive, err));
-    } else if (version < AK_SCHEMA_VERSION) {
-        AK_DO(migrate(archive, err));
+    if (version < AK_SCHEMA_VERSION) {
+        AK_DO(bring_up_to_date(archive, err));
     }
     if (!archive->empty && !archive->copied) {
         AK_DO(use_wal(archive, err));
@@ -396,12 +378,7 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
     AK_DO(accept_file(archive, log_waits, err));
     if (sqlite3_prepare_v3(archive->db, add_trial_sql, -1, SQLITE_PREPARE_PERSISTENT,
                            &archive->add_trial, NULL) != SQLITE_OK) {
-        AK_DO((sqlite3_errcode(archive->db) & 0xff) == SQLITE_ERROR
-                  ? ak_fail(err, AK_CORRUPT,
-                            "%s: the archive is damaged (%s); nothing was "
-                            "changed: move it away or give another path",
-                            archive->path, sqlite3_errmsg(archive->db))
-                  : ak_store_fault(archive, "cannot be read", err));
+        return misfit(archive, "cannot be read", err);
     }
     int ignored;
     (void)sqlite3_db_config(archive->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, &ignored);

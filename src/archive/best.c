@@ -177,6 +177,9 @@ static bool read_winner(winner *out, const json_t *result)
    ids, each between blanks, of the runs of one size whose winner a run over many sizes has measured
    again. */
 typedef struct so_far {
+    ak_archive *archive;
+    const ak_archive_filter *filter; /* of the trials that may be the best */
+    const char *size;
     ak_trial *best;
     double cost;
     ak_buf judged;
@@ -230,26 +233,24 @@ static ak_status take_winner(so_far *s, const ak_trial *trial, const winner *won
 
 /* Finds the fastest trial of a configuration that won a run: one of that run or else, because a run
    may take trials over (--resume), one of any run. */
-static ak_status trial_of_winner(ak_trial *out, ak_archive *archive,
-                                 const ak_archive_filter *filter, const char *config,
+static ak_status trial_of_winner(ak_trial *out, const so_far *s, const char *config,
                                  const char *run, ak_error *err)
 {
-    ak_archive_filter same = *filter;
+    ak_archive_filter same = *s->filter;
     same.config = config;
-    same.run = filter->run == NULL ? run : filter->run;
-    ak_status status = ak_store_first(out, archive, &same, FASTEST, err);
+    same.run = s->filter->run == NULL ? run : s->filter->run;
+    ak_status status = ak_store_first(out, s->archive, &same, FASTEST, err);
     if (status == AK_NOT_FOUND) {
         same.run = NULL;
-        status = ak_store_first(out, archive, &same, FASTEST, err);
+        status = ak_store_first(out, s->archive, &same, FASTEST, err);
     }
     return status;
 }
 
 /* Takes this run's winner if it is better than the best so far and one of its trials matches. */
-static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_filter *filter,
-                              const char *size, const char *run, const char *result_text,
-                              ak_error *err)
+static ak_status consider_run(so_far *s, const char *run, const char *result_text, ak_error *err)
 {
+    const char *wanted = s->filter->config;
     json_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse_text(&result, result_text, "result", err);
@@ -258,16 +259,16 @@ static ak_status consider_run(so_far *s, ak_archive *archive, const ak_archive_f
     }
     const bool many_sizes = json_object_get(result, "sizes") != NULL;
     if (many_sizes) {
-        json_t *of_size = best_at(result, size);
+        json_t *of_size = best_at(result, s->size);
         json_decref(result);
         result = of_size;
     }
     status = ak_config_text_in_result(result, err);
     if (status == AK_OK && !was_judged(s, run) && read_winner(&won, result) &&
         (s->cost <= 0 || cost_of(&won) < s->cost) &&
-        (filter->config == NULL || strcmp(filter->config, won.config) == 0)) {
+        (wanted == NULL || strcmp(wanted, won.config) == 0)) {
         ak_trial trial = {0};
-        status = trial_of_winner(&trial, archive, filter, won.config, run, err);
+        status = trial_of_winner(&trial, s, won.config, run, err);
         if (status == AK_OK) {
             const char *beside = json_string_value(json_object_get(result, "beside"));
             ak_buf_print(&s->judged, " %.*s ", RUN_MAX, beside == NULL ? "" : beside);
@@ -292,21 +293,20 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     ak_status status = ak_store_query(
         &rows, archive,
         "SELECT result, id FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR "
-        "instr(size, "
-        "';') > 0) AND dtype = ?4 "
-        "AND choices = ?5 AND (environment IS ?6 OR environment IN " AK_STORE_ENVIRONMENTS(
-            "?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS("?7") ") AND result IS NOT NULL "
-                                                                    "ORDER BY instr(size, ';') = "
-                                                                    "0, "
-                                                                    "rowid",
+        "instr(size, ';') > 0) AND dtype = ?4 AND choices = ?5 AND (environment IS ?6 OR "
+        "environment IN " AK_STORE_ENVIRONMENTS("?6") ") AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
+            "?7") ") AND result IS NOT NULL ORDER BY instr(size, ';') = 0, rowid",
         texts, 7, err);
-    so_far s = {.best = best, .judged = AK_BUF(JUDGED_MAX)};
+    so_far s = {.archive = archive,
+                .filter = filter,
+                .size = like->size,
+                .best = best,
+                .judged = AK_BUF(JUDGED_MAX)};
     while (ak_store_next(&status, archive, rows, err)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
         const char *run = (const char *)sqlite3_column_text(rows, 1);
-        status = text == NULL || run == NULL
-                     ? ak_fail_memory(err)
-                     : consider_run(&s, archive, filter, like->size, run, text, err);
+        status =
+            text == NULL || run == NULL ? ak_fail_memory(err) : consider_run(&s, run, text, err);
     }
     (void)sqlite3_finalize(rows);
     status = status == AK_OK ? ak_buf_status(&s.judged, err) : status;

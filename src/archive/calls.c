@@ -130,14 +130,9 @@ static ak_status read_call(ak_call *out, sqlite3_stmt *row, ak_error *err)
 #define READ_TEXT(name) AK_DO(ak_store_text(&out->name, row, column++, err));
     TEXT_MAP(READ_TEXT)
 #undef READ_TEXT
-    out->generation = sqlite3_column_int(row, column++);
-    out->attempts = sqlite3_column_int(row, column++);
-    out->elapsed_ns = sqlite3_column_int64(row, column++);
-    out->input_tokens = sqlite3_column_int64(row, column++);
-    out->cached_tokens = sqlite3_column_int64(row, column++);
-    out->output_tokens = sqlite3_column_int64(row, column++);
-    out->reasoning_tokens = sqlite3_column_int64(row, column++);
-    out->replayed = sqlite3_column_int(row, column++) != 0;
+#define READ_NUMBER(name) out->name = (__typeof__(out->name))sqlite3_column_int64(row, column++);
+    NUMBER_MAP(READ_NUMBER)
+#undef READ_NUMBER
     out->priced = sqlite3_column_type(row, column) != SQLITE_NULL;
     out->cost_usd = sqlite3_column_double(row, column);
     return AK_OK;

@@ -6,12 +6,15 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "base/text.h"
 
 const ak_field ak_fields[AK_FIELD_COUNT] = {
+#define PLACE(member) offsetof(ak_trial, member), sizeof(((ak_trial *)NULL)->member)
 #define FIELD(name, kind, member, by)                                                              \
-    {#name, #member, AK_FIELD_##kind, AK_FIELD_BY_##by, offsetof(ak_trial, member)},
+    {#name, #member, AK_FIELD_##kind, AK_FIELD_BY_##by, PLACE(member)},
     AK_FIELD_MAP(FIELD)
 #undef FIELD
+#undef PLACE
 };
 
 bool ak_field_is_text(ak_field_kind kind)
@@ -49,6 +52,25 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field)
     return member(trial, field);
 }
 
+char **ak_trial_text(const ak_trial *trial, const char *name)
+{
+    const size_t i = AK_FIND(ak_fields, AK_FIELD_COUNT, name, name);
+    assert(i < AK_FIELD_COUNT);
+    return ak_field_text(trial, &ak_fields[i]);
+}
+
+const char *const ak_task_texts[] = {"kernel", "implementation", "device", "size",
+                                     "dtype",  "choices",        NULL};
+
+const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b)
+{
+    const char *const *name = ak_task_texts;
+    while (*name != NULL && ak_text_same(*ak_trial_text(a, *name), *ak_trial_text(b, *name))) {
+        name++;
+    }
+    return *name;
+}
+
 ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)
 {
     char *copy = ak_strdup(text);
@@ -75,28 +97,7 @@ static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err
 
 static void copy_number(ak_trial *out, const ak_trial *from, const ak_field *field)
 {
-    switch (field->kind) {
-    case AK_FIELD_INT:
-        *ak_field_int(out, field) = *ak_field_int(from, field);
-        break;
-    case AK_FIELD_LONG:
-    case AK_FIELD_LINK:
-        *ak_field_long(out, field) = *ak_field_long(from, field);
-        break;
-    case AK_FIELD_REAL:
-    case AK_FIELD_MEASURED:
-    case AK_FIELD_UNBOUNDED:
-        *ak_field_real(out, field) = *ak_field_real(from, field);
-        break;
-    case AK_FIELD_STATUS:
-        out->status = from->status;
-        break;
-    case AK_FIELD_TEXT:
-    case AK_FIELD_NULLABLE:
-    case AK_FIELD_FOREIGN:
-    case AK_FIELD_SAMPLES:
-        break;
-    }
+    memcpy(member(out, field), member(from, field), field->bytes);
 }
 
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err)

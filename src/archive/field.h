@@ -93,7 +93,7 @@ typedef struct ak_field {
     const char *name, *member; /* `member` is the name in ak_trial and in messages */
     ak_field_kind kind;
     ak_field_by by;
-    size_t offset; /* in ak_trial */
+    size_t offset, bytes; /* in ak_trial */
 } ak_field;
 
 #define AK_FIELD_ONE(name, kind, member, by) +1
@@ -110,6 +110,13 @@ char **ak_field_text(const ak_trial *trial, const ak_field *field);
 int *ak_field_int(const ak_trial *trial, const ak_field *field);
 int64_t *ak_field_long(const ak_trial *trial, const ak_field *field);
 double *ak_field_real(const ak_trial *trial, const ak_field *field);
+/* Returns the text of a trial that has this name in the archive. */
+char **ak_trial_text(const ak_trial *trial, const char *name);
+/* The names of the texts that say which task a trial is of, "kernel" first, NULL-terminated. */
+extern const char *const ak_task_texts[];
+/* Returns the first of these in which two trials differ (NULL counts as ""); NULL: they are of one
+   task. */
+const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b);
 
 /* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
    limits, the kernel must have a name, numbers must be finite, and quantities that cannot be

@@ -424,25 +424,16 @@ ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, co
 {
     merge m = {.archive = archive, .run_of = ak_map_new(), .trial_of = ak_map_new()};
     ak_status status = AK_OK;
-    bool begun = false;
     AK_TRY(m.run_of == NULL || m.trial_of == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(open_other(&m, path, err));
     AK_TRY(ak_store_begin(archive, err));
-    begun = true;
-    AK_TRY(copy_all(&m, err));
-    begun = false; /* a commit that fails rolls back */
-    AK_TRY(ak_store_commit(archive, err));
+    AK_TRY(ak_store_end_transaction(archive, copy_all(&m, err), err));
     *added = m.added;
     *known = m.known;
 out:
     (void)sqlite3_finalize(m.same_trial);
     (void)sqlite3_finalize(m.same_call);
-    if (begun) {
-        ak_store_rollback(archive);
-    }
-    if (m.other != NULL) {
-        ak_archive_close(m.other);
-    }
+    ak_archive_close(m.other);
     ak_map_free(m.run_of);
     ak_map_free(m.trial_of);
     ak_free(m.runs);

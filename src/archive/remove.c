@@ -148,15 +148,10 @@ static ak_status count_resumed(size_t *count, ak_archive *archive, ak_error *err
             "r.environment") " AND "
                              "coalesce((SELECT number FROM runs WHERE id = t.run) < r.number, "
                              "t.timestamp < r.started))";
-    sqlite3_stmt *rows = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&rows, archive, sql, err));
-    while (ak_store_next(&status, archive, rows, err)) {
-        *count = (size_t)sqlite3_column_int64(rows, 0);
-    }
-out:
-    (void)sqlite3_finalize(rows);
-    return status;
+    int64_t found = 0;
+    AK_DO(ak_store_ask(&found, archive, sql, err));
+    *count = (size_t)found;
+    return AK_OK;
 }
 
 static ak_status drop_all(ak_removal *out, ak_archive *archive, ak_error *err)

@@ -141,11 +141,7 @@ ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err
     AK_TRY(ak_store_need_environment(archive, run->environment, run->environment_json, err));
     AK_TRY(ak_store_insert_run(archive, run, false, err));
 out:
-    if (status != AK_OK) {
-        ak_store_rollback(archive);
-        return status;
-    }
-    return ak_store_commit(archive, err);
+    return ak_store_end_transaction(archive, status, err);
 }
 
 ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ended,
@@ -392,11 +388,7 @@ ak_status ak_archive_rename_environment(bool *out, ak_archive *archive, const ch
     AK_TRY(ak_store_change(archive, "UPDATE environments SET same_as = ?2 WHERE hash = ?1",
                            (const char *const[]){former, hash}, 2, err));
 out:
-    if (status != AK_OK) {
-        ak_store_rollback(archive);
-        return status;
-    }
-    return ak_store_commit(archive, err);
+    return ak_store_end_transaction(archive, status, err);
 }
 
 ak_status ak_archive_same_environment(bool *out, ak_archive *archive, const char *one,

@@ -232,19 +232,20 @@ void ak_store_rollback(ak_archive *archive)
     archive->environment = NULL;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_error *err)
+{
+    if (status == AK_OK) {
+        return ak_store_commit(archive, err);
+    }
+    ak_store_rollback(archive);
+    return status;
+}
 
 ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err)
 {
     sqlite3_stmt *statement;
-    ak_status status = AK_OK;
-    AK_TRY(ak_store_prepare(&statement, archive, sql, err));
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        *out = sqlite3_column_int64(statement, 0);
-    } else {
-        AK_TRY(ak_store_fault(archive, "cannot be read", err));
-    }
-out:
+    AK_DO(ak_store_prepare(&statement, archive, sql, err));
+    ak_status status = ak_store_ask_bound(out, archive, statement, true, err);
     (void)sqlite3_finalize(statement);
     return status;
 }

@@ -83,6 +83,9 @@ ak_status ak_store_begin(ak_archive *archive, ak_error *err);
 /* Rolls back if it fails. */
 ak_status ak_store_commit(ak_archive *archive, ak_error *err);
 void ak_store_rollback(ak_archive *archive);
+/* Ends a transaction in which something had this status: commits if that is AK_OK, else rolls back
+   and returns it. */
+ak_status ak_store_end_transaction(ak_archive *archive, ak_status status, ak_error *err);
 
 /* Selects the ids of the runs whose trials belong to a run: its own id and, for a run over many
    sizes, which has no trials of its own, the ids of the runs of its sizes, which its result lists.

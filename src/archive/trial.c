@@ -146,10 +146,9 @@ static uint64_t hash_field(uint64_t hash, const ak_trial *trial, const ak_field 
         return hash_bytes(hash, text == NULL ? none : text, strlen(text == NULL ? none : text));
     }
     case AK_FIELD_INT:
-        return hash_bytes(hash, ak_field_int(trial, field), sizeof(int));
     case AK_FIELD_LONG:
     case AK_FIELD_LINK:
-        return hash_bytes(hash, ak_field_long(trial, field), sizeof(int64_t));
+        return hash_bytes(hash, (const char *)trial + field->offset, field->bytes);
     case AK_FIELD_REAL:
     case AK_FIELD_MEASURED:
     case AK_FIELD_UNBOUNDED:
@@ -165,26 +164,26 @@ static uint64_t hash_field(uint64_t hash, const ak_trial *trial, const ak_field 
     return hash;
 }
 
-static bool is_cost(size_t at)
+/* Returns whether a text is not NULL, or a number is not 0 and, if it is a measurement, positive.
+ */
+static bool has_value(const ak_trial *trial, const ak_field *field)
 {
-    return at == offsetof(ak_trial, joules) || at == offsetof(ak_trial, joules_low) ||
-           at == offsetof(ak_trial, joules_high) || at == offsetof(ak_trial, cost) ||
-           at == offsetof(ak_trial, cost_low) || at == offsetof(ak_trial, cost_high);
+    return ak_field_is_text(field->kind)      ? *ak_field_text(trial, field) != NULL
+           : field->kind == AK_FIELD_INT      ? *ak_field_int(trial, field) != 0
+           : field->kind == AK_FIELD_MEASURED ? *ak_field_real(trial, field) > 0
+                                              : *ak_field_long(trial, field) != 0;
 }
 
 int64_t ak_trial_checksum(const ak_trial *trial)
 {
     uint64_t hash = 0;
+    bool later = false; /* compile_worker and the fields after it came later than the checksum */
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         size_t at = ak_fields[i].offset;
         bool placed = at == offsetof(ak_trial, efficiency) || at == offsetof(ak_trial, bound);
-        bool missing =
-            (at == offsetof(ak_trial, compile_worker) && trial->compile_worker == 0) ||
-            (at == offsetof(ak_trial, compiled_before_ns) && trial->compiled_before_ns == 0) ||
-            (at == offsetof(ak_trial, code_bytes) && trial->code_bytes == 0) ||
-            (at == offsetof(ak_trial, code_hash) && trial->code_hash == NULL) ||
-            (is_cost(at) && !(*ak_field_real(trial, &ak_fields[i]) > 0));
-        hash = placed || missing ? hash : hash_field(hash, trial, &ak_fields[i]);
+        later = later || at == offsetof(ak_trial, compile_worker);
+        bool counts = !placed && (!later || has_value(trial, &ak_fields[i]));
+        hash = counts ? hash_field(hash, trial, &ak_fields[i]) : hash;
     }
     return (int64_t)hash;
 }
@@ -237,12 +236,10 @@ static bool set_field(json_t *object, const ak_trial *trial, const ak_field *fie
     return false;
 }
 
-static bool set_interval(json_t *object, const ak_trial *trial)
+json_t *ak_trial_interval(const ak_trial *trial)
 {
-    return ak_json_set(object, "ci_ms",
-                       trial->ci_high_ms > 0
-                           ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
-                           : json_null());
+    return trial->ci_high_ms > 0 ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
+                                 : json_null();
 }
 
 static bool is_interval(const ak_field *field)
@@ -262,7 +259,7 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
         if (!is_interval(field)) {
             good = set_field(object, trial, field);
         } else if (field->offset == offsetof(ak_trial, ci_low_ms)) {
-            good = set_interval(object, trial);
+            good = ak_json_set(object, "ci_ms", ak_trial_interval(trial));
         }
     }
     return ak_json_give(out, object, good, err);

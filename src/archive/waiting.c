@@ -223,11 +223,7 @@ ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t c
         for (size_t i = 0; i < count && status == AK_OK; i++) {
             status = ak_store_add_trial(archive, trials[i], NULL);
         }
-        if (status == AK_OK) {
-            status = ak_store_commit(archive, NULL);
-        } else {
-            ak_store_rollback(archive);
-        }
+        status = ak_store_end_transaction(archive, status, NULL);
         ak_store_busy(archive, USUAL_BUSY_MS);
     }
     /* If the trials cannot be added in one transaction, they are added one by one: the failure then

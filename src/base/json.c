@@ -461,6 +461,16 @@ json_t *ak_json_reals(const double *values, size_t count)
     return ak_json_whole(list, good);
 }
 
+json_t *ak_json_integers(const int64_t *values, size_t count)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(list, json_integer(values[i])) == 0;
+    }
+    return ak_json_whole(list, good);
+}
+
 json_t *ak_json_texts(const char *const *texts, size_t count)
 {
     json_t *list = json_array();

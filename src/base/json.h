@@ -98,6 +98,7 @@ bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 
 /* Make a list of numbers (null where one is not finite) or of texts. NULL: no memory. */
 json_t *ak_json_reals(const double *values, size_t count);
+json_t *ak_json_integers(const int64_t *values, size_t count);
 json_t *ak_json_texts(const char *const *texts, size_t count);
 
 /* Finishes a value: returns it if all its parts were added (`good`), else releases it and returns

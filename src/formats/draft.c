@@ -16,18 +16,7 @@ void ak_draft_clear(ak_draft *draft)
         json_decref(draft->parameters[p].values);
         ak_map_free(draft->parameters[p].places);
     }
-    ak_free(draft->kernel);
-    ak_free(draft->device);
-    ak_free(draft->size);
-    ak_free(draft->objective);
-    ak_free(draft->implementation);
-    ak_free(draft->dtype);
-    ak_free(draft->choices);
-    ak_free(draft->rank);
     json_decref(draft->facts);
-    json_decref(draft->environment);
-    ak_free(draft->configs);
-    ak_free(draft->records);
     *draft = (ak_draft){0};
 }
 
@@ -47,8 +36,8 @@ static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s"
 
 ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
 {
-    draft->maximise = AK_HAS_TEXT(maximised, AK_COUNT(maximised), name);
-    return ak_draft_text(&draft->objective, name, err);
+    draft->recording->maximise = AK_HAS_TEXT(maximised, AK_COUNT(maximised), name);
+    return ak_draft_text(&draft->recording->objective, name, err);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -154,7 +143,8 @@ static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error 
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err)
 {
-    if (draft->count == AK_RECORDING_CONFIGS_MAX) {
+    ak_recording *to = draft->recording;
+    if (to->count == AK_RECORDING_CONFIGS_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
                        AK_RECORDING_CONFIGS_MAX);
     }
@@ -162,28 +152,28 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
     if (record->status == AK_TRIAL_OK &&
         !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value))) {
         return ak_fail(err, AK_INVALID, "%s: worked, but its %s is not above 0", where,
-                       draft->objective);
+                       to->objective);
     }
     if (!(record->seconds <= SECONDS_MAX)) {
         return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
     }
-    if (draft->count == 0 && draft->parameter_count == 0) {
+    if (to->count == 0 && draft->parameter_count == 0) {
         AK_DO(add_parameters(draft, config, err));
     }
-    AK_DO(AK_GROW(draft->configs, &draft->config_capacity, draft->count + 1, err));
-    AK_DO(AK_GROW(draft->records, &draft->record_capacity, draft->count + 1, err));
-    ak_config *at = &draft->configs[draft->count];
+    AK_DO(AK_GROW(to->configs, &draft->config_capacity, to->count + 1, err));
+    AK_DO(AK_GROW(to->records, &draft->record_capacity, to->count + 1, err));
+    ak_config *at = &to->configs[to->count];
     *at = (ak_config){{0}};
     for (size_t p = 0; p < draft->parameter_count; p++) {
         ak_draft_parameter *parameter = &draft->parameters[p];
         const json_t *value = json_object_get(config, parameter->name);
         AK_DO(place_of(&at->at[p], parameter, value, where, err));
     }
-    draft->records[draft->count] = *record;
+    to->records[to->count] = *record;
     if (record->status != AK_TRIAL_OK) {
-        draft->records[draft->count].value = 0;
+        to->records[to->count].value = 0;
     }
-    draft->count++;
+    to->count++;
     return AK_OK;
 }
 
@@ -260,8 +250,8 @@ static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
             AK_TRY(ak_fail_memory(err));
         }
     }
-    for (size_t i = 0; i < draft->count; i++) {
-        draft->configs[i].at[p] = moved[draft->configs[i].at[p]];
+    for (size_t i = 0; i < draft->recording->count; i++) {
+        draft->recording->configs[i].at[p] = moved[draft->recording->configs[i].at[p]];
     }
     json_decref(parameter->values);
     parameter->values = json_incref(sorted);
@@ -308,14 +298,15 @@ static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config
 static ak_status translate(ak_draft *draft, const json_t *definition, const char *where,
                            ak_error *err)
 {
+    ak_recording *to = draft->recording;
     ak_space *space = NULL;
     ak_space_spec spec = {.definition = definition, .allow_numerics = true, .where = where};
     ak_buf text = AK_BUF(CONFIG_BYTES);
     ak_status status = AK_OK;
     AK_TRY(ak_space_build(&space, &spec, err));
-    for (size_t i = 0; i < draft->count; i++) {
-        AK_TRY(config_text(&text, draft, &draft->configs[i], err));
-        status = ak_config_parse(&draft->configs[i], space, text.data, err);
+    for (size_t i = 0; i < to->count; i++) {
+        AK_TRY(config_text(&text, draft, &to->configs[i], err));
+        status = ak_config_parse(&to->configs[i], space, text.data, err);
         AK_TRY(status == AK_OK || status == AK_NO_MEMORY
                    ? status
                    : ak_fail_within(err, "%s does not fit %s", draft->where, where));
@@ -359,35 +350,36 @@ static int by_config(const void *a, const void *b)
 }
 
 /* Sorts the configurations as their space will number them and removes duplicates. */
-static ak_status sort_configs(ak_draft *draft, ak_error *err)
+static ak_status sort_configs(ak_recording *out, ak_error *err)
 {
     placed *list;
-    AK_DO(AK_NEW(list, draft->count, err));
-    for (size_t i = 0; i < draft->count; i++) {
-        list[i] = (placed){draft->configs[i], draft->records[i], i};
+    AK_DO(AK_NEW(list, out->count, err));
+    for (size_t i = 0; i < out->count; i++) {
+        list[i] = (placed){out->configs[i], out->records[i], i};
     }
-    qsort(list, draft->count, sizeof *list, by_config);
+    qsort(list, out->count, sizeof *list, by_config);
     size_t kept = 0;
-    for (size_t i = 0; i < draft->count; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         bool again = kept > 0 &&
-                     memcmp(&draft->configs[kept - 1], &list[i].config, sizeof list[i].config) == 0;
+                     memcmp(&out->configs[kept - 1], &list[i].config, sizeof list[i].config) == 0;
         if (!again) {
-            draft->configs[kept] = list[i].config;
-            draft->records[kept++] = list[i].record;
+            out->configs[kept] = list[i].config;
+            out->records[kept++] = list[i].record;
         } else if (list[i].record.status == AK_TRIAL_OK ||
-                   draft->records[kept - 1].status != AK_TRIAL_OK) {
-            draft->records[kept - 1] = list[i].record;
+                   out->records[kept - 1].status != AK_TRIAL_OK) {
+            out->records[kept - 1] = list[i].record;
         }
     }
-    draft->count = kept;
+    out->count = kept;
     ak_free(list);
     return AK_OK;
 }
 
-ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
-                          const char *where, ak_error *err)
+ak_status ak_draft_finish(ak_draft *draft, const json_t *definition, const char *where,
+                          ak_error *err)
 {
-    if (draft->count == 0) {
+    ak_recording *out = draft->recording;
+    if (out->count == 0) {
         return ak_fail(err, AK_INVALID, "%s holds no configuration: a recording needs at least one",
                        draft->where);
     }
@@ -396,34 +388,16 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
     }
     if (definition != NULL) {
         AK_DO(translate(draft, definition, where, err));
-    }
-    AK_DO(sort_configs(draft, err));
-    if (definition != NULL) {
         out->definition = json_incref((json_t *)(uintptr_t)definition);
         out->has_default = gives_default(definition);
     } else {
         AK_DO(define(&out->definition, draft, err));
     }
-    char **const texts[][2] = {
-        {&out->kernel, &draft->kernel},      {&out->device, &draft->device},
-        {&out->size, &draft->size},          {&out->implementation, &draft->implementation},
-        {&out->dtype, &draft->dtype},        {&out->choices, &draft->choices},
-        {&out->objective, &draft->objective}};
+    AK_DO(sort_configs(out, err));
+    char **const texts[] = {&out->kernel, &out->device,  &out->size,     &out->implementation,
+                            &out->dtype,  &out->choices, &out->objective};
     for (size_t i = 0; i < AK_COUNT(texts); i++) {
-        *texts[i][0] = *texts[i][1];
-        *texts[i][1] = NULL;
-        if (*texts[i][0] == NULL) {
-            AK_DO(ak_draft_text(texts[i][0], "", err));
-        }
+        AK_DO(*texts[i] == NULL ? ak_draft_text(texts[i], "", err) : AK_OK);
     }
-    out->maximise = draft->maximise;
-    out->environment = json_incref(draft->environment);
-    out->stated_rank = draft->rank;
-    draft->rank = NULL;
-    out->configs = draft->configs;
-    out->records = draft->records;
-    out->count = draft->count;
-    draft->configs = NULL;
-    draft->records = NULL;
     return ak_recording_space_new(&out->space, out, err);
 }

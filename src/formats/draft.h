@@ -1,7 +1,7 @@
 /*
- * draft.h: a draft collects what a reader finds in the file of a recording. The reader first names
- * the parameters, if the file names them, and then adds one configuration after the other;
- * ak_draft_finish sorts the configurations and builds the space.
+ * draft.h: a draft is a recording while a reader fills it from a file. The reader sets the texts of
+ * the recording, names the parameters, if the file names them, and then adds one configuration
+ * after the other; ak_draft_finish sorts the configurations and builds the space.
  *
  * Internal to formats/. A format is one file recording_<name>.c with a table ak_recording_<name>,
  * and one line in recordings.def.
@@ -10,6 +10,7 @@
 #define AK_FORMATS_DRAFT_H
 
 #include "base/map.h"
+#include "formats/format.h"
 #include "recording/recording.h"
 
 /* Limit for the configurations of a recording: a few times the size of the largest published space
@@ -24,25 +25,17 @@ typedef struct ak_draft_parameter {
 } ak_draft_parameter;
 
 typedef struct ak_draft {
-    const char *where; /* the file, for messages */
-    char *kernel, *device, *size, *objective;
-    char *implementation, *dtype, *choices;
-    char *rank; /* "Rank" when it was recorded; NULL: as the space file has it */
-    /* Facts of the device: an object of whole numbers; NULL: none. */
-    json_t *facts;
-    json_t *environment; /* as in ak_recording */
-    bool maximise;
+    ak_recording *recording; /* the texts that the file does not have are NULL */
+    const char *where;       /* the file, for messages */
+    json_t *facts;           /* of the device: an object of whole numbers; NULL: none */
     ak_draft_parameter parameters[AK_PARAMETERS_MAX];
     size_t parameter_count;
-    ak_config *configs;
-    ak_record *records;
-    size_t count, config_capacity, record_capacity;
+    size_t config_capacity, record_capacity;
 } ak_draft;
 
 typedef struct ak_recording_format {
     const char *name; /* for messages: "a cache file of Kernel Tuner" */
-    /* Returns whether this object is such a file. */
-    bool (*recognise)(const json_t *file);
+    ak_format_mark mark;
     ak_status (*read)(ak_draft *draft, const json_t *file, ak_error *err);
 } ak_recording_format;
 
@@ -53,6 +46,7 @@ typedef struct ak_recording_format {
 /* Reads the trials of one task from an archive: those in the environment of its latest trial. */
 ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err);
 
+/* Frees all but the recording. */
 void ak_draft_clear(ak_draft *draft);
 /* Replaces a text by a copy; NULL becomes "". */
 ak_status ak_draft_text(char **member, const char *text, ak_error *err);
@@ -79,10 +73,10 @@ ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_sco
    all of them, and with the conditions that read only parameters. */
 ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
                        const ak_scope *constants, const char *where, ak_error *err);
-/* Moves what was read into the recording and builds its space. `definition` is the
-   ConfigurationSpace of the space file `where`, as ak_draft_fit gives it, or NULL. */
-ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
-                          const char *where, ak_error *err);
+/* Completes the recording and builds its space. `definition` is the ConfigurationSpace of the space
+   file `where`, as ak_draft_fit gives it, or NULL. */
+ak_status ak_draft_finish(ak_draft *draft, const json_t *definition, const char *where,
+                          ak_error *err);
 
 /* A file's word for a status; a row without a word ends the list. */
 typedef struct ak_draft_word {

@@ -118,31 +118,55 @@ ak_status ak_task_export(const ak_task *task, const char *format, const char *pa
 
 /* ---- shared by the formats ------------------------------------------------------------------- */
 
-ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
-                            ak_error *err)
+bool ak_format_has_mark(const json_t *file, const ak_format_mark *mark)
 {
-    if (task->first.kernel == NULL) {
-        return ak_trial_copy(&task->first, trial, err);
+    const json_t *value = json_object_get(file, mark->member);
+    return value != NULL && json_typeof(value) == mark->type;
+}
+
+ak_status ak_format_check_task(ak_trial *first, const char *format, const ak_trial *trial,
+                               ak_error *err)
+{
+    if (first->kernel == NULL) {
+        return ak_trial_copy(first, trial, err);
     }
-    const struct {
-        const char *name, *first, *now;
-    } fields[] = {
-        {"kernel", task->first.kernel, trial->kernel},
-        {"implementation", task->first.implementation, trial->implementation},
-        {"device", task->first.device, trial->device},
-        {"size", task->first.size, trial->size},
-        {"dtype", task->first.dtype, trial->dtype},
-        {"choices", task->first.choices, trial->choices},
-    };
-    for (size_t i = 0; i < AK_COUNT(fields); i++) {
-        if (strcmp(fields[i].first, fields[i].now) != 0) {
-            return ak_fail(err, AK_INVALID,
-                           "a %s file holds one task, but trials of different ones match (%s "
-                           "\"%s\" and \"%s\"): choose one %s",
-                           format, fields[i].name, fields[i].first, fields[i].now, fields[i].name);
-        }
+    const char *name = ak_trial_task_difference(first, trial);
+    return name == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "a %s file holds one task, but trials of different ones match (%s \"%s\" "
+                         "and \"%s\"): choose one %s",
+                         format, name, *ak_trial_text(first, name), *ak_trial_text(trial, name),
+                         name);
+}
+
+bool ak_format_set_texts(json_t *object, const ak_trial *trial, const char *const *names)
+{
+    bool good = true;
+    for (; *names != NULL && good; names++) {
+        good = ak_json_set_text(object, *names, *ak_trial_text(trial, *names));
+    }
+    return good;
+}
+
+ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char *const *names,
+                               const char *where, ak_error *err)
+{
+    for (; *names != NULL; names++) {
+        const char *text;
+        AK_DO(ak_json_string_or(&text, object, *names, NULL, where, err));
+        AK_DO(text == NULL ? AK_OK : ak_trial_set(ak_trial_text(trial, *names), text, err));
     }
     return AK_OK;
+}
+
+ak_status ak_format_add_entry(ak_entry_writer *writer, json_t *entry, ak_error *err)
+{
+    AK_DO(ak_made(entry, err));
+    ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
+    ak_json_print(writer->out, entry, false);
+    json_decref(entry);
+    return ak_buf_status(writer->out, err);
 }
 
 static bool two_digits(int *out, const char *text, int low, int high)

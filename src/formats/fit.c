@@ -80,8 +80,8 @@ ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_sco
 {
     ak_scope *scope = ak_scope_new(facts);
     ak_status status = AK_OK;
-    AK_TRY(scope == NULL ? ak_fail_memory(err) : add_sizes(scope, draft->size, err));
-    AK_TRY(add_dtype(scope, draft->dtype, err));
+    AK_TRY(scope == NULL ? ak_fail_memory(err) : add_sizes(scope, draft->recording->size, err));
+    AK_TRY(add_dtype(scope, draft->recording->dtype, err));
 out:
     if (status != AK_OK) {
         ak_scope_free(scope);

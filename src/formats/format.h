@@ -47,6 +47,14 @@ ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_tri
 ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
                            ak_error *err);
 
+/* The member by which a JSON file of a format is recognised, and its type. */
+typedef struct ak_format_mark {
+    const char *member;
+    json_type type;
+} ak_format_mark;
+/* Returns whether a file has such a member. */
+bool ak_format_has_mark(const json_t *file, const ak_format_mark *mark);
+
 typedef struct ak_format_ops {
     const char *name, *description;
     /* (optional) Appends the text of a file with the trials that match the filter. */
@@ -63,9 +71,8 @@ typedef struct ak_format_ops {
     /* (optional) Passes each trial of the text to ak_import_add. `path` is for messages. */
     ak_status (*read)(ak_import *import, const char *text, size_t length, const char *path,
                       ak_error *err);
-    /* (with `read`) Returns whether this is the JSON of such a file. NULL: the format is not
-       JSON. */
-    bool (*recognise)(const json_t *file);
+    /* (with `read`) What distinguishes a file in JSON; all zero: it is not an object in JSON. */
+    ak_format_mark mark;
 } ak_format_ops;
 
 /* The table of formats.def, NULL-terminated. */
@@ -84,13 +91,26 @@ ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
 
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err);
 
-/* Remembers the first trial's task and refuses trials of other tasks, for formats whose files hold
-   one task. It begins as zero; free it with ak_trial_clear(&task->first). */
-typedef struct ak_one_task {
-    ak_trial first;
-} ak_one_task;
-ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
-                            ak_error *err);
+/* For formats whose files hold one task: remembers the first trial, and refuses trials of other
+   tasks. `first` begins as zero; free it with ak_trial_clear. */
+ak_status ak_format_check_task(ak_trial *first, const char *format, const ak_trial *trial,
+                               ak_error *err);
+
+/* Set members of an object to the texts of a trial that a NULL-terminated list names, and take them
+   from there. A text whose member is missing stays as it is. */
+bool ak_format_set_texts(json_t *object, const ak_trial *trial, const char *const *names);
+ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char *const *names,
+                               const char *where, ak_error *err);
+
+/* Writes a list with one entry for each trial, on a line of its own. */
+typedef struct ak_entry_writer {
+    ak_buf *out;
+    ak_archive *archive;
+    ak_trial first; /* as of ak_format_check_task */
+    size_t count;   /* entries so far */
+} ak_entry_writer;
+/* Appends an entry and takes over the reference; NULL means that there is no memory. */
+ak_status ak_format_add_entry(ak_entry_writer *writer, json_t *entry, ak_error *err);
 
 /* Converts YYYY-MM-DD, a T or a blank, and hh:mm:ss, with or without a fraction and a zone (Z,
    +hh:mm or +hhmm), to the form "2023-02-15T02:00:02.984Z". Further digits of the fraction are cut

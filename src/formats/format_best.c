@@ -9,12 +9,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-static json_t *interval(const ak_trial *best)
-{
-    return best->ci_high_ms > 0 ? json_pack("[f, f]", best->ci_low_ms, best->ci_high_ms)
-                                : json_null();
-}
-
 static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best, ak_error *err)
 {
     char now[AK_CLOCK_UTC_BYTES];
@@ -35,7 +29,7 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
                 json_object_set(object, "choices", choices) == 0 &&
                 json_object_set(object, "config", config) == 0 &&
                 ak_json_set(object, "ms", ak_json_known(best->median_ms)) &&
-                ak_json_set(object, "ci_ms", interval(best)) &&
+                ak_json_set(object, "ci_ms", ak_trial_interval(best)) &&
                 ak_json_set(object, "tflops", ak_json_known(best->tflops)) &&
                 ak_json_set(object, "gbs", ak_json_known(best->gbs)) &&
                 ak_json_set(object, "efficiency", ak_json_known(best->efficiency)) &&

@@ -13,38 +13,27 @@
 
 /* The latest run over many sizes that ended with a table. */
 typedef struct source {
-    char *run, *implementation, *device, *dtype, *choices, *environment;
+    ak_run run;
     json_t *result;
 } source;
 
 static void source_clear(source *from)
 {
-    ak_free(from->run);
-    ak_free(from->implementation);
-    ak_free(from->device);
-    ak_free(from->dtype);
-    ak_free(from->choices);
-    ak_free(from->environment);
+    ak_run_clear(&from->run);
     json_decref(from->result);
-    *from = (source){0};
+    *from = (source){.result = NULL};
 }
 
-/* Reads a run. Sets *found if its result has a table. */
-static ak_status read_row(bool *found, source *out, sqlite3_stmt *row, ak_error *err)
+/* Reads the run that a row names. Sets *found if its result has a table. */
+static ak_status read_row(bool *found, source *out, ak_archive *archive, sqlite3_stmt *row,
+                          ak_error *err)
 {
-    char **const texts[] = {&out->run,   &out->implementation, &out->device,
-                            &out->dtype, &out->choices,        &out->environment};
-    char *result = NULL;
-    ak_status status = ak_store_text(&result, row, 6, err);
-    if (status == AK_OK) {
-        status = ak_json_parse_text(&out->result, result, "result of the run", err);
-    }
-    ak_free(result);
+    const char *id = (const char *)sqlite3_column_text(row, 0);
+    AK_DO(ak_made(id, err));
+    AK_DO(ak_archive_get_run(&out->run, archive, id, err));
+    AK_DO(ak_json_parse_text(&out->result, out->run.result_json, "result of the run", err));
     *found = json_is_object(json_object_get(out->result, "table"));
-    for (int i = 0; i < 6 && status == AK_OK && *found; i++) {
-        status = ak_store_text(texts[i], row, i, err);
-    }
-    return status;
+    return AK_OK;
 }
 
 static ak_status find_source(source *out, ak_archive *archive, const ak_archive_filter *filter,
@@ -57,8 +46,7 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
                                  filter->run};
     ak_status status = ak_store_query(
         &rows, archive,
-        "SELECT id, implementation, device, dtype, choices, environment, result "
-        "FROM " AK_STORE_RUNS_MADE
+        "SELECT id FROM " AK_STORE_RUNS_MADE
         " WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR implementation = ?2) "
         "AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR dtype = ?4) "
         "AND (?5 IS NULL OR choices = ?5) AND (?6 IS NULL OR environment IN " AK_STORE_ENVIRONMENTS(
@@ -69,7 +57,7 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
         texts, 7, err);
     while (!found && ak_store_next(&status, archive, rows, err)) {
         source_clear(out);
-        status = read_row(&found, out, rows, err);
+        status = read_row(&found, out, archive, rows, err);
     }
     if (status == AK_OK && !found) {
         status = ak_fail(err, AK_NOT_FOUND,
@@ -162,8 +150,8 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
     AK_TRY(object == NULL || configs == NULL || sizes == NULL || loss == NULL
                ? ak_fail_memory(err)
                : lists_of(configs, sizes, from, err));
-    AK_TRY(ak_config_text_to_json(&choices, from->choices, "choices", err));
-    AK_TRY(ak_format_environment(&environment, archive, from->environment, err));
+    AK_TRY(ak_config_text_to_json(&choices, from->run.choices, "choices", err));
+    AK_TRY(ak_format_environment(&environment, archive, from->run.environment, err));
     ak_clock_utc(now);
     bool good = copy_member(loss, "geomean", table, "geomean") &&
                 copy_member(loss, "worst", table, "worst") &&
@@ -171,16 +159,16 @@ static ak_status build(json_t **out, ak_archive *archive, const char *kernel, co
                 ak_json_set(object, "schema", json_integer(1)) &&
                 ak_json_set_text(object, "kind", "dispatch") &&
                 ak_json_set_text(object, "kernel", kernel) &&
-                ak_json_set_text(object, "implementation", from->implementation) &&
-                ak_json_set_text(object, "device", from->device) &&
-                ak_json_set_text(object, "dtype", from->dtype) &&
+                ak_json_set_text(object, "implementation", from->run.implementation) &&
+                ak_json_set_text(object, "device", from->run.device) &&
+                ak_json_set_text(object, "dtype", from->run.dtype) &&
                 json_object_set(object, "choices", choices) == 0 &&
                 json_object_set(object, "configs", configs) == 0 &&
                 json_object_set(object, "sizes", sizes) == 0 &&
                 copy_member(object, "method", table, "method") &&
                 json_object_set(object, "loss", loss) == 0 &&
                 json_object_set(object, "environment", environment) == 0 &&
-                ak_json_set_text(object, "run", from->run) &&
+                ak_json_set_text(object, "run", from->run.id) &&
                 ak_json_set_text(object, "created", now) &&
                 ak_json_set_text(object, "autokernel", AK_VERSION);
     AK_TRY(good ? AK_OK : ak_fail_memory(err));

@@ -3,31 +3,23 @@
    finish. */
 #include "formats/format.h"
 
-typedef struct array_writer {
-    ak_buf *out;
-    ak_archive *archive;
-    size_t count;
-} array_writer;
-
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
-    array_writer *writer = context;
+    ak_entry_writer *writer = context;
     json_t *object = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(ak_trial_to_json(&object, trial, err));
-    AK_TRY(ak_format_add_finish(object, writer->archive, trial, err));
-    ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
-    ak_json_print(writer->out, object, false);
-    AK_TRY(ak_buf_status(writer->out, err));
-out:
-    json_decref(object);
-    return status;
+    AK_DO(ak_trial_to_json(&object, trial, err));
+    ak_status status = ak_format_add_finish(object, writer->archive, trial, err);
+    if (status != AK_OK) {
+        json_decref(object);
+        return status;
+    }
+    return ak_format_add_entry(writer, object, err);
 }
 
 static ak_status write_json(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                             ak_error *err)
 {
-    array_writer writer = {out, archive, 0};
+    ak_entry_writer writer = {.out = out, .archive = archive};
     ak_buf_putc(out, '[');
     ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
     ak_buf_puts(out, "\n]\n");
@@ -60,15 +52,9 @@ static ak_status read_json(ak_import *import, const char *text, size_t length, c
     return status;
 }
 
-static bool recognise(const json_t *file)
-{
-    return json_is_array(file);
-}
-
 const ak_format_ops ak_format_json = {
     .name = "json",
     .description = "array of trials with everything that is known; imports without loss",
     .write = write_json,
     .read = read_json,
-    .recognise = recognise,
 };

@@ -19,27 +19,13 @@
 /* Facts for which the file format has no member are texts in a member of our own, OWN. */
 #define OWN "autokernel"
 
-static const struct {
-    const char *name;
-    size_t offset;
-} own_members[] = {
-    {"device", offsetof(ak_trial, device)},
-    {"implementation", offsetof(ak_trial, implementation)},
-    {"size", offsetof(ak_trial, size)},
-    {"dtype", offsetof(ak_trial, dtype)},
-    {"choices", offsetof(ak_trial, choices)},
-};
-#define OWN_COUNT (AK_COUNT(own_members))
-
-static char **own_text(const ak_trial *trial, size_t i)
-{
-    return (char **)(void *)((char *)(uintptr_t)trial + own_members[i].offset);
-}
+static const char *const own_texts[] = {"device", "implementation", "size",
+                                        "dtype",  "choices",        NULL};
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct cache_writer {
-    ak_one_task task;
+    ak_trial first; /* as of ak_format_check_task */
     json_t *params; /* {name: [values]}, in order of first use */
     json_t *cache;  /* {key: entry} */
 } cache_writer;
@@ -134,11 +120,11 @@ static json_t *entry_of(const ak_trial *trial, const json_t *config)
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
     cache_writer *writer = context;
-    bool first = writer->task.first.kernel == NULL;
+    bool first = writer->first.kernel == NULL;
     json_t *config = NULL;
     ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
     ak_status status = AK_OK;
-    AK_TRY(ak_one_task_check(&writer->task, "Kernel Tuner", trial, err));
+    AK_TRY(ak_format_check_task(&writer->first, "Kernel Tuner", trial, err));
     AK_TRY(ak_config_of_trial(&config, trial, err));
     AK_TRY(note_values(writer, &key, config, first, err));
     AK_TRY(ak_buf_status(&key, err));
@@ -158,16 +144,6 @@ static void print_member(ak_buf *out, const char *name, const json_t *value, con
     ak_buf_print(out, "\"%s\": ", name);
     ak_json_print(out, value, false);
     ak_buf_puts(out, end);
-}
-
-static json_t *own_of(const ak_trial *trial)
-{
-    json_t *own = json_object();
-    bool good = own != NULL;
-    for (size_t i = 0; i < OWN_COUNT && good; i++) {
-        good = ak_json_set_text(own, own_members[i].name, *own_text(trial, i));
-    }
-    return ak_json_whole(own, good);
 }
 
 /* Sorts a list of numbers, because readers expect near values to be neighbours and the list is in
@@ -217,7 +193,7 @@ static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive *archive,
                              ak_error *err)
 {
-    const ak_trial *first = &writer->task.first;
+    const ak_trial *first = &writer->first;
     char name_of_device[AK_KERNEL_TUNER_NAME_BYTES];
     bool on_host = strcmp(first->device, "host") == 0;
     ak_kernel_tuner_processor(name_of_device);
@@ -225,10 +201,11 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive
     const char *named = ak_json_text_at(environment, "name");
     json_t *device = json_string(on_host ? name_of_device : named[0] != 0 ? named : first->device);
     json_t *kernel = json_string(first->kernel);
-    json_t *size = problem_size(first->size), *keys = json_array(), *own = own_of(first);
+    json_t *size = problem_size(first->size), *keys = json_array(), *own = json_object();
     const char *name;
     json_t *value;
     bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL &&
+                ak_format_set_texts(own, first, own_texts) &&
                 (environment == NULL || json_object_set(own, "environment", environment) == 0);
     json_object_foreach(writer->params, name, value)
     {
@@ -275,14 +252,14 @@ static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
     ak_status status = AK_OK;
     AK_TRY(writer.params == NULL || writer.cache == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_archive_take(archive, filter, write_one, &writer, err));
-    if (writer.task.first.kernel == NULL) {
+    if (writer.first.kernel == NULL) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND, "no trial matches, and a Kernel Tuner cache needs one"));
     }
     AK_TRY(print_cache(out, &writer, archive, err));
 out:
     json_decref(writer.params);
     json_decref(writer.cache);
-    ak_trial_clear(&writer.task.first);
+    ak_trial_clear(&writer.first);
     return status;
 }
 
@@ -314,19 +291,13 @@ out:
     return status;
 }
 
-/* Restores the task, with the names of its sizes, from a file that we wrote. */
+/* Restores the task, with the names of its sizes, from a file that we wrote. A recording has its
+   device in "device_name" only. */
 static ak_status take_own(ak_trial *task, const json_t *file, const char *path, ak_error *err)
 {
     json_t *own = NULL;
     AK_DO(ak_json_object_or_null(&own, file, OWN, path, err));
-    for (size_t i = 0; i < OWN_COUNT && own != NULL; i++) {
-        const char *text = NULL;
-        AK_DO(ak_json_string_or(&text, own, own_members[i].name, NULL, path, err));
-        if (text != NULL) { /* a recording has its device in "device_name" only */
-            AK_DO(ak_trial_set(own_text(task, i), text, err));
-        }
-    }
-    return AK_OK;
+    return ak_format_take_texts(task, own, own_texts, path, err);
 }
 
 static ak_status take_head(ak_trial *task, const json_t **order, const json_t **cache,
@@ -435,15 +406,10 @@ out:
     return status;
 }
 
-static bool recognise(const json_t *file)
-{
-    return json_is_object(json_object_get(file, "cache"));
-}
-
 const ak_format_ops ak_format_kernel_tuner = {
     .name = "kernel-tuner",
     .description = "cache file of Kernel Tuner: one task, a finished or an interrupted run",
     .write = write_kernel_tuner,
     .read = read_kernel_tuner,
-    .recognise = recognise,
+    .mark = {"cache", JSON_OBJECT},
 };

@@ -17,24 +17,8 @@
 #include "base/clock.h"
 
 /* Members that are texts in ak_trial and may be in the metadata instead. */
-static const struct {
-    const char *name;
-    size_t offset;
-} shared[] = {
-    {"implementation", offsetof(ak_trial, implementation)},
-    {"device", offsetof(ak_trial, device)},
-    {"size", offsetof(ak_trial, size)},
-    {"dtype", offsetof(ak_trial, dtype)},
-    {"choices", offsetof(ak_trial, choices)},
-    {"environment", offsetof(ak_trial, environment)},
-};
-#define SHARED_COUNT (AK_COUNT(shared))
-
-typedef struct kernels_writer {
-    ak_buf *out;
-    ak_archive *archive;
-    size_t count;
-} kernels_writer;
+static const char *const shared[] = {"implementation", "device",      "size", "dtype",
+                                     "choices",        "environment", NULL};
 
 /* Converts a trial's own JSON to an entry: the kernel is called "name", and the configuration is an
    object. */
@@ -60,19 +44,14 @@ static json_t *entry_of(json_t *trial, json_t *config)
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
-    kernels_writer *writer = context;
-    json_t *object, *config = NULL, *entry = NULL;
+    ak_entry_writer *writer = context;
+    json_t *object, *config = NULL;
     AK_DO(ak_trial_to_json(&object, trial, err));
     ak_status status = AK_OK;
     AK_TRY(ak_format_add_finish(object, writer->archive, trial, err));
     AK_TRY(ak_config_of_trial(&config, trial, err));
-    entry = entry_of(object, config);
-    AK_TRY(ak_made(entry, err));
-    ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
-    ak_json_print(writer->out, entry, false);
-    AK_TRY(ak_buf_status(writer->out, err));
+    AK_TRY(ak_format_add_entry(writer, entry_of(object, config), err));
 out:
-    json_decref(entry);
     json_decref(config);
     json_decref(object);
     return status;
@@ -81,7 +60,7 @@ out:
 static ak_status write_kernels(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                                ak_error *err)
 {
-    kernels_writer writer = {out, archive, 0};
+    ak_entry_writer writer = {.out = out, .archive = archive};
     char now[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(now);
     ak_buf_print(out,
@@ -110,19 +89,18 @@ static ak_status take_config(ak_trial *trial, const json_t *entry, const char *w
 static ak_status take_shared(ak_trial *trial, const json_t *entry, const json_t *metadata,
                              const char *where, ak_error *err)
 {
-    for (size_t i = 0; i < SHARED_COUNT; i++) {
-        const json_t *value = json_object_get(entry, shared[i].name);
+    for (size_t i = 0; shared[i] != NULL; i++) {
+        const json_t *value = json_object_get(entry, shared[i]);
         if (value == NULL || json_is_null(value)) {
-            value = json_object_get(metadata, shared[i].name);
+            value = json_object_get(metadata, shared[i]);
         }
         if (value == NULL || json_is_null(value)) {
             continue;
         }
         if (!json_is_string(value)) {
-            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a string", where, shared[i].name);
+            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a string", where, shared[i]);
         }
-        char **member = (char **)(void *)((char *)trial + shared[i].offset);
-        AK_DO(ak_trial_set(member, json_string_value(value), err));
+        AK_DO(ak_trial_set(ak_trial_text(trial, shared[i]), json_string_value(value), err));
     }
     return AK_OK;
 }
@@ -156,7 +134,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
         json_t *value = json_object_get(entry, name);
         bool apart = strcmp(name, "kernel") == 0 || strcmp(name, "config") == 0 ||
                      strcmp(name, "ci_low_ms") == 0 || strcmp(name, "ci_high_ms") == 0 ||
-                     AK_HAS(shared, SHARED_COUNT, name, name);
+                     ak_text_is_one_of(name, shared);
         if (value != NULL && !apart) {
             good = json_object_set(object, name, value) == 0;
         }
@@ -197,15 +175,10 @@ out:
     return status;
 }
 
-static bool recognise(const json_t *file)
-{
-    return json_is_array(json_object_get(file, "kernels"));
-}
-
 const ak_format_ops ak_format_kernels = {
     .name = "kernels",
     .description = "kernels.json: metadata and a list of kernels with configuration and time",
     .write = write_kernels,
     .read = read_kernels,
-    .recognise = recognise,
+    .mark = {"kernels", JSON_ARRAY},
 };

@@ -250,18 +250,6 @@ static json_t *argument_of(const ak_task *task, size_t index)
     return ak_json_whole(object, good);
 }
 
-static json_t *sizes_of(const ak_task *task)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < task->problem->size_count && list != NULL; i++) {
-        if (json_array_append_new(list, json_integer(task->shape.size[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
 static bool add_arguments(json_t *kernel, const ak_task *task)
 {
     json_t *list = json_array();
@@ -288,7 +276,8 @@ static json_t *kernel_of(const ak_task *task)
                 ak_json_set_text(kernel, "GlobalSizeType", "CUDA") && /* sizes count blocks */
                 ak_json_set(kernel, "GlobalSize", extents_of(task, "Grid", "1")) &&
                 ak_json_set(kernel, "LocalSize", extents_of(task, "Block", threads)) &&
-                ak_json_set(kernel, "ProblemSize", sizes_of(task)) &&
+                ak_json_set(kernel, "ProblemSize",
+                            ak_json_integers(task->shape.size, task->problem->size_count)) &&
                 ak_json_set(kernel, "Device", json_pack("{s:s}", "Name", task->device)) &&
                 (options == NULL ||
                  json_object_set(kernel, "CompilerOptions", (json_t *)(uintptr_t)options) == 0) &&

@@ -28,24 +28,6 @@ static const char *const words[AK_TRIAL_STATUS_COUNT] = {
     [AK_TRIAL_REJECTED] = "constraints",
 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} task_members[] = {
-    {"kernel_name", offsetof(ak_trial, kernel)},
-    {"implementation", offsetof(ak_trial, implementation)},
-    {"device", offsetof(ak_trial, device)},
-    {"size", offsetof(ak_trial, size)},
-    {"dtype", offsetof(ak_trial, dtype)},
-    {"choices", offsetof(ak_trial, choices)},
-};
-#define TASK_MEMBER_COUNT (AK_COUNT(task_members))
-
-static char **task_text(const ak_trial *trial, size_t i)
-{
-    return (char **)(void *)((char *)(uintptr_t)trial + task_members[i].offset);
-}
-
 /* Measurements that we add to a successful result. T4 defines neither the names nor the units of
    these measurements, so a measurement is read only if its name and its unit are ours. */
 static const struct {
@@ -64,12 +46,6 @@ static double *derived_value(const ak_trial *trial, size_t i)
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-typedef struct t4_writer {
-    ak_buf *out;
-    ak_one_task task;
-    size_t count;
-} t4_writer;
 
 static json_t *measurements_of(const ak_trial *trial)
 {
@@ -115,10 +91,9 @@ static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
 {
     json_t *metadata = json_object();
     bool good = metadata != NULL && ak_json_set_text(metadata, "timeunit", "milliseconds") &&
-                ak_json_set_text(metadata, "generator", "autokernel " AK_VERSION);
-    for (size_t i = 0; i < TASK_MEMBER_COUNT && good; i++) {
-        good = ak_json_set_text(metadata, task_members[i].name, *task_text(task, i));
-    }
+                ak_json_set_text(metadata, "generator", "autokernel " AK_VERSION) &&
+                ak_json_set_text(metadata, "kernel_name", task->kernel) &&
+                ak_format_set_texts(metadata, task, ak_task_texts + 1);
     if (good) {
         ak_buf_puts(out, "{\"schema_version\": \"1.0.0\",\n\"metadata\": ");
         ak_json_print(out, metadata, false);
@@ -130,25 +105,20 @@ static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
 
 static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
 {
-    t4_writer *writer = context;
-    json_t *config, *result;
-    AK_DO(ak_one_task_check(&writer->task, "T4", trial, err));
+    ak_entry_writer *writer = context;
+    json_t *config;
+    AK_DO(ak_format_check_task(&writer->first, "T4", trial, err));
     if (writer->count == 0) {
         AK_DO(print_head(writer->out, trial, err));
     }
     AK_DO(ak_config_of_trial(&config, trial, err));
-    result = result_of(trial, config);
-    AK_DO(ak_made(result, err));
-    ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
-    ak_json_print(writer->out, result, false);
-    json_decref(result);
-    return ak_buf_status(writer->out, err);
+    return ak_format_add_entry(writer, result_of(trial, config), err);
 }
 
 static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
-    t4_writer writer = {.out = out};
+    ak_entry_writer writer = {.out = out};
     ak_status status = ak_archive_take(archive, filter, write_one, &writer, err);
     if (status == AK_OK && writer.count == 0) {
         status = ak_fail(err, AK_NOT_FOUND,
@@ -156,7 +126,7 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
                          "lists the trials");
     }
     ak_buf_puts(out, "\n]}\n");
-    ak_trial_clear(&writer.task.first);
+    ak_trial_clear(&writer.first);
     return status;
 }
 
@@ -180,20 +150,14 @@ typedef struct t4_head {
 static ak_status take_task(t4_head *head, const json_t *file, const char *path, ak_error *err)
 {
     json_t *metadata = NULL;
+    const char *kernel;
     ak_trial *task = &head->task;
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", path, err));
     AK_DO(ak_t4_unit(&head->unit_ms, metadata, "timeunit", path, err));
-    for (size_t i = 0; i < TASK_MEMBER_COUNT; i++) {
-        const char *text = NULL;
-        AK_DO(ak_json_string_or(&text, metadata, task_members[i].name, NULL, path, err));
-        AK_DO(ak_trial_set(task_text(task, i), text, err));
-    }
-    if (task->kernel == NULL || task->kernel[0] == 0) {
-        ak_free(task->kernel);
-        task->kernel = NULL;
-        AK_DO(name_of_file(&task->kernel, path, err));
-    }
-    return AK_OK;
+    AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", path, err));
+    AK_DO(kernel[0] == 0 ? name_of_file(&task->kernel, path, err)
+                         : ak_trial_set(&task->kernel, kernel, err));
+    return ak_format_take_texts(task, metadata, ak_task_texts + 1, path, err);
 }
 
 static void take_derived(ak_trial *trial, const json_t *measurement, const char *name)
@@ -290,15 +254,10 @@ out:
     return status;
 }
 
-static bool recognise(const json_t *file)
-{
-    return json_is_array(json_object_get(file, "results"));
-}
-
 const ak_format_ops ak_format_t4 = {
     .name = "t4",
     .description = "T4 results, the exchange format of auto-tuners: one task",
     .write = write_t4,
     .read = read_t4,
-    .recognise = recognise,
+    .mark = {"results", JSON_ARRAY},
 };

@@ -11,24 +11,10 @@
 
 #define ENTRIES_MAX 4096
 
-typedef struct entry {
-    char *size, *dtype, *choices, *device, *config;
-    double ms;
-} entry;
-
 typedef struct entries {
-    entry *list;
+    ak_trial *list;
     size_t count, capacity;
 } entries;
-
-static void entry_clear(entry *e)
-{
-    ak_free(e->size);
-    ak_free(e->dtype);
-    ak_free(e->choices);
-    ak_free(e->device);
-    ak_free(e->config);
-}
 
 /* Keeps the fastest trial of each size, dtype, set of options and device. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
@@ -45,7 +31,7 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
                                 ak_text_same(all->list[at].device, trial->device))) {
         at++;
     }
-    if (at < all->count && all->list[at].ms <= trial->median_ms) {
+    if (at < all->count && all->list[at].median_ms <= trial->median_ms) {
         return AK_OK;
     }
     if (at == ENTRIES_MAX) {
@@ -54,16 +40,10 @@ static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
     }
     if (at == all->count) {
         AK_DO(AK_GROW(all->list, &all->capacity, at + 1, err));
-        all->list[all->count++] = (entry){.ms = 0};
+        all->list[all->count++] = (ak_trial){0};
     }
-    entry_clear(&all->list[at]);
-    all->list[at] = (entry){.size = ak_strdup(trial->size),
-                            .dtype = ak_strdup(trial->dtype),
-                            .choices = ak_strdup(trial->choices),
-                            .device = ak_strdup(trial->device),
-                            .config = ak_strdup(trial->config),
-                            .ms = trial->median_ms};
-    return ak_made(all->list[at].config, err);
+    ak_trial_clear(&all->list[at]);
+    return ak_trial_copy(&all->list[at], trial, err);
 }
 
 /* Writes a value as Python does. */
@@ -125,11 +105,11 @@ static size_t number_of(const entries *all, size_t at)
 }
 
 /* Writes the key of an entry: its sizes in order, its dtype and, unless empty, its options. */
-static ak_status put_key(ak_buf *out, const entry *e, ak_error *err)
+static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
 {
     json_t *sizes = NULL, *value;
     const char *name;
-    AK_DO(ak_config_text_to_json(&sizes, e->size, "size", err));
+    AK_DO(ak_config_text_to_json(&sizes, trial->size, "size", err));
     ak_buf_puts(out, "(");
     json_object_foreach(sizes, name, value)
     {
@@ -137,10 +117,10 @@ static ak_status put_key(ak_buf *out, const entry *e, ak_error *err)
         ak_buf_puts(out, ", ");
     }
     json_decref(sizes);
-    ak_code_string(out, ak_or_empty(e->dtype));
-    if (e->choices != NULL && e->choices[0] != 0) {
+    ak_code_string(out, ak_or_empty(trial->dtype));
+    if (trial->choices != NULL && trial->choices[0] != 0) {
         ak_buf_puts(out, ", ");
-        ak_code_string(out, e->choices);
+        ak_code_string(out, trial->choices);
     }
     ak_buf_puts(out, ")");
     return AK_OK;
@@ -187,7 +167,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
     AK_TRY(ak_buf_status(out, err));
 out:
     for (size_t i = 0; i < all.count; i++) {
-        entry_clear(&all.list[i]);
+        ak_trial_clear(&all.list[i]);
     }
     ak_free(all.list);
     return status;

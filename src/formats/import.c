@@ -216,10 +216,9 @@ static ak_status recognise(const ak_format_ops **out, const char *text, size_t l
         return AK_OK;
     }
     AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
-    *out = NULL;
+    *out = json_is_array(file) ? &ak_format_json : NULL;
     for (size_t i = 0; ak_formats[i] != NULL && *out == NULL; i++) {
-        bool found = ak_formats[i]->recognise != NULL && ak_formats[i]->recognise(file);
-        *out = found ? ak_formats[i] : NULL;
+        *out = ak_format_has_mark(file, &ak_formats[i]->mark) ? ak_formats[i] : NULL;
     }
     json_decref(file);
     return *out != NULL ? AK_OK
@@ -268,11 +267,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     status = prepare_same(&import, err);
     status = status == AK_OK ? ops->read(&import, text, length, path, err) : status;
     (void)sqlite3_finalize(import.same);
-    if (status == AK_OK) {
-        status = ak_store_commit(archive, err);
-    } else {
-        ak_store_rollback(archive);
-    }
+    status = ak_store_end_transaction(archive, status, err);
 out:
     ak_map_free(import.ids);
     ak_free(text);

@@ -36,11 +36,7 @@ static ak_status look(void *context, const ak_trial *trial, ak_error *err)
     if (r->seen++ == 0) {
         AK_DO(ak_trial_copy(&r->first, trial, err));
     }
-    if (!(ak_text_same(r->first.kernel, trial->kernel) &&
-          ak_text_same(r->first.implementation, trial->implementation) &&
-          ak_text_same(r->first.device, trial->device) &&
-          ak_text_same(r->first.size, trial->size) && ak_text_same(r->first.dtype, trial->dtype) &&
-          ak_text_same(r->first.choices, trial->choices))) {
+    if (ak_trial_task_difference(&r->first, trial) != NULL) {
         return ak_fail(err, AK_INVALID,
                        "%.240s holds trials of several tasks, but a recording has only one; "
                        "export one of them: autokernel export KERNEL --size .. --format "
@@ -88,12 +84,12 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
         all.simulated = true;
         AK_TRY(ak_archive_take(archive, &all, look, &r, err));
     }
-    AK_TRY(ak_draft_text(&draft->kernel, r.first.kernel, err));
-    AK_TRY(ak_draft_text(&draft->device, r.first.device, err));
-    AK_TRY(ak_draft_text(&draft->size, r.first.size, err));
-    AK_TRY(ak_draft_text(&draft->implementation, r.first.implementation, err));
-    AK_TRY(ak_draft_text(&draft->dtype, r.first.dtype, err));
-    AK_TRY(ak_draft_text(&draft->choices, r.first.choices, err));
+    AK_TRY(ak_draft_text(&draft->recording->kernel, r.first.kernel, err));
+    AK_TRY(ak_draft_text(&draft->recording->device, r.first.device, err));
+    AK_TRY(ak_draft_text(&draft->recording->size, r.first.size, err));
+    AK_TRY(ak_draft_text(&draft->recording->implementation, r.first.implementation, err));
+    AK_TRY(ak_draft_text(&draft->recording->dtype, r.first.dtype, err));
+    AK_TRY(ak_draft_text(&draft->recording->choices, r.first.choices, err));
     AK_TRY(ak_draft_objective(draft, "time", err));
     all.device = r.first.device;
     all.environment = r.environment == NULL || r.environment[0] == 0 ? NULL : r.environment;

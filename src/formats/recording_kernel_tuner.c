@@ -17,11 +17,6 @@ static const char *const stages[] = {"compile_time",  "benchmark_time",    "fram
    value of this limit or more counts as a failure. */
 #define FAILED_TIME 1e19
 
-static bool recognise(const json_t *file)
-{
-    return json_is_object(json_object_get(file, "cache"));
-}
-
 /* Returns the energy in joules under the names that Kernel Tuner's observers give it (NVML,
    PowerSensor and its models of energy); 0 if there is none. */
 static double energy_of(const json_t *entry)
@@ -40,7 +35,7 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
                              const char *where, ak_error *err)
 {
     const json_t *time = json_object_get(entry, "time");
-    const json_t *value = json_object_get(entry, draft->objective);
+    const json_t *value = json_object_get(entry, draft->recording->objective);
     const char *name;
     ak_status status = ak_kernel_tuner_fault(&record->status, &name, entry, where, err);
     if (status != AK_OK || name != NULL) {
@@ -52,7 +47,7 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
     }
     if (!json_is_number(value)) {
         return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number or the name of an error",
-                       where, draft->objective);
+                       where, draft->recording->objective);
     }
     record->value = json_number_value(value);
     record->joules = energy_of(entry);
@@ -72,7 +67,7 @@ static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
     }
     ak_status status = AK_OK;
     AK_TRY(ak_buf_status(&text, err));
-    AK_TRY(ak_draft_text(&draft->size, text.data, err));
+    AK_TRY(ak_draft_text(&draft->recording->size, text.data, err));
 out:
     ak_buf_free(&text);
     return status;
@@ -92,11 +87,11 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     const struct {
         const char *key;
         char **to;
-    } members[] = {{"implementation", &draft->implementation},
-                   {"size", &draft->size},
-                   {"dtype", &draft->dtype},
-                   {"choices", &draft->choices},
-                   {"rank", &draft->rank}};
+    } members[] = {{"implementation", &draft->recording->implementation},
+                   {"size", &draft->recording->size},
+                   {"dtype", &draft->recording->dtype},
+                   {"choices", &draft->recording->choices},
+                   {"rank", &draft->recording->stated_rank}};
     for (size_t i = 0; i < AK_COUNT(members); i++) {
         const char *text;
         AK_DO(ak_json_string_or(&text, own, members[i].key, NULL, where, err));
@@ -105,9 +100,9 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     AK_DO(ak_json_object_or_null(&facts, own, "facts", where, err));
     draft->facts = json_incref(facts);
     AK_DO(ak_json_object_or_null(&environment, own, "environment", where, err));
-    draft->environment = json_incref(environment);
+    draft->recording->environment = json_incref(environment);
     const char *name = json_string_value(json_object_get(environment, "name"));
-    return name == NULL ? AK_OK : ak_draft_text(&draft->device, name, err);
+    return name == NULL ? AK_OK : ak_draft_text(&draft->recording->device, name, err);
 }
 
 static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
@@ -122,8 +117,8 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     if (json_array_size(keys) == 0) {
         return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" is missing or empty", where);
     }
-    AK_DO(ak_draft_text(&draft->kernel, kernel, err));
-    AK_DO(ak_draft_text(&draft->device, device, err));
+    AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
+    AK_DO(ak_draft_text(&draft->recording->device, device, err));
     AK_DO(ak_draft_objective(draft, objective, err));
     AK_DO(take_size(draft, json_object_get(file, "problem_size"), err));
     AK_DO(take_own(draft, file, err));
@@ -159,6 +154,6 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 
 const ak_recording_format ak_recording_kernel_tuner = {
     .name = "a cache file of Kernel Tuner",
-    .recognise = recognise,
+    .mark = {"cache", JSON_OBJECT},
     .read = read,
 };

@@ -22,11 +22,6 @@ static const ak_draft_word words[] = {{"Ok", AK_TRIAL_OK},
                                       {"DeviceLimitsExceeded", AK_TRIAL_INVALID},
                                       {NULL, AK_TRIAL_OK}};
 
-static bool recognise(const json_t *file)
-{
-    return json_is_array(json_object_get(file, "Results"));
-}
-
 static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *metadata = NULL;
@@ -45,8 +40,8 @@ static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_e
     }
     *ms = units[at].ms;
     const char *kernel = json_string_value(json_object_get(first, "KernelName"));
-    AK_DO(ak_draft_text(&draft->device, device, err));
-    AK_DO(ak_draft_text(&draft->kernel, kernel, err));
+    AK_DO(ak_draft_text(&draft->recording->device, device, err));
+    AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
     return ak_draft_objective(draft, "time", err);
 }
 
@@ -111,6 +106,6 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 
 const ak_recording_format ak_recording_ktt = {
     .name = "results of KTT",
-    .recognise = recognise,
+    .mark = {"Results", JSON_ARRAY},
     .read = read,
 };

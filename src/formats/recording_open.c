@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/unpack.h"
 #include "formats/draft.h"
-#include "formats/format.h"
 #include "formats/kernel_tuner.h"
 #include "problem/task.h"
 
@@ -52,7 +51,7 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     }
     AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
     const ak_recording_format *const *format = formats;
-    while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
+    while (*format != NULL && !ak_format_has_mark(file, &(*format)->mark)) {
         format++;
     }
     ak_status status = *format != NULL ? (*format)->read(draft, file, err) : refuse(path, err);
@@ -130,7 +129,8 @@ static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
     if (with->constants == NULL) {
         AK_DO(ak_draft_constants(&recording->constants, draft, recording->device_facts, err));
         if (with->problem != NULL) {
-            AK_DO(ak_task_choices_scope(recording->constants, with->problem, draft->choices, err));
+            AK_DO(ak_task_choices_scope(recording->constants, with->problem,
+                                        draft->recording->choices, err));
         }
     } else {
         recording->constants = ak_scope_new(NULL);
@@ -145,9 +145,9 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
                            ak_error *err)
 {
     json_t *fitted = NULL;
-    ak_draft draft = {.where = path};
     ak_recording *recording;
     AK_DO(AK_NEW(recording, 1, err));
+    ak_draft draft = {.recording = recording, .where = path};
     recording->path = ak_strdup(path);
     ak_status status = AK_OK;
     AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));
@@ -155,7 +155,7 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
     if (with->space != NULL) {
         AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
-    AK_TRY(ak_draft_finish(recording, &draft, fitted, with->where, err));
+    AK_TRY(ak_draft_finish(&draft, fitted, with->where, err));
     AK_TRY(read_rank(recording, with->space, err));
     AK_TRY(ak_recording_summarise(recording, err));
     *out = recording;

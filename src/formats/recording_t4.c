@@ -41,11 +41,6 @@ ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const ch
     return AK_OK;
 }
 
-static bool recognise(const json_t *file)
-{
-    return json_is_array(json_object_get(file, "results"));
-}
-
 static ak_status take_seconds(ak_record *record, const json_t *result, double unit_ms,
                               const char *where, ak_error *err)
 {
@@ -67,13 +62,13 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
                             double unit_ms, const char *where, ak_error *err)
 {
     json_t *measurements = NULL;
-    const bool is_time = strcmp(draft->objective, "time") == 0;
+    const bool is_time = strcmp(draft->recording->objective, "time") == 0;
     bool failed = false;
     AK_DO(ak_json_array_or_null(&measurements, result, "measurements", where, err));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
         const char *name = json_string_value(json_object_get(one, "name"));
-        if (name != NULL && strcmp(name, draft->objective) == 0) {
+        if (name != NULL && strcmp(name, draft->recording->objective) == 0) {
             const json_t *value = json_object_get(one, "value");
             double ms = unit_ms;
             AK_DO(is_time ? ak_t4_unit(&ms, one, "unit", where, err) : AK_OK);
@@ -107,9 +102,9 @@ static ak_status take_head(double *unit_ms, ak_draft *draft, const json_t *file,
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", where, err));
     AK_DO(ak_json_string_or(&device, metadata, "device", "", where, err));
     AK_DO(ak_json_string_or(&size, metadata, "size", "", where, err));
-    AK_DO(ak_draft_text(&draft->kernel, kernel, err));
-    AK_DO(ak_draft_text(&draft->device, device, err));
-    return ak_draft_text(&draft->size, size, err);
+    AK_DO(ak_draft_text(&draft->recording->kernel, kernel, err));
+    AK_DO(ak_draft_text(&draft->recording->device, device, err));
+    return ak_draft_text(&draft->recording->size, size, err);
 }
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
@@ -140,6 +135,6 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 
 const ak_recording_format ak_recording_t4 = {
     .name = "T4 results",
-    .recognise = recognise,
+    .mark = {"results", JSON_ARRAY},
     .read = read,
 };

@@ -1,6 +1,8 @@
 /* conditions.c: see conditions.h. */
 #include "measure/conditions.h"
 
+#include "base/alloc.h"
+
 /* Moves a mean towards another by `weight`. If both are equal, the mean keeps its exact value. */
 static void mix(double *to, double more, double weight)
 {
@@ -45,4 +47,19 @@ void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons)
         (void)snprintf(out + used, AK_THROTTLE_BYTES - used, "%s%s", used == 0 ? "" : ",",
                        left != 0 ? "other" : "none");
     }
+}
+
+ak_status ak_conditions_to_trial(ak_trial *out, const ak_conditions *conditions, ak_error *err)
+{
+    char throttle[AK_THROTTLE_BYTES];
+    if (conditions->samples == 0) {
+        return AK_OK;
+    }
+    out->sm_clock_mhz = conditions->sm_clock_mhz;
+    out->memory_clock_mhz = conditions->memory_clock_mhz;
+    out->power_watts = conditions->power_watts;
+    out->temperature_celsius = conditions->temperature_celsius;
+    ak_throttle_text(throttle, conditions->throttle);
+    ak_free(out->throttle);
+    return ak_copy_text(&out->throttle, throttle, err);
 }

@@ -44,5 +44,7 @@ void ak_conditions_add(ak_conditions *to, const ak_conditions *more);
 /* Writes the reasons except IDLE as "power_cap,thermal", or "none" if there is no other. Bits
    without a word become "other". */
 void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons);
+/* Sets the conditions of a trial, unless these are unknown. */
+ak_status ak_conditions_to_trial(ak_trial *out, const ak_conditions *conditions, ak_error *err);
 
 #endif

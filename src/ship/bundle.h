@@ -40,8 +40,7 @@ typedef struct ak_bundle_case {
 typedef struct ak_bundle_variant {
     const ak_bundle_case *first;
     char *config; /* its canonical text */
-    char **options;
-    size_t option_count;
+    ak_options options;
     const char *compiler; /* borrowed from the space of the first case, or static */
     char version[128];
     char file[AK_PACK_NAME_MAX + 1];

@@ -495,14 +495,20 @@ out:
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-static ak_status add(ak_pack *out, const char *before, const char *name, const char *after,
-                     ak_status (*write)(ak_buf *out, const writer *w, ak_error *err),
-                     const writer *w, ak_error *err)
+typedef struct c_file {
+    const char *before, *after; /* what its name has around that of the bundle */
+    ak_status (*write)(ak_buf *out, const writer *w, ak_error *err);
+} c_file;
+
+static const c_file c_files[] = {
+    {"", ".h", write_header}, {"", ".c", write_source}, {"test_", ".c", write_test}};
+
+static ak_status add(ak_pack *out, const c_file *file, const writer *w, ak_error *err)
 {
     char path[AK_BUNDLE_NAME_MAX + 16];
     ak_buf text = AK_BUF(SOURCE_MAX);
-    (void)snprintf(path, sizeof path, "%s%s%s", before, name, after);
-    ak_status status = write(&text, w, err);
+    (void)snprintf(path, sizeof path, "%s%s%s", file->before, w->info->name, file->after);
+    ak_status status = file->write(&text, w, err);
     status = status == AK_OK ? ak_pack_add(out, path, text.data, text.length, err) : status;
     ak_buf_free(&text);
     return status;
@@ -529,9 +535,9 @@ static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,
     w->pack = &bundle;
     AK_TRY(ak_json_parse(&w->file, w->info->json, strlen(w->info->json), AK_BUNDLE_JSON, err));
     choose_names(w);
-    AK_TRY(add(&made, "", *name, ".h", write_header, w, err));
-    AK_TRY(add(&made, "", *name, ".c", write_source, w, err));
-    AK_TRY(add(&made, "test_", *name, ".c", write_test, w, err));
+    for (size_t i = 0; i < AK_COUNT(c_files); i++) {
+        AK_TRY(add(&made, &c_files[i], w, err));
+    }
     *out = made;
     made = (ak_pack){0};
 out:

@@ -7,7 +7,6 @@
 
 #include "backend/launch/launch.h"
 #include "base/alloc.h"
-#include "base/number.h"
 #include "space/portable.h"
 
 #define RESIDENT "resident_clusters"
@@ -24,32 +23,16 @@ typedef struct writer {
     ak_error *err;
 } writer;
 
-/* Returns the text of an expression or a plain number, as launch.c reads it. */
-static const char *text_of(char buffer[64], const json_t *value)
-{
-    if (json_is_string(value)) {
-        return json_string_value(value);
-    }
-    if (json_is_real(value)) {
-        (void)ak_number_print(buffer, 64, "%.17g", json_real_value(value));
-    } else {
-        (void)snprintf(buffer, 64, "%lld",
-                       json_is_integer(value) ? (long long)json_integer_value(value)
-                                              : (long long)json_is_true(value));
-    }
-    return buffer;
-}
-
 /* Gives the program of an expression or, if `value` is NULL, of the number `fallback`. */
 static ak_status program_of(json_t **out, const json_t *value, int fallback, const writer *w)
 {
-    char buffer[64];
+    char buffer[AK_LAUNCH_TEXT_BYTES];
     const ak_program_names names = {w->scope, w->open, w->open_count, w->where};
     if (value == NULL) {
         *out = json_pack("[i]", fallback);
         return ak_made(*out, w->err);
     }
-    return ak_program_of(out, text_of(buffer, value), &names, w->err);
+    return ak_program_of(out, ak_launch_text(buffer, value), &names, w->err);
 }
 
 /* Sets a member to the program that program_of gives. */
@@ -85,10 +68,10 @@ static ak_status write_let(json_t *list, const json_t *let, writer *w)
 {
     const char *name = ak_json_text_at(let, "Name");
     const json_t *value = json_object_get(let, "Value");
-    char buffer[64];
+    char buffer[AK_LAUNCH_TEXT_BYTES];
     if (w->folds) {
         double real;
-        AK_DO(ak_expr_real(&real, text_of(buffer, value), w->scope, w->where, w->err));
+        AK_DO(ak_expr_real(&real, ak_launch_text(buffer, value), w->scope, w->where, w->err));
         return (double)(int64_t)real == real
                    ? ak_scope_set_int(w->scope, name, (int64_t)real, w->err)
                    : ak_scope_set_real(w->scope, name, real, w->err);
@@ -163,10 +146,10 @@ out:
 /* Writes a real number as the bits of a double. */
 static ak_status set_real(json_t *object, const char *key, const json_t *value, writer *w)
 {
-    char buffer[64], bits[17];
+    char buffer[AK_LAUNCH_TEXT_BYTES], bits[17];
     double real;
     uint64_t raw;
-    const char *text = text_of(buffer, value);
+    const char *text = ak_launch_text(buffer, value);
     AK_DO(is_constant(text, w));
     AK_DO(ak_expr_real(&real, text, w->scope, w->where, w->err));
     memcpy(&raw, &real, sizeof raw);

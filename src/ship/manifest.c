@@ -150,7 +150,7 @@ static json_t *compiler_of(const ak_bundle_variant *v)
     bool good = ak_json_set_text(object, "name", v->compiler) &&
                 ak_json_set_text(object, "version", v->version) &&
                 ak_json_set(object, "options",
-                            ak_json_texts((const char *const *)v->options, v->option_count));
+                            ak_json_texts((const char *const *)v->options.argv, v->options.count));
     return ak_json_whole(object, good);
 }
 
@@ -159,16 +159,10 @@ static json_t *program_or_null(json_t *value)
     return value == NULL ? json_null() : json_incref(value);
 }
 
-/* Returns the sizes for which a variant was compiled: its specialised entries serve only these. */
-static json_t *own_size_of(const ak_bundle_variant *v)
+/* Returns the sizes of a task as a list of numbers. */
+static json_t *numbers_of(const ak_task *task)
 {
-    const ak_task *task = v->first->task;
-    json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; i < task->problem->size_count && good; i++) {
-        good = json_array_append_new(list, json_integer(task->shape.size[i])) == 0;
-    }
-    return list;
+    return ak_json_integers(task->shape.size, task->problem->size_count);
 }
 
 static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *err)
@@ -179,16 +173,18 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
         const ak_bundle_variant *v = &b->variants[i];
         json_t *config = NULL, *one = json_object();
         status = ak_config_text_to_json(&config, v->config, "configuration", err);
-        bool good = status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
-                    ak_json_set_text(one, "file", v->file) &&
-                    ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
-                    ak_json_set(one, "when", program_or_null(v->when)) &&
-                    ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
-                    ak_json_set(one, "threads", program_or_null(v->threads)) &&
-                    (v->note == NULL || ak_json_set_text(one, "note", v->note)) &&
-                    (v->launch == NULL || (ak_json_set(one, "own_size", own_size_of(v)) &&
-                                           ak_json_set(one, "launch", json_incref(v->launch)))) &&
-                    ak_json_set(one, "compiler", compiler_of(v));
+        bool good =
+            status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
+            ak_json_set_text(one, "file", v->file) &&
+            ak_json_set_text(one, "entry", v->first->task->implementation->kernel_name) &&
+            ak_json_set(one, "when", program_or_null(v->when)) &&
+            ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
+            ak_json_set(one, "threads", program_or_null(v->threads)) &&
+            (v->note == NULL || ak_json_set_text(one, "note", v->note)) &&
+            /* specialised entries serve only the sizes for which they were compiled */
+            (v->launch == NULL || (ak_json_set(one, "own_size", numbers_of(v->first->task)) &&
+                                   ak_json_set(one, "launch", json_incref(v->launch)))) &&
+            ak_json_set(one, "compiler", compiler_of(v));
         good = append(list, one, good);
         status = status != AK_OK || good ? status : ak_fail_memory(err);
     }
@@ -199,11 +195,6 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
-
-static json_t *number_or_null(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
 
 json_t *ak_bundle_conditions(const ak_trial *t)
 {
@@ -228,21 +219,19 @@ static json_t *finish_of(const ak_trial *t)
 static json_t *search_of(const ak_trial *t)
 {
     return t->search_ms > 0 ? json_pack("{s:f,s:o}", "ms", t->search_ms, "sm_clock_mhz",
-                                        number_or_null(t->search_clock_mhz))
+                                        ak_json_known(t->search_clock_mhz))
                             : json_null();
 }
 
 static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_case *c)
 {
     const ak_trial *t = &c->trial;
-    json_t *interval =
-        t->ci_high_ms > 0 ? json_pack("[f,f]", t->ci_low_ms, t->ci_high_ms) : json_null();
-    return ak_json_set(one, "ms", number_or_null(t->median_ms)) &&
-           ak_json_set(one, "ci_ms", interval) &&
+    return ak_json_set(one, "ms", ak_json_known(t->median_ms)) &&
+           ak_json_set(one, "ci_ms", ak_trial_interval(t)) &&
            ak_json_set(one, "samples", json_integer((json_int_t)t->sample_count)) &&
-           ak_json_set(one, "tflops", number_or_null(t->tflops)) &&
-           ak_json_set(one, "gbs", number_or_null(t->gbs)) &&
-           ak_json_set(one, "efficiency", number_or_null(t->efficiency)) &&
+           ak_json_set(one, "tflops", ak_json_known(t->tflops)) &&
+           ak_json_set(one, "gbs", ak_json_known(t->gbs)) &&
+           ak_json_set(one, "efficiency", ak_json_known(t->efficiency)) &&
            ak_json_set_text(one, "bound", t->bound) &&
            ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
            ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
@@ -275,17 +264,13 @@ static json_t *measured_of(const ak_bundle_build *b)
     bool good = list != NULL;
     for (size_t i = 0; i < b->case_count && good; i++) {
         const ak_bundle_case *c = &b->cases[i];
-        json_t *one = json_object(), *size = json_array();
-        for (size_t k = 0; k < c->task->problem->size_count && good; k++) {
-            good = json_array_append_new(size, json_integer(c->task->shape.size[k])) == 0;
-        }
-        good = good && ak_json_set(one, "size", json_incref(size)) &&
+        json_t *one = json_object();
+        good = ak_json_set(one, "size", numbers_of(c->task)) &&
                ak_json_set(one, "variant", json_integer((json_int_t)c->variant)) &&
                ak_json_set(one, "workspace_bytes", json_integer((json_int_t)c->workspace_bytes)) &&
                ak_json_set(one, "threads", json_integer(c->threads)) &&
                ak_json_set(one, "tolerances", ak_bundle_tolerances(c->task)) &&
                set_evidence(one, b, c);
-        json_decref(size);
         good = append(list, one, good);
     }
     return ak_json_whole(list, good);

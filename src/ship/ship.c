@@ -21,8 +21,7 @@ static void build_clear(ak_bundle_build *b)
 {
     for (size_t i = 0; i < b->variant_count; i++) {
         ak_bundle_variant *v = &b->variants[i];
-        ak_options options = {.argv = v->options, .count = v->option_count};
-        ak_options_clear(&options);
+        ak_options_clear(&v->options);
         ak_free(v->config);
         ak_free(v->note);
         json_decref(v->when);

@@ -23,16 +23,11 @@
 /* ---- which cases share code -------------------------------------------------------------------
  */
 
-static ak_status options_of(ak_options *out, const ak_bundle_case *one, ak_error *err)
+static bool same_options(const ak_options *a, const ak_options *b)
 {
-    return ak_task_options(out, one->task, &one->config, err);
-}
-
-static bool same_options(const ak_bundle_variant *v, const ak_options *options)
-{
-    bool same = v->option_count == options->count;
-    for (size_t i = 0; same && i < options->count; i++) {
-        same = strcmp(v->options[i], options->argv[i]) == 0;
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        same = strcmp(a->argv[i], b->argv[i]) == 0;
     }
     return same;
 }
@@ -206,23 +201,19 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
 {
     ak_bundle_variant *v = &b->variants[b->variant_count];
     const ak_backend_ops *backend;
-    ak_status status = ak_backend_find(&backend, one->task->backend, err);
-    if (status == AK_OK && backend->requires == NULL) {
-        status = ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
-                         one->task->backend);
+    AK_DO(ak_backend_find(&backend, one->task->backend, err));
+    if (backend->requires == NULL) {
+        return ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
+                       one->task->backend);
     }
-    if (status == AK_OK && ak_implementation_is_triton(one->task->implementation)) {
-        status = ak_fail(err, AK_UNAVAILABLE,
-                         "a bundle of a Triton kernel cannot be made yet: --format triton writes "
-                         "its configurations");
-    }
-    if (status != AK_OK) {
-        return status;
+    if (ak_implementation_is_triton(one->task->implementation)) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "a bundle of a Triton kernel cannot be made yet: --format triton writes its "
+                       "configurations");
     }
     *v = (ak_bundle_variant){.first = one,
                              .config = ak_strdup(config),
-                             .options = options->argv,
-                             .option_count = options->count,
+                             .options = *options,
                              .compiler = options->compiler};
     *options = (ak_options){0};
     if (ak_bundle_is_for_gpu(one->task->implementation->backend)) {
@@ -244,10 +235,10 @@ static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
     if (ak_config_format(config, sizeof config, one->task->space, &one->config) >= sizeof config) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
     }
-    AK_TRY(options_of(&options, one, err));
+    AK_TRY(ak_task_options(&options, one->task, &one->config, err));
     for (one->variant = 0; one->variant < b->variant_count; one->variant++) {
         const ak_bundle_variant *v = &b->variants[one->variant];
-        if (!v->for_one && strcmp(v->config, config) == 0 && same_options(v, &options)) {
+        if (!v->for_one && strcmp(v->config, config) == 0 && same_options(&v->options, &options)) {
             break;
         }
     }
@@ -261,21 +252,6 @@ out:
 
 /* ---- compiling --------------------------------------------------------------------------------
  */
-
-static ak_status write_source(char path[AK_PATH_MAX], const ak_bundle_build *b, const ak_task *task,
-                              const ak_backend_ops *backend, ak_error *err)
-{
-    char name[128];
-    ak_buf text = AK_BUF(2 * AK_SOURCE_BYTES_MAX);
-    ak_status status = AK_OK;
-    (void)snprintf(name, sizeof name, "%.100s.c", task->implementation->name);
-    AK_TRY(ak_fs_join(path, b->folder.path, "source.c", err));
-    AK_TRY(backend->source(&text, task->implementation->source, name, err));
-    AK_TRY(ak_fs_write(path, text.data, text.length, err));
-out:
-    ak_buf_free(&text);
-    return status;
-}
 
 /* Adds the processor features that a variant needs to those of the bundle. */
 static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
@@ -338,20 +314,17 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
     const ak_backend_ops *backend;
     char source[AK_PATH_MAX], artifact[AK_PATH_MAX], *code = NULL;
     size_t length = 0;
-    ak_options options = {0};
     ak_compile_result result = {0};
     json_t *needs = NULL;
     ak_status status = AK_OK;
     AK_TRY(ak_backend_find(&backend, task->backend, err));
-    AK_TRY(write_source(source, b, task, backend, err));
+    AK_TRY(ak_fs_join(source, b->folder.path, "source.c", err));
+    AK_TRY(ak_backend_write_source(source, backend, task->implementation, err));
     AK_TRY(ak_fs_join(artifact, b->folder.path, "artifact", err));
-    for (size_t i = 0; i < v->option_count; i++) {
-        AK_TRY(ak_options_add(&options, v->options[i], err));
-    }
     ak_compile_job job = {.source_path = source,
                           .compiler = v->compiler,
-                          .argv = (const char *const *)options.argv,
-                          .argc = options.count,
+                          .argv = (const char *const *)v->options.argv,
+                          .argc = v->options.count,
                           .folder = b->folder.path,
                           .artifact = artifact,
                           .timeout_ns = COMPILE_NS,
@@ -367,7 +340,6 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
 out:
     json_decref(needs);
     ak_compile_result_clear(&result);
-    ak_options_clear(&options);
     ak_free(code);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "archive/config_text.h"
+#include "archive/field.h"
 #include "backend/backend.h"
 #include "base/alloc.h"
 #include "measure/pressure.h"
@@ -228,30 +229,35 @@ out:
     return status;
 }
 
-/* A time of the bundle, and how it was measured. */
-typedef struct then_and_now {
-    double ms, clock; /* 0: not known */
-    bool searched;    /* it is that of the search, not of the finish */
-    bool slower;      /* the code is slower here */
-} then_and_now;
+/* A size of the bundle while it is verified. */
+typedef struct sizing {
+    const json_t *measured; /* what bundle.json says of the size */
+    ak_config config;
+    ak_session session;
+    ak_trial trial;           /* of the code as it is now */
+    double then_ms, then_mhz; /* the time and the clock that it is compared with; 0: not known */
+    bool searched;            /* that time is of the search, not of the finish */
+    bool slower;              /* the code is slower here */
+} sizing;
 
 /* Runs a job and gives its result, which the caller clears. */
-static ak_status run_job(ak_result *out, ak_session *session, const ak_job *job, ak_error *err)
+static ak_status run_job(ak_result *out, sizing *s, const ak_job *job, ak_error *err)
 {
     ak_job mine = *job;
-    mine.id = session->next_job++;
-    AK_DO(ak_pool_submit(session->pool, &mine, err));
-    return ak_pool_wait(out, session->pool, WAIT_NS, err);
+    mine.id = s->session.next_job++;
+    AK_DO(ak_pool_submit(s->session.pool, &mine, err));
+    return ak_pool_wait(out, s->session.pool, WAIT_NS, err);
 }
 
-/* Runs a job that gives a trial, which replaces the one in `out`. */
-static ak_status run_trial(ak_trial *out, ak_session *session, const ak_job *job, ak_error *err)
+/* Runs a job that gives a trial, which replaces the one before. */
+static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
 {
     ak_result result = {0};
-    ak_status status = run_job(&result, session, job, err);
+    const ak_job job = {.kind = kind, .config = s->config};
+    ak_status status = run_job(&result, s, &job, err);
     if (status == AK_OK) {
-        ak_trial_clear(out);
-        *out = result.trial;
+        ak_trial_clear(&s->trial);
+        s->trial = result.trial;
         result.trial = (ak_trial){0};
     }
     ak_result_clear(&result);
@@ -262,40 +268,24 @@ static ak_status run_trial(ak_trial *out, ak_session *session, const ak_job *job
 static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *err)
 {
     const ak_comparison_entry *entry = result->entries;
-    char throttle[AK_THROTTLE_BYTES];
     ak_stats stats;
     if (result->entry_count == 0 || entry->status != AK_TRIAL_OK) {
         const char *why = result->entry_count == 0 ? result->trial.reason : entry->reason;
         out->status = result->entry_count == 0 ? AK_TRIAL_CRASHED : entry->status;
-        return ak_copy_text(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
+        return ak_trial_set(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
                             err);
     }
     ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
     out->median_ms = stats.median;
     out->ci_low_ms = stats.low;
     out->ci_high_ms = stats.high;
-    ak_free(out->reason);
-    out->reason = NULL;
-    if (entry->reason != NULL) {
-        AK_DO(ak_copy_text(&out->reason, entry->reason, err));
-    }
-    const ak_conditions *conditions = &entry->conditions;
-    if (conditions->samples == 0) {
-        return AK_OK;
-    }
-    out->sm_clock_mhz = conditions->sm_clock_mhz;
-    out->memory_clock_mhz = conditions->memory_clock_mhz;
-    out->power_watts = conditions->power_watts;
-    out->temperature_celsius = conditions->temperature_celsius;
-    ak_throttle_text(throttle, conditions->throttle);
-    ak_free(out->throttle);
-    return ak_copy_text(&out->throttle, throttle, err);
+    AK_DO(ak_trial_set(&out->reason, entry->reason, err));
+    return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 
 /* Times the code as a finish does, in a comparison of the same length, with copies of it in the
    place of the other candidates. */
-static ak_status time_as_finish(ak_trial *out, ak_session *session, const ak_config *config,
-                                const json_t *finish, ak_error *err)
+static ak_status time_as_finish(sizing *s, const json_t *finish, ak_error *err)
 {
     ak_result result = {0};
     ak_comparison_candidate candidates[AK_JUDGED_MAX];
@@ -306,15 +296,16 @@ static ak_status time_as_finish(ak_trial *out, ak_session *session, const ak_con
                                                   : (size_t)count;
     seconds = seconds > 0 && seconds < SECONDS_MAX ? seconds : COPIES_MIN * AK_FINISH_SECONDS;
     for (size_t i = 0; i < copies; i++) {
-        candidates[i] = (ak_comparison_candidate){.config = config};
+        candidates[i] = (ak_comparison_candidate){.config = &s->config};
     }
-    const ak_job job = {
-        .kind = AK_JOB_COMPARISON,
-        .candidates = candidates,
-        .candidate_count = copies,
-        .plan = {.seconds = seconds, .extra = seconds, .protocol = ak_session_protocol(session)}};
-    ak_status status = run_job(&result, session, &job, err);
-    status = status == AK_OK ? take_times(out, &result, err) : status;
+    const ak_job job = {.kind = AK_JOB_COMPARISON,
+                        .candidates = candidates,
+                        .candidate_count = copies,
+                        .plan = {.seconds = seconds,
+                                 .extra = seconds,
+                                 .protocol = ak_session_protocol(&s->session)}};
+    ak_status status = run_job(&result, s, &job, err);
+    status = status == AK_OK ? take_times(&s->trial, &result, err) : status;
     ak_result_clear(&result);
     return status;
 }
@@ -328,92 +319,88 @@ static bool held_down(const char *throttle)
             strstr(throttle, "slowdown") != NULL);
 }
 
-/* Times the code as one of the bundle's times was measured, and gives that time in *as: as the
-   finish did, if the bundle states one, else as the search did. Under a power limit the clock in a
+/* Times the code as one of the bundle's times was measured, and sets that time: as the finish did,
+   if the bundle states one, else as the search did. Under a power limit the clock in a
    finish depends on the other candidates, which are missing here, so the search is repeated then,
    too. A table states no finish, because its comparison with all of its candidates cannot be
    repeated. */
-static ak_status time_it(ak_trial *out, then_and_now *as, ak_session *session,
-                         const ak_config *config, const json_t *measured, ak_error *err)
+static ak_status time_it(sizing *s, ak_error *err)
 {
-    const json_t *finish = json_object_get(measured, "finish");
-    const json_t *search = json_object_get(measured, "search");
-    const json_t *conditions = json_object_get(measured, "conditions");
+    const json_t *finish = json_object_get(s->measured, "finish");
+    const json_t *search = json_object_get(s->measured, "search");
+    const json_t *conditions = json_object_get(s->measured, "conditions");
     double searched = ak_json_number_at(search, "ms");
-    *as = (then_and_now){.ms = ak_json_number_at(measured, "ms"),
-                         .clock = ak_json_number_at(conditions, "sm_clock_mhz")};
-    as->searched = !json_is_object(finish) ||
-                   (searched > 0 && held_down(ak_json_text_at(conditions, "throttle")));
-    if (!as->searched) {
-        AK_DO(time_as_finish(out, session, config, finish, err));
-        as->searched = searched > 0 && out->status == AK_TRIAL_OK && held_down(out->throttle);
+    s->then_ms = ak_json_number_at(s->measured, "ms");
+    s->then_mhz = ak_json_number_at(conditions, "sm_clock_mhz");
+    s->searched = !json_is_object(finish) ||
+                  (searched > 0 && held_down(ak_json_text_at(conditions, "throttle")));
+    if (!s->searched) {
+        AK_DO(time_as_finish(s, finish, err));
+        s->searched =
+            searched > 0 && s->trial.status == AK_TRIAL_OK && held_down(s->trial.throttle);
     }
-    if (!as->searched) {
+    if (!s->searched) {
         return AK_OK;
     }
-    const ak_job job = {.kind = AK_JOB_TRIAL, .config = *config};
     if (searched > 0) {
-        as->ms = searched;
-        as->clock = ak_json_number_at(search, "sm_clock_mhz");
+        s->then_ms = searched;
+        s->then_mhz = ak_json_number_at(search, "sm_clock_mhz");
     }
-    return run_trial(out, session, &job, err);
+    return run_trial(s, AK_JOB_TRIAL, err);
 }
 
 /* Checks the code at all shapes, then times it until it is not slower, at most three times, because
    other load on the machine can only make it look slower. */
-static ak_status judge(ak_trial *out, then_and_now *as, const verifying *v, ak_session *session,
-                       const ak_config *config, const json_t *measured, ak_error *err)
+static ak_status judge(sizing *s, double max_slowdown, ak_error *err)
 {
-    const ak_job job = {.kind = AK_JOB_CHECK, .config = *config};
-    ak_status status = run_trial(out, session, &job, err);
-    for (int i = 0; i < ATTEMPTS && status == AK_OK && out->status == AK_TRIAL_OK; i++) {
-        status = time_it(out, as, session, config, measured, err);
-        as->slower = as->ms > 0 && out->ci_low_ms > as->ms * (1 + v->max_slowdown);
-        if (!as->slower) {
-            break;
-        }
+    AK_DO(run_trial(s, AK_JOB_CHECK, err));
+    s->slower = s->trial.status == AK_TRIAL_OK; /* until it is timed */
+    for (int i = 0; i < ATTEMPTS && s->slower && s->trial.status == AK_TRIAL_OK; i++) {
+        AK_DO(time_it(s, err));
+        s->slower = s->then_ms > 0 && s->trial.ci_low_ms > s->then_ms * (1 + max_slowdown);
     }
-    return status;
+    return AK_OK;
 }
 
 /* Says how the clocks were, if the times differ; "" if they do not, or a clock is not known. */
-static void tell_clocks(char out[CLOCKS_BYTES], const then_and_now *as, const ak_trial *now)
+static void tell_clocks(char out[CLOCKS_BYTES], const sizing *s)
 {
+    const ak_trial *now = &s->trial;
     out[0] = 0;
-    if (as->ms > 0 && as->clock > 0 && now->sm_clock_mhz > 0 && now->median_ms > 0 &&
-        fabs(now->median_ms / as->ms - 1) > DIFFERENT) {
+    if (s->then_ms > 0 && s->then_mhz > 0 && now->sm_clock_mhz > 0 && now->median_ms > 0 &&
+        fabs(now->median_ms / s->then_ms - 1) > DIFFERENT) {
         (void)snprintf(out, CLOCKS_BYTES, "the clock is %d MHz now and was %d MHz then",
-                       (int)(now->sm_clock_mhz + 0.5), (int)(as->clock + 0.5));
+                       (int)(now->sm_clock_mhz + 0.5), (int)(s->then_mhz + 0.5));
     }
 }
 
-static bool add_row(verifying *v, const char *size, const json_t *measured, const char *note,
-                    const ak_trial *trial, const then_and_now *as)
+static bool add_row(verifying *v, const char *size, const char *note, const sizing *s)
 {
     char clocks[CLOCKS_BYTES];
-    double then = as->ms;
+    const ak_trial *trial = &s->trial;
+    const double then = s->then_ms;
     bool ok = trial->status == AK_TRIAL_OK, timed = ok && trial->median_ms > 0;
     json_t *row = json_object();
-    tell_clocks(clocks, as, trial);
+    tell_clocks(clocks, s);
     bool good =
         ak_json_set_text(row, "size", size) &&
-        ak_json_set(row, "variant", json_incref(json_object_get(measured, "variant"))) &&
+        ak_json_set(row, "variant", json_incref(json_object_get(s->measured, "variant"))) &&
         ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
         ak_json_set_text(row, "reason", trial->reason) &&
         ak_json_set_real(row, "max_error", trial->max_error) &&
-        ak_json_set_text(row, "as", as->searched ? "search" : "finish") &&
-        ak_json_set(row, "then_ms", then > 0 ? json_real(then) : json_null()) &&
+        ak_json_set_text(row, "as", s->searched ? "search" : "finish") &&
+        ak_json_set(row, "then_ms", ak_json_known(then)) &&
         ak_json_set(row, "ms", timed ? json_real(trial->median_ms) : json_null()) &&
         ak_json_set(row, "ci_ms",
                     timed ? json_pack("[f,f]", trial->ci_low_ms, trial->ci_high_ms)
                           : json_null()) &&
         ak_json_set(row, "slowdown",
                     timed && then > 0 ? json_real(trial->median_ms / then - 1) : json_null()) &&
-        ak_json_set(row, "slower", json_boolean(as->slower)) &&
+        ak_json_set(row, "slower", json_boolean(s->slower)) &&
         ak_json_set(row, "conditions", ak_bundle_conditions(trial)) &&
         ak_json_set_text(row, "clocks", clocks[0] == 0 ? NULL : clocks) &&
         ak_json_set_text(row, "note", note);
-    v->good = v->good && ok && !as->slower;
+    v->good = v->good && ok && !s->slower;
     return json_array_append_new(v->rows, ak_json_whole(row, good)) == 0;
 }
 
@@ -425,14 +412,11 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     char code[AK_PATH_MAX];
     ak_buf size = AK_BUF(1024);
     ak_task *task = NULL;
-    ak_config config;
-    ak_session session = {0};
-    ak_trial trial = {0};
-    then_and_now as = {0};
+    sizing s = {.measured = measured};
     ak_status status = AK_OK;
     AK_TRY(own_files(v, variant, err));
     AK_TRY(size_text(&size, v->file, json_object_get(measured, "size"), err));
-    AK_TRY(open_task(&task, &config, v, variant, size.data, err));
+    AK_TRY(open_task(&task, &s.config, v, variant, size.data, err));
     AK_TRY(own_interface(v, task, measured, err));
     AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
     const ak_session_options options = {.compile_workers = 1,
@@ -442,13 +426,13 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
                                         .own_sizes =
                                             json_is_null(json_object_get(variant, "workspace")),
                                         .cancel = v->options->cancel};
-    AK_TRY(ak_session_open(&session, task, &options, err));
-    AK_TRY(judge(&trial, &as, v, &session, &config, measured, err));
+    AK_TRY(ak_session_open(&s.session, task, &options, err));
+    AK_TRY(judge(&s, v->max_slowdown, err));
     const char *note = ak_json_text_or_null(variant, "note");
-    status = add_row(v, size.data, measured, note, &trial, &as) ? AK_OK : ak_fail_memory(err);
+    status = add_row(v, size.data, note, &s) ? AK_OK : ak_fail_memory(err);
 out:
-    ak_session_close(&session);
-    ak_trial_clear(&trial);
+    ak_session_close(&s.session);
+    ak_trial_clear(&s.trial);
     ak_task_close(task);
     ak_buf_free(&size);
     return status;

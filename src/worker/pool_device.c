@@ -105,20 +105,6 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
     }
 }
 
-static ak_status set_conditions(ak_trial *out, const ak_conditions *c, ak_error *err)
-{
-    char text[AK_THROTTLE_BYTES];
-    if (c->samples == 0) {
-        return AK_OK;
-    }
-    out->sm_clock_mhz = c->sm_clock_mhz;
-    out->memory_clock_mhz = c->memory_clock_mhz;
-    out->power_watts = c->power_watts;
-    out->temperature_celsius = c->temperature_celsius;
-    ak_throttle_text(text, c->throttle);
-    return ak_copy_text(&out->throttle, text, err);
-}
-
 static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
 {
     ak_result result;
@@ -145,7 +131,7 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
         result.trial.check_ns = check_ns;
         result.trial.measure_ns = measure_ns;
         result.trial.overhead_ns = all - check_ns - measure_ns;
-        status = set_conditions(&result.trial, &conditions, err);
+        status = ak_conditions_to_trial(&result.trial, &conditions, err);
         bool judged = !json_is_true(json_object_get(reply, "unjudged"));
         if (status == AK_OK && j->kind == AK_JOB_TRIAL && judged) {
             u->median_ms = measured.median_ms;

@@ -48,15 +48,14 @@ typedef struct reader {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns the text of a value, which is an expression or a plain number or truth value. */
-static const char *text_of(char *buffer, size_t bytes, const json_t *value)
+const char *ak_launch_text(char buffer[AK_LAUNCH_TEXT_BYTES], const json_t *value)
 {
     if (json_is_integer(value)) {
-        (void)snprintf(buffer, bytes, "%lld", (long long)json_integer_value(value));
+        (void)snprintf(buffer, AK_LAUNCH_TEXT_BYTES, "%lld", (long long)json_integer_value(value));
         return buffer;
     }
     if (json_is_real(value)) {
-        (void)ak_number_print(buffer, bytes, "%.17g", json_real_value(value));
+        (void)ak_number_print(buffer, AK_LAUNCH_TEXT_BYTES, "%.17g", json_real_value(value));
         return buffer;
     }
     if (json_is_boolean(value)) {
@@ -75,8 +74,8 @@ static ak_status parse_only(const char *text, const char *place, reader *r)
 
 static ak_status evaluate(ak_value *out, const json_t *value, const char *what, reader *r)
 {
-    char buffer[64], place[WHERE_MAX + MEMBER_MAX];
-    const char *text = text_of(buffer, sizeof buffer, value);
+    char buffer[AK_LAUNCH_TEXT_BYTES], place[WHERE_MAX + MEMBER_MAX];
+    const char *text = ak_launch_text(buffer, value);
     *out = (ak_value){.type = AK_VALUE_INT};
     (void)snprintf(place, sizeof place, "%s: %s", r->where, what);
     if (text == NULL) {
@@ -111,7 +110,7 @@ static ak_status whole(int64_t *out, const json_t *value, const char *what, rang
     }
     if (found.type != AK_VALUE_INT || found.as.integer < in.low || found.as.integer > in.high) {
         char text[64], buffer[64];
-        const char *expression = json_is_string(value) ? text_of(buffer, sizeof buffer, value) : "";
+        const char *expression = json_is_string(value) ? ak_launch_text(buffer, value) : "";
         const char *quote = expression[0] == 0 ? "" : "\"";
         (void)ak_value_format(text, sizeof text, &found);
         return ak_fail(r->err, AK_INVALID,
