@@ -168,8 +168,10 @@ static bool transferred(replay *r)
 static ak_status search(replay *r, ak_error *err)
 {
     const ak_simulate_options *o = &r->job->options;
+    const ak_strategy_ops *ops = r->job->choice.ops;
+    const size_t most = ops->batch_max > 0 && ops->batch_max < o->batch ? ops->batch_max : o->batch;
     while (goes_on(r)) {
-        size_t count = 0, wanted = o->batch;
+        size_t count = 0, wanted = most;
         if (o->evaluations > 0 && o->evaluations - r->out->evaluations < wanted) {
             wanted = o->evaluations - r->out->evaluations;
         }
@@ -178,7 +180,9 @@ static ak_status search(replay *r, ak_error *err)
             continue;
         }
         int64_t begin = ak_clock_thread_ns();
-        AK_DO(r->job->choice.ops->propose(r->proposals, &count, r->strategy, wanted, err));
+        for (bool found = true; found && count < wanted; count += found) {
+            AK_DO(ops->propose(&r->proposals[count], &found, r->strategy, err));
+        }
         r->thinking_ns += ak_clock_thread_ns() - begin;
         if (count == 0) {
             break; /* no trial is outstanding, so the strategy is exhausted */

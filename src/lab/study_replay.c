@@ -80,9 +80,9 @@ static ak_status search(replayed *r, ak_error *err)
     ak_config fallback;
     ak_space_default(&fallback, r->space);
     ak_proposal proposal;
-    size_t count = 0;
+    bool found = false;
     /* The model is asked before any result is known, as in a real run. */
-    AK_DO(ops->propose(&proposal, &count, r->strategy, 1, err));
+    AK_DO(ops->propose(&proposal, &found, r->strategy, err));
     AK_DO(try_one(r, &fallback, err));
     while (r->run->count < r->study->options.evaluations && !ak_study_cancelled(r->study)) {
         ak_config elsewhere;
@@ -90,13 +90,12 @@ static ak_status search(replayed *r, ak_error *err)
             AK_DO(try_one(r, &elsewhere, err));
             continue;
         }
-        if (count > 0) {
+        if (found) {
             AK_DO(try_one(r, &proposal.config, err));
         } else if (ops->await == NULL || !ops->await(r->strategy, AK_SECOND_NS)) {
             break;
         }
-        count = 0;
-        AK_DO(ops->propose(&proposal, &count, r->strategy, 1, err));
+        AK_DO(ops->propose(&proposal, &found, r->strategy, err));
     }
     return r->lost.status == AK_OK ? AK_OK : ak_fail_memory(err);
 }
