@@ -391,11 +391,9 @@ json_t *ak_llm_doctor(void)
                                                       : variable);
         good = json_array_append_new(list, row) == 0 && good;
     }
-    good =
-        good &&
-        ak_json_set_text(result, "curl",
-                         version[0] != 0 ? version : "not installed: apt-get install libcurl4") &&
-        ak_json_set(result, "providers", json_incref(list));
-    json_decref(list);
+    good = good &&
+           ak_json_set_text(result, "curl",
+                            version[0] != 0 ? version : "not installed: apt-get install libcurl4");
+    good = ak_json_set(result, "providers", ak_json_whole(list, good));
     return ak_json_whole(result, good);
 }
