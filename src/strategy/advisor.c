@@ -56,7 +56,7 @@ struct ak_advisor {
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
-    void *call;
+    ak_llm_call *call;
     int64_t asked_ns;
     size_t shown; /* number of trials that the model was shown */
 
@@ -511,7 +511,7 @@ ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
     }
     ak_llm_answer answer = {0};
     ak_error why = AK_ERROR_INIT;
-    void *call = a->call;
+    ak_llm_call *call = a->call;
     a->call = NULL;
     ak_status status = AK_OK;
     if (a->options->model->end(&answer, call, &why) == AK_OK) {
