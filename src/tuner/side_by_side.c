@@ -30,10 +30,7 @@ size_t ak_compared_order(size_t *order, const ak_compared *list, size_t count)
         const ak_compared *c = &list[i];
         all[i] = (ak_contender){.cost = c->config == NULL ? 0 : ak_compared_cost(c),
                                 .over_default = c->over_default,
-                                .over_reference = {.ratio = c->ratio,
-                                                   .low = c->ratio_low,
-                                                   .high = c->ratio_high,
-                                                   .verdict = c->verdict}};
+                                .over_reference = ak_compared_speed(c)};
     }
     return ak_contest_order(order, all, most);
 }

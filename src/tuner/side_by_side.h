@@ -35,6 +35,11 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
    it. (outlast.c) */
 ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *session,
                                 const ak_job *job, ak_error *err);
+/* Returns the speed relative to the reference. */
+static inline ak_speed ak_compared_speed(const ak_compared *c)
+{
+    return (ak_speed){c->ratio, c->ratio_low, c->ratio_high, c->verdict, c->doubt};
+}
 void ak_compared_free(ak_compared *list, size_t count);
 
 #endif

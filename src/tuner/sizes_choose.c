@@ -80,8 +80,7 @@ static void take_loss(ak_size_result *one, const ak_comparison_result *compariso
         one->verdict = speed->verdict;
     }
     if (comparison->library < count) {
-        one->config_over_library = (ak_speed){chosen->ratio, chosen->ratio_low, chosen->ratio_high,
-                                              chosen->verdict, chosen->doubt};
+        one->config_over_library = ak_compared_speed(chosen);
     }
 }
 

@@ -115,11 +115,6 @@ typedef struct column {
     size_t winner;      /* the best so far; the number of elites if none has worked */
 } column;
 
-static ak_speed speed_of(const ak_compared *c)
-{
-    return (ak_speed){c->ratio, c->ratio_low, c->ratio_high, c->verdict, c->doubt};
-}
-
 static ak_status take_library(ak_size_result *one, const ak_task *task, const ak_compared *library,
                               ak_error *err)
 {
@@ -145,7 +140,8 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
     bool library = comparison->library < c->count + c->libraries;
     if (ak_compared_order(order, comparison->list, c->count) > 0) {
         known->winner = c->elite[order[0]];
-        one->over_library = library ? speed_of(&comparison->list[order[0]]) : one->over_library;
+        one->over_library =
+            library ? ak_compared_speed(&comparison->list[order[0]]) : one->over_library;
     }
     return library && one->library == NULL
                ? take_library(one, task, &comparison->list[comparison->library], err)

@@ -86,11 +86,7 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     const ak_compared *library =
         comparison->library < count ? &comparison->list[comparison->library] : NULL;
     bool has_default = fallback < count && mine->over_default.ratio > 0 && which != fallback;
-    ak_speed beside = {.ratio = mine->ratio,
-                       .low = mine->ratio_low,
-                       .high = mine->ratio_high,
-                       .verdict = mine->verdict,
-                       .doubt = mine->doubt};
+    const ak_speed beside = ak_compared_speed(mine);
     bool open = has_default && mine->over_default.verdict == AK_SPEED_UNDECIDED;
     bool open_library = library != NULL && beside.verdict == AK_SPEED_UNDECIDED;
     bool one_reason = !open || !open_library || mine->over_default.doubt == beside.doubt;
