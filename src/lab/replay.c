@@ -194,17 +194,6 @@ static ak_status search(replay *r, ak_error *err)
     return AK_OK;
 }
 
-/* Draws a random default for this repeat. A recording without a default does not say where a search
-   would start, and the first configuration of the space may happen to lie close to the optimum. */
-static void draw_default(ak_space *space, uint64_t seed)
-{
-    ak_rng rng;
-    ak_config config;
-    ak_rng_seed(&rng, ~seed); /* a random stream other than the strategy's */
-    ak_space_sample(&config, space, &rng);
-    ak_space_set_default(space, &config);
-}
-
 static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *err)
 {
     const ak_recording *recording = j->recording;
@@ -215,9 +204,7 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                 .out = &j->repeats[number],
                 .trace = &j->traces[number]};
     ak_transfer_open(&r.transfer, j->like);
-    if (!recording->has_default) {
-        draw_default(space, r.out->seed);
-    }
+    ak_recording_draw_default(space, recording, r.out->seed);
     ak_status status = AK_OK;
     AK_TRY(r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK);
     ak_strategy_context context = {.space = space,
@@ -339,7 +326,7 @@ static ak_status check_options(job *j, ak_error *err)
     if (!(o->seconds > 0)) {
         return ak_fail(
             err, AK_INVALID,
-            recording->seconds_each > 0
+            recording->facts.seconds_each > 0
                 ? "%s: random search comes near the optimum without any trial, so "
                   "there is nothing to search; set --time or --evals to search anyway"
                 : "%s: it records no times of compiling and measuring, so the clock of a "

@@ -110,15 +110,7 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
     ak_transfer_open(&r.transfer, like);
     AK_TRY(ak_made(r.tried, err));
     AK_TRY(ak_recording_space_new(&r.space, recording, err));
-    /* If the recording declares no default, each seed starts at another random configuration. All
-       arms with the same seed start at the same one. */
-    if (!recording->has_default) {
-        ak_rng rng;
-        ak_config start;
-        ak_rng_seed(&rng, ~run->seed);
-        ak_space_sample(&start, r.space, &rng);
-        ak_space_set_default(r.space, &start);
-    }
+    ak_recording_draw_default(r.space, recording, run->seed); /* all arms start at the same one */
     ak_advisor_options advisor = {.model = model,
                                   .share = study->share,
                                   .device = recording->device,
