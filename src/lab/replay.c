@@ -364,8 +364,8 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
         result.repeats[i].seed = ak_rng_next(&rng);
     }
     if (j.options.like_count > 0) {
-        AK_TRY(ak_like_open(&j.like, recording->space, recording->path, j.options.like,
-                            j.options.like_count, j.options.seed, err));
+        AK_TRY(ak_like_open(&j.like, recording, j.options.like, j.options.like_count,
+                            j.options.seed, err));
     }
     run_job(&j);
     AK_TRY(j.status);

@@ -120,20 +120,14 @@ void ak_tape_close(ak_tape *tape)
     }
 }
 
-static const char *about(const ak_tape *tape, const char *key)
-{
-    const char *text = json_string_value(json_object_get(tape->about, key));
-    return text == NULL ? "" : text;
-}
-
 const char *ak_tape_model(const ak_tape *tape)
 {
-    return about(tape, "model");
+    return ak_json_text_at(tape->about, "model");
 }
 
 const char *ak_tape_effort(const ak_tape *tape)
 {
-    return about(tape, "effort");
+    return ak_json_text_at(tape->about, "effort");
 }
 
 bool ak_tape_recording(const ak_tape *tape)
@@ -412,20 +406,21 @@ out:
     return status;
 }
 
-static ak_status write_about(ak_tape *tape, const char *model, const char *effort, ak_error *err)
+static ak_status write_about(ak_tape *tape, const json_t *question, ak_error *err)
 {
+    const char *effort = ak_json_text_or_null(question, "effort");
     tape->about = json_object();
     if (!ak_json_set_text(tape->about, "format", FORMAT) ||
         !ak_json_set(tape->about, "version", json_integer(VERSION)) ||
-        !ak_json_set_text(tape->about, "model", model) ||
+        !ak_json_set_text(tape->about, "model", ak_json_text_at(question, "model")) ||
         (effort != NULL && !ak_json_set_text(tape->about, "effort", effort))) {
         return ak_fail_memory(err);
     }
     return write_json(tape, ABOUT_NAME, tape->about, err);
 }
 
-ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question, const char *model,
-                        const char *effort, const ak_llm_answer *answer, ak_error *err)
+ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
+                        const ak_llm_answer *answer, ak_error *err)
 {
     char file[AK_HASH_BYTES + 32];
     (void)snprintf(file, sizeof file, "%s.json", name);
@@ -436,7 +431,7 @@ ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
         AK_TRY(ak_fail_memory(err));
     }
     if (tape->about == NULL) {
-        AK_TRY(write_about(tape, model, effort, err));
+        AK_TRY(write_about(tape, question, err));
     }
     AK_TRY(write_json(tape, file, document, err));
 out:

@@ -208,8 +208,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     /* Without a library and a default the ratios, relative to another candidate, are no speedup. */
     const bool known = result->baseline < l->all || result->reference == l->fallback;
     result->speedup = known ? measured->ratio : 0;
-    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, r->task->objective,
-                     err));
+    AK_DO(ak_summary(&result->summary, comparison, winner, r->task->objective, err));
     char *tuned = ak_strdup("tuned");
     AK_DO(ak_made(tuned, err));
     ak_free(measured->name);

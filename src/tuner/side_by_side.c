@@ -395,7 +395,9 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
     ak_result result = {0};
     size_t all = spec->count + (spec->control ? 1 : 0);
     ak_comparison_candidate *candidates = ak_alloc(all, sizeof *candidates);
-    ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list)};
+    ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list),
+                                  .count = spec->count,
+                                  .fallback = spec->fallback};
     comparison d = {
         .spec = spec, .result = &result, .out = &found, .twice = spec->control ? spec->twice : all};
     if (candidates == NULL || found.list == NULL) {

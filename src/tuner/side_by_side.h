@@ -23,8 +23,10 @@ typedef struct ak_comparison_spec {
 } ak_comparison_spec;
 typedef struct ak_comparison_result {
     ak_compared *list; /* the caller frees it with ak_compared_free */
-    size_t library;    /* index of the fastest library; `count` if there is none */
-    size_t reference;  /* index of the reference of ratios; `count` if nothing worked */
+    size_t count;
+    size_t fallback;  /* index of the default; `count` if it did not take part */
+    size_t library;   /* index of the fastest library; `count` if there is none */
+    size_t reference; /* index of the reference of ratios; `count` if nothing worked */
     ak_noise noise;
 } ak_comparison_result;
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,

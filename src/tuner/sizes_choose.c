@@ -69,7 +69,7 @@ out:
 }
 
 /* Takes the speed of the chosen configuration relative to the winner, and to the library. */
-static void take_loss(ak_size_result *one, const ak_comparison_result *comparison, size_t count)
+static void take_loss(ak_size_result *one, const ak_comparison_result *comparison)
 {
     const ak_compared *chosen = &comparison->list[1];
     const ak_speed *speed = &chosen->over_default;
@@ -79,7 +79,7 @@ static void take_loss(ak_size_result *one, const ak_comparison_result *compariso
         one->loss_high = 1 / speed->low;
         one->verdict = speed->verdict;
     }
-    if (comparison->library < count) {
+    if (comparison->library < comparison->count) {
         one->config_over_library = ak_compared_speed(chosen);
     }
 }
@@ -100,7 +100,7 @@ static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak
     ak_comparison_result comparison;
     one->verdict = AK_SPEED_UNDECIDED; /* until it was measured */
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
-    take_loss(one, &comparison, spec.count);
+    take_loss(one, &comparison);
     ak_compared_free(comparison.list, spec.count);
     return AK_OK;
 }

@@ -164,9 +164,8 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
     if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
         /* The first configuration serves as the default. If it is the only one, nothing was
            searched, and the summary leaves the default out. */
-        const bool alone = last == spec->fallback;
-        AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last,
-                          alone ? spec->count : spec->fallback, session->task->objective, err));
+        comparison.fallback = last == spec->fallback ? spec->count : spec->fallback;
+        AK_TRY(ak_summary(&found.summary, &comparison, last, session->task->objective, err));
     }
     *out = found;
     return AK_OK;
