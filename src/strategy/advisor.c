@@ -687,21 +687,10 @@ static size_t find_elites(size_t elites[AK_ADVICE_ELITES], const ak_advisor *a)
 {
     size_t count = 0;
     for (size_t i = 0; i < a->count; i++) {
-        if (a->trials[i].status != AK_TRIAL_OK) {
-            continue;
+        if (a->trials[i].status == AK_TRIAL_OK) {
+            ak_rank_insert(elites, &count, AK_ADVICE_ELITES, i, &a->trials[0].ms,
+                           sizeof *a->trials);
         }
-        size_t place = count;
-        while (place > 0 && a->trials[i].ms < a->trials[elites[place - 1]].ms) {
-            place--;
-        }
-        if (place == AK_ADVICE_ELITES) {
-            continue;
-        }
-        count += count < AK_ADVICE_ELITES;
-        for (size_t k = count - 1; k > place; k--) {
-            elites[k] = elites[k - 1];
-        }
-        elites[place] = i;
     }
     return count;
 }

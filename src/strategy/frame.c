@@ -133,19 +133,7 @@ void ak_frame_derive(ak_proposal *out, const ak_known *parent)
 
 void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *frame, size_t place)
 {
-    double ms = frame->known[place].ms;
-    size_t at = *count;
-    while (at > 0 && ms < frame->known[list[at - 1]].ms) {
-        at--;
-    }
-    if (at == max || !(ms < HUGE_VAL)) {
-        return;
-    }
-    *count += *count < max;
-    for (size_t i = *count - 1; i > at; i--) {
-        list[i] = list[i - 1];
-    }
-    list[at] = place;
+    ak_rank_insert(list, count, max, place, &frame->known[0].ms, sizeof *frame->known);
 }
 
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)

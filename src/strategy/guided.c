@@ -392,28 +392,12 @@ static void predict(candidate *c, const guided *self, size_t slot)
     c->score = expected_improvement(c->mean, deviation);
 }
 
-static void update_elites(guided *self, size_t index)
-{
-    double log_ms = self->trials[index].log_ms;
-    size_t place = self->elite_count;
-    while (place > 0 && log_ms < self->trials[self->elite[place - 1]].log_ms) {
-        place--;
-    }
-    if (place == ELITES || !(log_ms < HUGE_VAL)) {
-        return;
-    }
-    self->elite_count += self->elite_count < ELITES;
-    for (size_t i = self->elite_count - 1; i > place; i--) {
-        self->elite[i] = self->elite[i - 1];
-    }
-    self->elite[place] = index;
-}
-
 static ak_status add_trial(guided *self, const trial *t, ak_error *err)
 {
     AK_DO(AK_GROW(self->trials, &self->trial_capacity, self->trial_count + 1, err));
     self->trials[self->trial_count] = *t;
-    update_elites(self, self->trial_count++);
+    ak_rank_insert(self->elite, &self->elite_count, ELITES, self->trial_count++,
+                   &self->trials[0].log_ms, sizeof *self->trials);
     self->stale = true;
     return AK_OK;
 }
