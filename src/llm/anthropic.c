@@ -122,9 +122,8 @@ static void read_output(ak_reply *out, const json_t *usage)
     }
 }
 
-static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+static void reply(ak_reply *out, const json_t *body)
 {
-    (void)err;
     size_t i;
     json_t *part;
     json_array_foreach(json_object_get(body, "content"), i, part)
@@ -141,12 +140,10 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
     if (json_is_object(json_object_get(body, "error"))) {
         ak_reply_error(out, body);
     }
-    return AK_OK;
 }
 
-static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    (void)err;
     const char *type = ak_json_text_at(data, "type");
     const json_t *change = json_object_get(data, "delta");
     if (*type == 0) {
@@ -171,7 +168,6 @@ static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_
     } else if (strcmp(type, "error") == 0) {
         ak_reply_error(out, data);
     }
-    return AK_OK;
 }
 
 const ak_provider ak_provider_anthropic = {

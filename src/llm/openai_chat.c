@@ -97,26 +97,22 @@ static void read_rest(ak_reply *out, const json_t *data)
     }
 }
 
-ak_status ak_chat_reply(ak_reply *out, const json_t *body, ak_error *err)
+void ak_chat_reply(ak_reply *out, const json_t *body)
 {
-    (void)err;
     const json_t *choice = json_array_get(json_object_get(body, "choices"), 0);
     read_message(out, json_object_get(choice, "message"));
     read_finish(out, choice);
     read_rest(out, body);
     out->ended = out->ended || choice != NULL;
-    return AK_OK;
 }
 
-ak_status ak_chat_delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+void ak_chat_delta(ak_reply *out, const char *event, const json_t *data)
 {
     (void)event;
-    (void)err;
     const json_t *choice = json_array_get(json_object_get(data, "choices"), 0);
     read_message(out, json_object_get(choice, "delta"));
     read_finish(out, choice);
     read_rest(out, data);
-    return AK_OK;
 }
 
 const ak_provider ak_provider_openai_chat = {
