@@ -125,7 +125,7 @@ static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
     ak_size_result *one = &m->result->sizes[size];
     const ak_task *task = m->tasks[size];
     ak_session session;
-    const ak_session_options options = {.cancel = m->options->cancel};
+    const ak_pool_options options = {.cancel = m->options->cancel};
     ak_config configs[2];
     ak_many_announce_phase(m, "confirm", size);
     AK_TRY(ak_session_open(&session, task, &options, err));

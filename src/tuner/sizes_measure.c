@@ -257,7 +257,7 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     ak_session session = {0};
-    const ak_session_options options = {.cancel = m->options->cancel};
+    const ak_pool_options options = {.cancel = m->options->cancel};
     chunk *c = ak_alloc(1, sizeof *c);
     column known = {.ms = ak_alloc(result->config_count, sizeof(double)),
                     .costs = ak_alloc(result->config_count, sizeof(double)),

@@ -26,7 +26,7 @@ struct ak_tester {
 ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
 {
     ak_status status = AK_OK;
-    const ak_session_options options = {.compile_workers = 1};
+    const ak_pool_options options = {.compile_workers = 1};
     ak_tester *tester;
     AK_DO(AK_NEW(tester, 1, err));
     AK_TRY(ak_session_open(&tester->session, task, &options, err));
@@ -265,7 +265,7 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
 {
     ak_status status = AK_OK;
     ak_session session = {0};
-    ak_session_options own = {.compile_workers = 0};
+    ak_pool_options own = {.compile_workers = 0};
     lineup l = {.all = 0};
     const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
     AK_TRY(ak_made(others, err));
