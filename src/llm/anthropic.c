@@ -4,7 +4,7 @@
  * Source: platform.claude.com/docs/en/api/messages, "Streaming messages", "Structured outputs",
  * "Extended thinking", "Effort". max_tokens is required and includes thinking. The API's
  * input_tokens excludes what was read from or written to the cache; ak_llm_usage.input includes
- * it. Thinking and temperature exclude each other.
+ * it.
  */
 #include "llm/dialect.h"
 
@@ -77,9 +77,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
                 (json_object_size(config) == 0 ||
                  ak_json_set(body, "output_config", json_incref(config))) &&
                 (!thinking_on || ak_json_set(body, "thinking", thinking(request)));
-    if (good && chat->has_temperature && !thinking_on && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(body, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_STREAM)) {
         good = ak_json_set(body, "stream", json_true());
     }

@@ -49,9 +49,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     bool good = options != NULL && ak_json_set_text(body, "model", request->model) &&
                 ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
                 (!schema || ak_json_set(body, "format", json_deep_copy(chat->schema)));
-    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(options, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_SEED)) {
         good = ak_json_set(options, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
     }

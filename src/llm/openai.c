@@ -31,9 +31,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
         good = ak_json_set(body, "reasoning", json_pack("{s:s}", "effort", request->effort));
     }
-    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(body, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_STORE)) {
         good = ak_json_set(body, "store", json_false());
     }

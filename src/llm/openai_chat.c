@@ -32,9 +32,6 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
     if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
         good = ak_json_set_text(body, "reasoning_effort", request->effort);
     }
-    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(body, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_SEED)) {
         good = ak_json_set(body, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
     }

@@ -25,7 +25,6 @@
    the ability is dropped once and the request is sent again. If several match, the first one that
    was sent is dropped. Each word ends in a comma. */
 #define AK_ABILITY_MAP(X)                                                                          \
-    X(TEMPERATURE, "temperature,")                                                                 \
     X(STRICT, "strict,") /* the server enforces a schema without optional properties */            \
     X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
     X(ADAPTIVE, "adaptive,thinking,")      /* the model decides how long it thinks */              \

@@ -159,8 +159,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
                        chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
            ak_json_set_text(question, "array", chat->array) &&
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
-           ak_json_set(question, "temperature",
-                       chat->has_temperature ? json_real(chat->temperature) : json_null()) &&
+           ak_json_set_text(question, "temperature", NULL) && /* as the first tapes have it */
            ak_json_set_text(question, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     json_decref(messages);

@@ -4,7 +4,7 @@
  * recording.
  *
  * A tape is a folder with one file per question, NAME-N.json. NAME is the hash of the canonical
- * question (model, effort, system, messages, schema, output limit, temperature, seed), and N counts
+ * question (model, effort, system, messages, schema, output limit, seed), and N counts
  * equal questions of one client from 0. A file holds the question, for people to read, and the
  * answer: text, reasoning, usage, cost, time. tape.json names the model. No file holds a key.
  *

@@ -69,8 +69,6 @@ static void requests_are_as_documented(void **state)
                         .schema = schema,
                         .schema_name = "proposals",
                         .array = "proposals",
-                        .has_temperature = true,
-                        .temperature = 0.5,
                         .seed = 7};
     for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         const ak_provider *provider = ak_providers[i];
@@ -319,15 +317,11 @@ static void abilities_shape_the_request(void **state)
     (void)state;
     json_t *schema = json_pack("{s:s}", "type", "object");
     const ak_llm_message message = {AK_LLM_USER, "x"};
-    ak_llm_chat chat = {.messages = &message,
-                        .message_count = 1,
-                        .schema = schema,
-                        .has_temperature = true,
-                        .temperature = 1};
-    static const char *const refused[] = {"text",     "response_format", "output_config",
-                                          "format",   "reasoning",       "reasoning_effort",
-                                          "thinking", "think",           "temperature",
-                                          "seed",     "stream_options",  "store"};
+    ak_llm_chat chat = {.messages = &message, .message_count = 1, .schema = schema};
+    static const char *const refused[] = {
+        "text",      "response_format",  "output_config", "format",
+        "reasoning", "reasoning_effort", "thinking",      "think",
+        "seed",      "stream_options",   "store"};
     for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         ak_request request = {.model = "m", .effort = "high", .chat = &chat, .output_tokens = 99};
         json_t *body = NULL;
