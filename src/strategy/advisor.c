@@ -593,17 +593,6 @@ void ak_advisor_close(ak_advisor *a)
 
 /* ---- observations ---------------------------------------------------------------------------- */
 
-static ak_status copy_reason(const char **out, ak_advisor *a, const char *reason, ak_error *err)
-{
-    *out = NULL;
-    if (reason != NULL) {
-        size_t length = strnlen(reason, TEXT_MAX);
-        *out = ak_arena_strndup(a->arena, reason, length);
-        AK_DO(ak_made(*out, err));
-    }
-    return AK_OK;
-}
-
 static void correct(ak_advisor *a, const ak_observation *observation)
 {
     a->best_ms = 0;
@@ -658,7 +647,11 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
         t->spill_bytes = trial->spill_bytes;
         t->registers = trial->registers;
         t->shared_bytes = trial->shared_bytes;
-        status = copy_reason(&t->reason, a, trial->reason, err);
+        if (trial->reason != NULL) {
+            size_t length = strnlen(trial->reason, TEXT_MAX);
+            t->reason = ak_arena_strndup(a->arena, trial->reason, length);
+            status = ak_made(t->reason, err);
+        }
         const char *author = author_of(a, trial);
         if (author != NULL) {
             t->author = ak_arena_strndup(a->arena, author, strlen(author));
