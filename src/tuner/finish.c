@@ -38,7 +38,8 @@ static void line_up(lineup *l, const ak_tuning *r)
         l->names[i] = is_default ? "default" : ak_candidate_name(i);
         at = is_default ? i : at;
     }
-    l->all = count + ak_tuning_libraries(l->candidates + count, l->names + count, r);
+    l->all = count + ak_session_libraries(l->candidates + count, l->names + count, &r->session,
+                                          AK_LIBRARIES_MAX);
     l->fallback = at < count ? at : l->all;
 }
 

@@ -50,6 +50,19 @@ void ak_compared_free(ak_compared *list, size_t count)
     ak_free(list);
 }
 
+size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
+                            const ak_session *session, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < session->baseline_count && count < most; i++) {
+        if (session->baselines[i].installed) {
+            candidates[count] = (ak_comparison_candidate){.baseline = session->baselines[i].name};
+            names[count++] = session->baselines[i].title;
+        }
+    }
+    return count;
+}
+
 static const ak_baseline_info *baseline_of(const ak_session *session, const char *name)
 {
     size_t i = AK_FIND(session->baselines, session->baseline_count, name, name);

@@ -29,6 +29,9 @@ typedef struct ak_comparison_result {
     size_t reference; /* index of the reference of ratios; `count` if nothing worked */
     ak_noise noise;
 } ak_comparison_result;
+/* Lists the installed libraries, at most `most`, and returns their number. */
+size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
+                            const ak_session *session, size_t most);
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                                 const ak_comparison_spec *spec, ak_error *err);
 /* Takes the raw measurements of a job. It repeats the job without a candidate that lost the device

@@ -88,24 +88,16 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
     }
 }
 
-static void enter_library(chunk *c, const char *name, const char *title)
-{
-    size_t at = c->count + c->libraries++;
-    c->candidates[at] = (ak_comparison_candidate){.baseline = name};
-    c->names[at] = title;
-}
-
 /* Enters all libraries or, once the fastest is known, that one. */
 static void enter_libraries(chunk *c, const ak_session *session, const ak_size_result *one)
 {
     if (one->library != NULL) {
-        enter_library(c, one->library_name, one->library);
-        return;
-    }
-    for (size_t i = 0; i < session->baseline_count && c->libraries < LIBRARIES_MAX; i++) {
-        if (session->baselines[i].installed) {
-            enter_library(c, session->baselines[i].name, session->baselines[i].title);
-        }
+        c->candidates[c->count] = (ak_comparison_candidate){.baseline = one->library_name};
+        c->names[c->count] = one->library;
+        c->libraries = 1;
+    } else {
+        c->libraries = ak_session_libraries(&c->candidates[c->count], &c->names[c->count], session,
+                                            LIBRARIES_MAX);
     }
 }
 

@@ -196,14 +196,10 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
     if (out->candidates == NULL || out->names == NULL) {
         return ak_fail_memory(err);
     }
-    for (size_t i = 0; options->baselines && i < session->baseline_count; i++) {
-        if (session->baselines[i].installed) {
-            out->candidates[out->all] =
-                (ak_comparison_candidate){.baseline = session->baselines[i].name};
-            out->names[out->all++] = session->baselines[i].title;
-        }
+    if (options->baselines) {
+        out->libraries = ak_session_libraries(out->candidates, out->names, session, most);
     }
-    out->libraries = out->all;
+    out->all = out->libraries;
     for (size_t i = 0; i < options->count; i++) {
         out->candidates[out->all] = (ak_comparison_candidate){
             .config = &options->configs[i],
