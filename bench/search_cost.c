@@ -190,9 +190,9 @@ static void measure_strategy(const ak_strategy_ops *ops, const ak_space *space)
     }
     for (size_t i = 0; i < TRIALS; i++) {
         ak_proposal proposal;
-        size_t count = 0;
+        bool found = false;
         int64_t begin = ak_clock_thread_ns();
-        if (ops->propose(&proposal, &count, strategy, 1, &err) != AK_OK || count == 0) {
+        if (ops->propose(&proposal, &found, strategy, &err) != AK_OK || !found) {
             stop(&err);
         }
         int64_t middle = ak_clock_thread_ns();

@@ -168,8 +168,10 @@ static bool transferred(replay *r)
 static ak_status search(replay *r, ak_error *err)
 {
     const ak_simulate_options *o = &r->job->options;
+    const ak_strategy_ops *ops = r->job->choice.ops;
+    const size_t most = ops->batch_max > 0 && ops->batch_max < o->batch ? ops->batch_max : o->batch;
     while (goes_on(r)) {
-        size_t count = 0, wanted = o->batch;
+        size_t count = 0, wanted = most;
         if (o->evaluations > 0 && o->evaluations - r->out->evaluations < wanted) {
             wanted = o->evaluations - r->out->evaluations;
         }
@@ -178,7 +180,9 @@ static ak_status search(replay *r, ak_error *err)
             continue;
         }
         int64_t begin = ak_clock_thread_ns();
-        AK_DO(r->job->choice.ops->propose(r->proposals, &count, r->strategy, wanted, err));
+        for (bool found = true; found && count < wanted; count += found) {
+            AK_DO(ops->propose(&r->proposals[count], &found, r->strategy, err));
+        }
         r->thinking_ns += ak_clock_thread_ns() - begin;
         if (count == 0) {
             break; /* no trial is outstanding, so the strategy is exhausted */
@@ -188,17 +192,6 @@ static ak_status search(replay *r, ak_error *err)
         }
     }
     return AK_OK;
-}
-
-/* Draws a random default for this repeat. A recording without a default does not say where a search
-   would start, and the first configuration of the space may happen to lie close to the optimum. */
-static void draw_default(ak_space *space, uint64_t seed)
-{
-    ak_rng rng;
-    ak_config config;
-    ak_rng_seed(&rng, ~seed); /* a random stream other than the strategy's */
-    ak_space_sample(&config, space, &rng);
-    ak_space_set_default(space, &config);
 }
 
 static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *err)
@@ -211,9 +204,7 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                 .out = &j->repeats[number],
                 .trace = &j->traces[number]};
     ak_transfer_open(&r.transfer, j->like);
-    if (!recording->has_default) {
-        draw_default(space, r.out->seed);
-    }
+    ak_recording_draw_default(space, recording, r.out->seed);
     ak_status status = AK_OK;
     AK_TRY(r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK);
     ak_strategy_context context = {.space = space,
@@ -335,7 +326,7 @@ static ak_status check_options(job *j, ak_error *err)
     if (!(o->seconds > 0)) {
         return ak_fail(
             err, AK_INVALID,
-            recording->seconds_each > 0
+            recording->facts.seconds_each > 0
                 ? "%s: random search comes near the optimum without any trial, so "
                   "there is nothing to search; set --time or --evals to search anyway"
                 : "%s: it records no times of compiling and measuring, so the clock of a "
@@ -373,8 +364,8 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
         result.repeats[i].seed = ak_rng_next(&rng);
     }
     if (j.options.like_count > 0) {
-        AK_TRY(ak_like_open(&j.like, recording->space, recording->path, j.options.like,
-                            j.options.like_count, j.options.seed, err));
+        AK_TRY(ak_like_open(&j.like, recording, j.options.like, j.options.like_count,
+                            j.options.seed, err));
     }
     run_job(&j);
     AK_TRY(j.status);

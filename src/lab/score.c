@@ -5,9 +5,7 @@
 
 #include <math.h>
 
-#define POINTS     1000
-#define FIRST_PART 0.01
-#define LAST_PART  0.95
+#define POINTS 1000
 
 size_t ak_score_rank(const ak_recording *recording, double minimised)
 {
@@ -40,15 +38,14 @@ static double sum_ranks(size_t *at, const ak_trace *traces, size_t count, double
 
 bool ak_score(double *out, const ak_recording *recording, const ak_trace *traces, size_t count)
 {
-    ak_cutoff first, last;
-    size_t ok = recording->facts.ok, points = 0;
+    const ak_recording_facts *facts = &recording->facts;
+    size_t ok = facts->ok, points = 0;
     const double *values = recording->ascending;
     size_t *at = ak_alloc(count, sizeof *at);
-    ak_recording_cutoff(&first, recording, FIRST_PART);
-    ak_recording_cutoff(&last, recording, LAST_PART);
     double sum = 0;
-    for (size_t k = 0; k < POINTS && at != NULL && recording->seconds_each > 0; k++) {
-        double t = first.seconds + (last.seconds - first.seconds) * (double)k / (POINTS - 1);
+    for (size_t k = 0; k < POINTS && at != NULL && facts->seconds_each > 0; k++) {
+        double t = facts->first_seconds +
+                   (facts->last_seconds - facts->first_seconds) * (double)k / (POINTS - 1);
         double rank = nearbyint(sum_ranks(at, traces, count, t, ok - 1) / (double)count);
         double found = values[rank > (double)(ok - 1) ? ok - 1 : (size_t)rank];
         double base = ak_recording_baseline(recording, t);

@@ -10,6 +10,12 @@
 
 typedef struct live {
     ak_study *study;
+    const ak_task *task;
+    ak_archive *archive;
+    /* what all runs have spent on a model so far; the user's limits cover the whole study */
+    double spent_usd;
+    int64_t used_tokens;
+    /* Of one run. */
     ak_study_run *run;
     ak_study_point now;
     double begin; /* seconds of the run at which the search began */
@@ -20,9 +26,8 @@ typedef struct live {
 static void on_event(live *l, const char *name, const json_t *event)
 {
     double t = ak_json_number_at(event, "t");
-    const char *text = json_string_value(json_object_get(event, "text"));
-    const char *phase = json_string_value(json_object_get(event, "name"));
-    if (strcmp(name, "phase") == 0 && phase != NULL && strcmp(phase, "search") == 0) {
+    const char *text = ak_json_text_or_null(event, "text");
+    if (strcmp(name, "phase") == 0 && strcmp(ak_json_text_at(event, "name"), "search") == 0) {
         l->begin = t;
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += ak_json_number_at(event, "cost_usd");
@@ -37,10 +42,9 @@ static void on_event(live *l, const char *name, const json_t *event)
             l->status = ak_fail_memory(l->err);
         }
     } else if (strcmp(name, "trial") == 0 && l->run->count < l->study->options.evaluations) {
-        const char *status = json_string_value(json_object_get(event, "status"));
         l->now.best = ak_json_number_at(event, "best_ms");
         l->now.seconds = t - l->begin;
-        l->run->failed += status == NULL || strcmp(status, "ok") != 0;
+        l->run->failed += strcmp(ak_json_text_at(event, "status"), "ok") != 0;
         l->status = ak_study_add(l->run, &l->now, l->err);
     }
 }
@@ -61,31 +65,28 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* Dollars and tokens that the runs of a study have spent on a model so far. The user's limits cover
-   the whole study. */
-typedef struct spent {
-    double usd;
-    int64_t tokens;
-} spent;
-
-/* Runs one search of an arm, and adds what it has used to *used. */
-static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
-                          const ak_task *task, ak_archive *archive, spent *used, ak_error *err)
+/* Runs one search of an arm. */
+static ak_status live_run(live *l, const ak_study_arm *arm, ak_study_run *run, ak_error *err)
 {
+    ak_study *study = l->study;
     ak_llm_options llm = {0};
     bool asks = study->options.llm != NULL && arm->choice.ops->await != NULL;
     if (asks) {
-        llm = ak_run_advisor_left(study->options.llm, used->usd, used->tokens);
+        llm = ak_run_advisor_left(study->options.llm, l->spent_usd, l->used_tokens);
     }
-    live l = {.study = study, .run = run, .err = err};
-    ak_task seeded = *task; /* differs from *task only in the seed */
+    l->run = run;
+    l->now = (ak_study_point){0};
+    l->begin = 0;
+    l->status = AK_OK;
+    l->err = err;
+    ak_task seeded = *l->task; /* differs from *l->task only in the seed */
     seeded.seed = run->seed;
     ak_tune_result result = {0};
     ak_tune_options options = {.strategy = arm->name,
                                .evaluations = study->options.evaluations,
                                .finalists = 1,
                                .sink = sink,
-                               .sink_context = &l,
+                               .sink_context = l,
                                .cancel = study->options.cancel,
                                .llm = asks ? &llm : NULL,
                                .generations = study->options.generations,
@@ -93,9 +94,9 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .like = study->options.like,
                                .like_count = study->options.like_count,
                                .like_none = true};
-    ak_status status = ak_tune(&result, &seeded, archive, &options, err);
-    used->usd += result.llm.cost_usd;
-    used->tokens += result.llm.tokens;
+    ak_status status = ak_tune(&result, &seeded, l->archive, &options, err);
+    l->spent_usd += result.llm.cost_usd;
+    l->used_tokens += result.llm.tokens;
     if (status == AK_OK) {
         status = ak_study_model(study, result.llm.model, err);
     }
@@ -103,14 +104,14 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
     if (status == AK_CANCELLED || (status == AK_OK && ak_study_cancelled(study))) {
         status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
     }
-    return status == AK_OK ? l.status : status;
+    return status == AK_OK ? l->status : status;
 }
 
 ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
                         const ak_study_options *options, ak_error *err)
 {
     ak_study study;
-    spent used = {0};
+    live l = {.study = &study, .task = task, .archive = archive};
     AK_DO(ak_study_open(&study, options, err));
     study.kernel = task->problem->name;
     study.device = task->device;
@@ -125,7 +126,7 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
     for (size_t i = 0; i < study.options.seeds; i++) {
         for (size_t a = 0; a < study.arm_count; a++) {
             ak_study_run *run = &study.arms[a].runs[i];
-            AK_TRY(live_run(&study, &study.arms[a], run, task, archive, &used, err));
+            AK_TRY(live_run(&l, &study.arms[a], run, err));
             ak_study_announce(&study, &study.arms[a], run);
         }
     }

@@ -14,10 +14,14 @@
 #include "tuner/event.h"
 
 typedef struct replayed {
+    /* The same for all runs. */
     ak_study *study;
+    const ak_recording *recording;
+    const ak_model *model; /* NULL if there is none */
+    const ak_like *like;   /* NULL if there is none */
+    /* Of one run. */
     const ak_study_arm *arm;
     ak_study_run *run;
-    const ak_recording *recording;
     ak_space *space;
     ak_set *tried;
     ak_strategy *strategy;
@@ -89,9 +93,9 @@ static ak_status search(replayed *r, ak_error *err)
     ak_config fallback;
     ak_space_default(&fallback, r->space);
     ak_proposal proposal;
-    size_t count = 0;
+    bool found = false;
     /* The model is asked before any result is known, as in a real run. */
-    AK_DO(ops->propose(&proposal, &count, r->strategy, 1, err));
+    AK_DO(ops->propose(&proposal, &found, r->strategy, err));
     AK_DO(try_one(r, &fallback, err));
     while (r->run->count < r->study->options.evaluations && !ak_study_cancelled(r->study)) {
         ak_config elsewhere;
@@ -99,37 +103,31 @@ static ak_status search(replayed *r, ak_error *err)
             AK_DO(try_one(r, &elsewhere, err));
             continue;
         }
-        if (count > 0) {
+        if (found) {
             AK_DO(try_one(r, &proposal.config, err));
         } else if (ops->await == NULL || !ops->await(r->strategy, AK_SECOND_NS)) {
             break;
         }
-        count = 0;
-        AK_DO(ops->propose(&proposal, &count, r->strategy, 1, err));
+        AK_DO(ops->propose(&proposal, &found, r->strategy, err));
     }
     return r->lost.status == AK_OK ? AK_OK : ak_fail_memory(err);
 }
 
-static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
-                            const ak_recording *recording, const ak_model *model,
-                            const ak_like *like, ak_error *err)
+static ak_status replay_run(const replayed *all, const ak_study_arm *arm, ak_study_run *run,
+                            ak_error *err)
 {
-    replayed r = {
-        .study = study, .arm = arm, .run = run, .recording = recording, .tried = ak_set_new()};
+    replayed r = *all;
+    const ak_study *study = r.study;
+    const ak_recording *recording = r.recording;
     ak_status status = AK_OK;
-    ak_transfer_open(&r.transfer, like);
+    r.arm = arm;
+    r.run = run;
+    r.tried = ak_set_new();
+    ak_transfer_open(&r.transfer, r.like);
     AK_TRY(ak_made(r.tried, err));
     AK_TRY(ak_recording_space_new(&r.space, recording, err));
-    /* If the recording declares no default, each seed starts at another random configuration. All
-       arms with the same seed start at the same one. */
-    if (!recording->has_default) {
-        ak_rng rng;
-        ak_config start;
-        ak_rng_seed(&rng, ~run->seed);
-        ak_space_sample(&start, r.space, &rng);
-        ak_space_set_default(r.space, &start);
-    }
-    ak_advisor_options advisor = {.model = model,
+    ak_recording_draw_default(r.space, recording, run->seed); /* all arms start at the same one */
+    ak_advisor_options advisor = {.model = r.model,
                                   .share = study->share,
                                   .device = recording->device,
                                   .size = recording->size,
@@ -163,14 +161,14 @@ out:
     return status;
 }
 
-static ak_status replay_all(ak_study *study, const ak_recording *recording, const ak_model *model,
-                            const ak_like *like, ak_error *err)
+static ak_status replay_all(const replayed *all, ak_error *err)
 {
+    ak_study *study = all->study;
     ak_status status = AK_OK;
     for (size_t a = 0; status == AK_OK && a < study->arm_count; a++) {
         for (size_t i = 0; status == AK_OK && i < study->options.seeds; i++) {
             ak_study_run *run = &study->arms[a].runs[i];
-            status = replay_run(study, &study->arms[a], run, recording, model, like, err);
+            status = replay_run(all, &study->arms[a], run, err);
             if (status == AK_OK && ak_study_cancelled(study)) {
                 status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
             }
@@ -206,10 +204,14 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
         AK_TRY(ak_study_model(&study, model.name, err));
     }
     if (options->like_count > 0) {
-        AK_TRY(ak_like_open(&like, recording->space, recording->path, options->like,
-                            options->like_count, options->seed, err));
+        AK_TRY(
+            ak_like_open(&like, recording, options->like, options->like_count, options->seed, err));
     }
-    AK_TRY(replay_all(&study, recording, llm == NULL ? NULL : &model, like, err));
+    const replayed all = {.study = &study,
+                          .recording = recording,
+                          .model = llm == NULL ? NULL : &model,
+                          .like = like};
+    AK_TRY(replay_all(&all, err));
     AK_TRY(ak_study_json(out_json, &study, err));
 out:
     ak_llm_close(llm);

@@ -4,7 +4,7 @@
  * Source: platform.claude.com/docs/en/api/messages, "Streaming messages", "Structured outputs",
  * "Extended thinking", "Effort". max_tokens is required and includes thinking. The API's
  * input_tokens excludes what was read from or written to the cache; ak_llm_usage.input includes
- * it. Thinking and temperature exclude each other.
+ * it.
  */
 #include "llm/dialect.h"
 
@@ -77,9 +77,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
                 (json_object_size(config) == 0 ||
                  ak_json_set(body, "output_config", json_incref(config))) &&
                 (!thinking_on || ak_json_set(body, "thinking", thinking(request)));
-    if (good && chat->has_temperature && !thinking_on && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(body, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_STREAM)) {
         good = ak_json_set(body, "stream", json_true());
     }
@@ -122,9 +119,8 @@ static void read_output(ak_reply *out, const json_t *usage)
     }
 }
 
-static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+static void reply(ak_reply *out, const json_t *body)
 {
-    (void)err;
     size_t i;
     json_t *part;
     json_array_foreach(json_object_get(body, "content"), i, part)
@@ -141,12 +137,10 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
     if (json_is_object(json_object_get(body, "error"))) {
         ak_reply_error(out, body);
     }
-    return AK_OK;
 }
 
-static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    (void)err;
     const char *type = ak_json_text_at(data, "type");
     const json_t *change = json_object_get(data, "delta");
     if (*type == 0) {
@@ -171,7 +165,6 @@ static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_
     } else if (strcmp(type, "error") == 0) {
         ak_reply_error(out, data);
     }
-    return AK_OK;
 }
 
 const ak_provider ak_provider_anthropic = {

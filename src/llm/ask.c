@@ -287,9 +287,7 @@ static void finish(ak_llm_call *call)
     }
     ak_llm_lock(llm);
     if (call->status == AK_OK && call->question != NULL && !replayed) {
-        call->status =
-            ak_tape_write(llm->tape, call->name, call->question, llm->name,
-                          llm->effort[0] == 0 ? NULL : llm->effort, answer, &call->error);
+        call->status = ak_tape_write(llm->tape, call->name, call->question, answer, &call->error);
     }
     /* a question that a limit refused was not asked and does not count against --llm-calls */
     bool asked = answer->fault != AK_LLM_FAULT_BUDGET || answer->attempts > 0;

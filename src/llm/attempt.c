@@ -114,16 +114,14 @@ static ak_status on_event(void *context, const char *event, const char *data, si
         x->last = x->reply.ended = true;
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(read_json(&value, data, length, err));
+    AK_DO(read_json(&value, data, length, err));
     if (value == NULL) {
         x->damaged = true;
         return AK_OK;
     }
-    AK_TRY(x->provider->delta(&x->reply, event, value, err));
-out:
+    x->provider->delta(&x->reply, event, value);
     json_decref(value);
-    return status == AK_OK ? end_if_enough(x, err) : status;
+    return end_if_enough(x, err);
 }
 
 static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const char *bytes,
@@ -294,8 +292,7 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         out->end = AK_ATTEMPT_FATAL;
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(read_body(&body, &x->whole, err));
+    AK_DO(read_body(&body, &x->whole, err));
     if (body == NULL) {
         bool lost = http->fault != AK_LLM_FAULT_NONE;
         end(out, lost ? http->fault : AK_LLM_FAULT_DAMAGED,
@@ -304,10 +301,9 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
                                    : "the reply is not complete JSON");
         return AK_OK;
     }
-    AK_TRY(x->provider->reply(&x->reply, body, err));
-out:
+    x->provider->reply(&x->reply, body);
     json_decref(body);
-    return status;
+    return AK_OK;
 }
 
 /* Returns true if the usage is final. Some servers report it in every piece of a stream, and only

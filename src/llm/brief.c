@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/device_name.h"
+#include "base/fs.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "measure/placement.h"
@@ -33,12 +34,6 @@ static const struct {
     {"clock_mhz", "highest clock of the multiprocessors"},
     {"memory_bus_bits", "width of the memory bus"},
 };
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
-}
 
 /* Formats a number of bytes: "131072 bytes (128 KiB)". */
 static void show_bytes(char *out, size_t bytes, double value)
@@ -71,42 +66,35 @@ static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, cons
 
 /* ---- share ----------------------------------------------------------------------------------- */
 
-ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err)
-{
-#define X(name, word, told)                                                                        \
-    if (text != NULL && strcmp(text, word) == 0) {                                                 \
-        *out = AK_SHARE_##name;                                                                    \
-        return AK_OK;                                                                              \
-    }
+static const struct {
+    const char *text, *told;
+} shares[] = {
+#define X(name, text, told) {text, told},
     AK_SHARE_MAP(X)
 #undef X
-    *out = AK_SHARE_SOURCE;
-    return text == NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID,
-                         "a language model cannot be told \"%.40s\"; choose one of: space, "
-                         "facts, source",
-                         text);
+};
+
+ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err)
+{
+    const size_t i = text == NULL ? AK_SHARE_SOURCE : AK_FIND(shares, AK_COUNT(shares), text, text);
+    if (i == AK_COUNT(shares)) {
+        return ak_fail(err, AK_INVALID,
+                       "a language model cannot be told \"%.40s\"; choose one of: space, facts, "
+                       "source",
+                       text);
+    }
+    *out = (ak_share)i;
+    return AK_OK;
 }
 
 const char *ak_share_text(ak_share share)
 {
-    static const char *const texts[] = {
-#define X(name, text, told) text,
-        AK_SHARE_MAP(X)
-#undef X
-    };
-    return texts[share];
+    return shares[share].text;
 }
 
 const char *ak_share_told(ak_share share)
 {
-    static const char *const texts[] = {
-#define X(name, text, told) told,
-        AK_SHARE_MAP(X)
-#undef X
-    };
-    return texts[share];
+    return shares[share].told;
 }
 
 /* ---- hardware -------------------------------------------------------------------------------- */
@@ -131,7 +119,7 @@ static ak_status add_device_fact(ak_brief *brief, const char *name, const ak_val
     const char *meaning = at < AK_COUNT(meanings) ? meanings[at].meaning : NULL;
     (void)snprintf(label, sizeof label, "%s%s%s%s", name, meaning == NULL ? "" : " (",
                    meaning == NULL ? "" : meaning, meaning == NULL ? "" : ")");
-    if (value->type == AK_VALUE_INT && ends_with(name, "_bytes")) {
+    if (value->type == AK_VALUE_INT && ak_fs_has_suffix(name, "_bytes")) {
         show_bytes(text, sizeof text, (double)value->as.integer);
     } else {
         (void)ak_value_format(text, sizeof text, value);

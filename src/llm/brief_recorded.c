@@ -15,11 +15,7 @@ static bool keeps_all(const ak_brief *brief, const ak_config *config)
 {
     const ak_space *space = brief->space;
     ak_scope *scope = ak_scope_new(brief->constants);
-    bool keeps = scope != NULL;
-    for (size_t p = 0; keeps && p < ak_space_parameter_count(space); p++) {
-        keeps = ak_scope_set(scope, ak_space_parameter(space, p)->name,
-                             ak_config_value(space, config, p), NULL) == AK_OK;
-    }
+    bool keeps = scope != NULL && ak_config_scope(scope, space, config, NULL) == AK_OK;
     for (size_t i = 0; keeps && i < ak_space_condition_count(space); i++) {
         bool kept = false;
         keeps =

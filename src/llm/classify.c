@@ -87,7 +87,6 @@ static bool http_date(int64_t *out, const char *text)
     struct tm date = {.tm_mon = -1, .tm_mday = -1, .tm_year = -1, .tm_hour = -1};
     for (const char *p = text; *p != 0;) {
         size_t length = strcspn(p, " ,-\t");
-        int hour, minute, second;
         char word[16];
         if (length == 0) {
             p++;
@@ -100,12 +99,9 @@ static bool http_date(int64_t *out, const char *text)
             date.tm_mon = (int)(month - months) / 3;
         } else if (length == 8 && strspn(word, "0123456789:") == 8 && word[2] == ':' &&
                    word[5] == ':') {
-            hour = (int)strtol(word, NULL, 10);
-            minute = (int)strtol(word + 3, NULL, 10);
-            second = (int)strtol(word + 6, NULL, 10);
-            date.tm_hour = hour;
-            date.tm_min = minute;
-            date.tm_sec = second;
+            date.tm_hour = (int)strtol(word, NULL, 10);
+            date.tm_min = (int)strtol(word + 3, NULL, 10);
+            date.tm_sec = (int)strtol(word + 6, NULL, 10);
         } else if (length <= 4 && ak_text_int(&number, word) && number >= 0) {
             if (date.tm_mday < 0) {
                 date.tm_mday = (int)number;

@@ -186,24 +186,23 @@ static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error 
             err, AK_INVALID,
             "answers are either recorded or replayed: give --llm-record or --llm-replay, not both");
     }
-    ak_status status = AK_OK;
     if (replay != NULL || options->record != NULL) {
-        status = ak_tape_open(&llm->tape, replay != NULL ? replay : options->record, replay == NULL,
-                              err);
+        AK_DO(ak_tape_open(&llm->tape, replay != NULL ? replay : options->record, replay == NULL,
+                           err));
     }
-    if (status != AK_OK || !from_tape) {
-        status = status == AK_OK ? take_model(llm, model, err) : status;
-        return status == AK_OK && options->record != NULL ? check_recording(llm, err) : status;
+    if (!from_tape) {
+        AK_DO(take_model(llm, model, err));
+        return options->record != NULL ? check_recording(llm, err) : AK_OK;
     }
     if (llm->effort[0] == 0 && ak_tape_effort(llm->tape)[0] != 0) {
-        status = take_effort(llm, ak_tape_effort(llm->tape), err);
+        AK_DO(take_effort(llm, ak_tape_effort(llm->tape), err));
     }
-    if (status == AK_OK && ak_tape_model(llm->tape)[0] != 0) {
+    if (ak_tape_model(llm->tape)[0] != 0) {
         return take_model(llm, ak_tape_model(llm->tape), err);
     }
     (void)snprintf(llm->name, sizeof llm->name, "replay");
     (void)snprintf(llm->model, sizeof llm->model, "replay");
-    return status;
+    return AK_OK;
 }
 
 bool ak_llm_replays(const ak_llm *llm)
@@ -277,14 +276,13 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
 
 static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
-    ak_status status = AK_OK;
     /* a tape that names no model has no provider, so its price is unknown */
     bool named = llm->provider != NULL;
     if (named) {
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);
-        status = ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err);
+        AK_DO(ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err));
     }
-    if (status == AK_OK && named && !llm->price.known && llm->budget_usd > 0) {
+    if (named && !llm->price.known && llm->budget_usd > 0) {
         return ak_fail(err, AK_INVALID,
                        "%s is unpriced, so a budget cannot be kept: give its price with "
                        "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "
@@ -293,7 +291,7 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
     }
     llm->totals.priced = llm->price.known;
     llm->totals.budget_usd = llm->budget_usd;
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
@@ -393,11 +391,9 @@ json_t *ak_llm_doctor(void)
                                                       : variable);
         good = json_array_append_new(list, row) == 0 && good;
     }
-    good =
-        good &&
-        ak_json_set_text(result, "curl",
-                         version[0] != 0 ? version : "not installed: apt-get install libcurl4") &&
-        ak_json_set(result, "providers", json_incref(list));
-    json_decref(list);
+    good = good &&
+           ak_json_set_text(result, "curl",
+                            version[0] != 0 ? version : "not installed: apt-get install libcurl4");
+    good = ak_json_set(result, "providers", ak_json_whole(list, good));
     return ak_json_whole(result, good);
 }

@@ -38,7 +38,7 @@ void ak_reply_error(ak_reply *out, const json_t *body);
 
 /* Chat Completions (openai_chat.c), which several servers speak. */
 ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err);
-ak_status ak_chat_reply(ak_reply *out, const json_t *body, ak_error *err);
-ak_status ak_chat_delta(ak_reply *out, const char *event, const json_t *data, ak_error *err);
+void ak_chat_reply(ak_reply *out, const json_t *body);
+void ak_chat_delta(ak_reply *out, const char *event, const json_t *data);
 
 #endif

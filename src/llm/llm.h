@@ -67,8 +67,6 @@ typedef struct ak_llm_chat {
        them, because further output costs money and is not used. */
     int elements_max;
     int max_output_tokens; /* including reasoning; 0: AK_LLM_OUTPUT_TOKENS */
-    bool has_temperature;  /* if false, the model's default applies */
-    double temperature;    /* ignored for models that do not take it */
     /* distinguishes equal questions on a tape; sent if the model takes it */
     uint64_t seed;
     /* A hash of what the question is about, independent of its wording; NULL if unknown. If the

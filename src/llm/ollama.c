@@ -49,9 +49,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     bool good = options != NULL && ak_json_set_text(body, "model", request->model) &&
                 ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
                 (!schema || ak_json_set(body, "format", json_deep_copy(chat->schema)));
-    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(options, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_SEED)) {
         good = ak_json_set(options, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
     }
@@ -65,9 +62,8 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     return ak_json_give(out, body, good, err);
 }
 
-static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+static void reply(ak_reply *out, const json_t *body)
 {
-    (void)err;
     const json_t *message = json_object_get(body, "message");
     const char *reason = ak_json_text_at(body, "done_reason");
     ak_append_at(&out->text, message, "content");
@@ -83,13 +79,12 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
     if (json_object_get(body, "error") != NULL) {
         ak_reply_error(out, body);
     }
-    return AK_OK;
 }
 
-static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+static void delta(ak_reply *out, const char *event, const json_t *data)
 {
     (void)event;
-    return reply(out, data, err); /* every line has the form of a complete reply */
+    reply(out, data); /* every line has the form of a complete reply */
 }
 
 const ak_provider ak_provider_ollama = {

@@ -31,9 +31,6 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
         good = ak_json_set(body, "reasoning", json_pack("{s:s}", "effort", request->effort));
     }
-    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(body, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_STORE)) {
         good = ak_json_set(body, "store", json_false());
     }
@@ -94,19 +91,16 @@ static void read_response(ak_reply *out, const json_t *response)
     out->ended = true;
 }
 
-static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+static void reply(ak_reply *out, const json_t *body)
 {
-    (void)err;
     if (json_is_array(json_object_get(body, "output")) ||
         json_is_object(json_object_get(body, "error"))) {
         read_response(out, body);
     }
-    return AK_OK;
 }
 
-static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+static void delta(ak_reply *out, const char *event, const json_t *data)
 {
-    (void)err;
     const char *type = ak_json_text_at(data, "type");
     const json_t *response = json_object_get(data, "response");
     if (*type == 0) {
@@ -129,7 +123,6 @@ static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_
     } else if (strcmp(type, "error") == 0) {
         ak_reply_error(out, data);
     }
-    return AK_OK;
 }
 
 const ak_provider ak_provider_openai = {

@@ -32,9 +32,6 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
     if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
         good = ak_json_set_text(body, "reasoning_effort", request->effort);
     }
-    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
-        good = ak_json_set_real(body, "temperature", chat->temperature);
-    }
     if (good && ak_can(request, AK_ABILITY_SEED)) {
         good = ak_json_set(body, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
     }
@@ -97,26 +94,22 @@ static void read_rest(ak_reply *out, const json_t *data)
     }
 }
 
-ak_status ak_chat_reply(ak_reply *out, const json_t *body, ak_error *err)
+void ak_chat_reply(ak_reply *out, const json_t *body)
 {
-    (void)err;
     const json_t *choice = json_array_get(json_object_get(body, "choices"), 0);
     read_message(out, json_object_get(choice, "message"));
     read_finish(out, choice);
     read_rest(out, body);
     out->ended = out->ended || choice != NULL;
-    return AK_OK;
 }
 
-ak_status ak_chat_delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+void ak_chat_delta(ak_reply *out, const char *event, const json_t *data)
 {
     (void)event;
-    (void)err;
     const json_t *choice = json_array_get(json_object_get(data, "choices"), 0);
     read_message(out, json_object_get(choice, "delta"));
     read_finish(out, choice);
     read_rest(out, data);
-    return AK_OK;
 }
 
 const ak_provider ak_provider_openai_chat = {

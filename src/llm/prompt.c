@@ -8,7 +8,6 @@
 #include "base/ascii.h"
 #include "base/number.h"
 
-#define VALUE_BYTES 256
 /* A value is rare in a recording if it occurs in less than 1/RARE_PART of an even share of the
    configurations. Parameters with more than RARE_VALUES values and recordings with more than
    RARE_SPACE configurations are not examined. */
@@ -186,9 +185,11 @@ static void put_skeleton(ak_buf *out, const char *source, const ak_space *space,
 
 /* ---- shared by all parts --------------------------------------------------------------------- */
 
-static void show_value(char out[VALUE_BYTES], const ak_space *space, size_t p, size_t v)
+void ak_prompt_value(ak_buf *out, const ak_space *space, size_t p, size_t value)
 {
-    (void)ak_value_format(out, VALUE_BYTES, &ak_space_parameter(space, p)->values[v]);
+    char text[AK_PROMPT_VALUE_BYTES];
+    (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
+    ak_buf_puts(out, text);
 }
 
 void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *from,
@@ -196,12 +197,11 @@ void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *f
 {
     bool any = false;
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
-        char a[VALUE_BYTES], b[VALUE_BYTES];
         if (from->at[p] != config->at[p]) {
-            show_value(a, space, p, from->at[p]);
-            show_value(b, space, p, config->at[p]);
-            ak_buf_print(out, "%s%s %s->%s", any ? ", " : "", ak_space_parameter(space, p)->name, a,
-                         b);
+            ak_buf_print(out, "%s%s ", any ? ", " : "", ak_space_parameter(space, p)->name);
+            ak_prompt_value(out, space, p, from->at[p]);
+            ak_buf_puts(out, "->");
+            ak_prompt_value(out, space, p, config->at[p]);
             any = true;
         }
     }
@@ -210,7 +210,8 @@ void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *f
     }
 }
 
-void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *config, int registers)
+void ak_prompt_filling(ak_buf *out, const char *title, const ak_brief *brief,
+                       const ak_config *config, int registers)
 {
     ak_filling f;
     if (!ak_brief_filling(&f, brief, config, registers)) {
@@ -221,8 +222,8 @@ void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *conf
     (void)ak_number_short(share, f.occupancy * 100, 3);
     (void)ak_number_short(waves, f.waves, AK_DIGITS);
     ak_buf_print(out,
-                 "%.0f blocks of %.0f threads and %.0f bytes of shared memory; a multiprocessor ",
-                 f.blocks, f.threads, f.shared_bytes);
+                 "%s%.0f blocks of %.0f threads and %.0f bytes of shared memory; a multiprocessor ",
+                 title, f.blocks, f.threads, f.shared_bytes);
     if (registers <= 0) {
         ak_buf_print(out,
                      "holds at most %.6g by threads and shared memory (limit: %s), which is %s "
@@ -278,7 +279,6 @@ ak_status ak_prompt_system(ak_buf *out, ak_error *err)
    AK_PROMPT_VALUES, the middle is left out: "1, 2, 3, ..., 1023, 1024 (1024 values)". */
 static void put_values(ak_buf *out, const ak_space *space, size_t p)
 {
-    char text[VALUE_BYTES];
     size_t count = ak_space_occurring(space, p), at = 0;
     for (size_t v = 0; v < ak_space_parameter(space, p)->value_count; v++) {
         if (!ak_space_occurs(space, p, v)) {
@@ -288,8 +288,8 @@ static void put_values(ak_buf *out, const ak_space *space, size_t p)
         if (left_out && at == AK_PROMPT_VALUES / 2) {
             ak_buf_puts(out, ", ...");
         } else if (!left_out) {
-            show_value(text, space, p, v);
-            ak_buf_print(out, "%s%s", at == 0 ? "" : ", ", text);
+            ak_buf_puts(out, at == 0 ? "" : ", ");
+            ak_prompt_value(out, space, p, v);
         }
         at++;
     }
@@ -315,12 +315,11 @@ static void put_rare_values(ak_buf *out, const ak_space *space, size_t p)
         with[config.at[p]]++;
     }
     for (size_t v = 0; v < values; v++) {
-        char text[VALUE_BYTES];
         if (with[v] > 0 && with[v] * RARE_PART * ak_space_occurring(space, p) < all) {
-            show_value(text, space, p, v);
-            ak_buf_print(out, "%s%s (in %llu configuration%s)",
-                         shown++ == 0 ? "; hardly recorded: " : ", ", text,
-                         (unsigned long long)with[v], with[v] == 1 ? "" : "s");
+            ak_buf_puts(out, shown++ == 0 ? "; hardly recorded: " : ", ");
+            ak_prompt_value(out, space, p, v);
+            ak_buf_print(out, " (in %llu configuration%s)", (unsigned long long)with[v],
+                         ak_plural(with[v]));
         }
     }
 }
@@ -387,7 +386,6 @@ static void put_parameters(ak_buf *out, const ak_brief *brief)
     const ak_space *space = brief->space;
     const bool part = ak_brief_is_part(brief);
     ak_config fallback;
-    char text[VALUE_BYTES];
     ak_space_default(&fallback, space);
     ak_buf_puts(out, "\n## Parameters\n\n");
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
@@ -395,10 +393,10 @@ static void put_parameters(ak_buf *out, const ak_brief *brief)
         if (ak_space_occurring(space, p) == 1) {
             continue;
         }
-        show_value(text, space, p, fallback.at[p]);
         ak_buf_print(out, "- %s: ", parameter->name);
         put_values(out, space, p);
-        ak_buf_print(out, "; default %s", text);
+        ak_buf_puts(out, "; default ");
+        ak_prompt_value(out, space, p, fallback.at[p]);
         if (part) {
             put_rare_values(out, space, p);
         }
@@ -422,37 +420,23 @@ static void put_facts(ak_buf *out, const char *title, const ak_fact *facts, size
     }
 }
 
-static void put_default_filling(ak_buf *out, const ak_brief *brief)
-{
-    ak_config fallback;
-    size_t before = out->length;
-    ak_space_default(&fallback, brief->space);
-    ak_buf_puts(out, brief->derived_count > 0
-                         ? "- launch: "
-                         : "\n## What follows from the default configuration\n\n- launch: ");
-    size_t title = out->length;
-    ak_prompt_filling(out, brief, &fallback, 0);
-    if (out->length == title && out->failed == AK_OK) {
-        out->length = before;
-        out->data[before] = 0;
-    }
-}
-
 static void put_all_facts(ak_buf *out, const ak_brief *brief)
 {
+    const char *launch = "\n## What follows from the default configuration\n\n- launch: ";
+    ak_config fallback;
+    ak_space_default(&fallback, brief->space);
     put_facts(out, "Hardware", brief->hardware, brief->hardware_count);
     put_facts(out, "This shape on this device", brief->shape, brief->shape_count);
     if (brief->derived_count > 0) {
-        ak_config fallback;
-        char text[160];
-        ak_space_default(&fallback, brief->space);
         ak_buf_puts(out, "\n## What follows from the default configuration\n\n");
-        for (size_t i = 0; i < brief->derived_count; i++) {
-            ak_derived_show(text, sizeof text, brief, &brief->derived[i], &fallback);
-            ak_buf_print(out, "- %s: %s\n", brief->derived[i].name, text);
-        }
+        launch = "- launch: ";
     }
-    put_default_filling(out, brief);
+    for (size_t i = 0; i < brief->derived_count; i++) {
+        char text[160];
+        ak_derived_show(text, sizeof text, brief, &brief->derived[i], &fallback);
+        ak_buf_print(out, "- %s: %s\n", brief->derived[i].name, text);
+    }
+    ak_prompt_filling(out, launch, brief, &fallback, 0);
 }
 
 /* Writes the parts of the source that are marked as its heart. Without marks, a short source is

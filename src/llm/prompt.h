@@ -115,7 +115,13 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max);
 void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *from,
                           const ak_config *config);
 
-/* Appends a line that says how the configuration fills a GPU; nothing if that is not known. */
-void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *config, int registers);
+/* Appends a value of a parameter: "16". */
+#define AK_PROMPT_VALUE_BYTES 256
+void ak_prompt_value(ak_buf *out, const ak_space *space, size_t p, size_t value);
+
+/* Appends a line that says, after the title, how the configuration fills a GPU; nothing if that is
+   not known. */
+void ak_prompt_filling(ak_buf *out, const char *title, const ak_brief *brief,
+                       const ak_config *config, int registers);
 
 #endif

@@ -30,13 +30,6 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void put_value(ak_buf *out, const ak_space *space, size_t p, size_t value)
-{
-    char text[AK_PROMPT_VALUE_BYTES];
-    (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
-    ak_buf_puts(out, text);
-}
-
 /* What is known about the trials with a value, or of a kind. */
 typedef struct known {
     size_t trials, ok;
@@ -76,7 +69,7 @@ static void put_run(ak_buf *out, const ak_space *space, size_t p, size_t first, 
             continue;
         }
         ak_buf_puts(out, shown++ == 0 ? "" : count > RUN_LISTED ? " .. " : ", ");
-        put_value(out, space, p, value);
+        ak_prompt_value(out, space, p, value);
     }
     if (count > RUN_LISTED) {
         ak_buf_print(out, " (%zu values)", count);
@@ -108,7 +101,7 @@ static void put_parameter(ak_buf *out, const ak_prompt_view *v, size_t p)
         }
         if (inside && shown < VALUES_LISTED) {
             ak_buf_puts(out, shown++ == 0 ? " " : "; ");
-            put_value(out, space, p, value);
+            ak_prompt_value(out, space, p, value);
             ak_buf_print(out, " x%zu", k.trials);
             if (k.best == 0) {
                 ak_buf_puts(out, " failed");
@@ -234,7 +227,7 @@ static void put_kind_values(ak_buf *out, const kinds *k, const ak_space *space, 
     for (size_t s = 0; s < k->switch_count; s++) {
         size_t p = k->switches[s];
         ak_buf_print(out, "%s%s=", s == 0 ? "" : ", ", ak_space_parameter(space, p)->name);
-        put_value(out, space, p, value_of(k, space, kind, s));
+        ak_prompt_value(out, space, p, value_of(k, space, kind, s));
     }
 }
 

@@ -43,12 +43,8 @@ static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
         good = !ak_space_occurs(space, p, v) ||
                json_array_append_new(values, ak_value_json(&parameter->values[v])) == 0;
     }
-    if (!good || !ak_json_set(schema, "enum", json_incref(values))) {
-        json_decref(schema);
-        schema = NULL;
-    }
-    json_decref(values);
-    return schema;
+    good = ak_json_set(schema, "enum", ak_json_whole(values, good));
+    return ak_json_whole(schema, good);
 }
 
 static json_t *changes_schema(const ak_space *space)
@@ -61,12 +57,8 @@ static json_t *changes_schema(const ak_space *space)
                ak_json_set(properties, ak_space_parameter(space, p)->name,
                            parameter_schema(space, p, &room));
     }
-    if (!good) {
-        json_decref(properties);
-        return NULL;
-    }
-    return json_pack("{s:s,s:o,s:b}", "type", "object", "properties", properties,
-                     "additionalProperties", 0);
+    return json_pack("{s:s,s:o,s:b}", "type", "object", "properties",
+                     ak_json_whole(properties, good), "additionalProperties", 0);
 }
 
 /* Returns {"type": ["integer", "null"], "enum": [3, 12, null]}, or {"type": "null"} if no trial can
@@ -83,18 +75,14 @@ static json_t *parent_schema(const ak_brief *brief, const ak_history *history)
         good = json_array_append_new(values, json_integer((json_int_t)parents[i])) == 0;
     }
     good = good && json_array_append_new(values, json_null()) == 0;
-    json_t *schema = !good ? NULL
-                     : count == 0
+    json_t *schema = count == 0
                          ? json_pack("{s:s}", "type", "null")
                          : json_pack("{s:[s,s],s:O}", "type", "integer", "null", "enum", values);
     json_decref(values);
-    if (schema != NULL &&
-        !ak_json_set_text(schema, "description",
-                          "number of the configuration that is changed; null: the default")) {
-        json_decref(schema);
-        return NULL;
-    }
-    return schema;
+    good = good && ak_json_set_text(schema, "description",
+                                    "number of the configuration that is changed; null: the "
+                                    "default");
+    return ak_json_whole(schema, good);
 }
 
 ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
@@ -104,22 +92,18 @@ ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history
     (void)snprintf(wanted, sizeof wanted, "at most %zu different configurations to try",
                    history->batch);
     json_t *changes = changes_schema(brief->space), *parent = parent_schema(brief, history);
-    bool good = changes != NULL && parent != NULL;
-    json_t *schema =
-        !good
-            ? NULL
-            : json_pack("{s:s,s:{s:{s:s,s:s,s:i,s:I,s:{s:s,s:{s:{s:s,s:s,s:i},s:{s:s,s:s},s:O,s:O},"
-                        "s:[s,s,s,s],s:b}}},s:[s],s:b}",
-                        "type", "object", "properties", "proposals", "type", "array", "description",
-                        wanted, "minItems", history->count == 0 ? 1 : 0, "maxItems",
-                        (json_int_t)history->batch, "items", "type", "object", "properties",
-                        "hypothesis", "type", "string", "description",
-                        "the reason, in one line of at most 200 characters", "maxLength",
-                        AK_PROMPT_TEXT_MAX, "expected_gain_pct", "type", "number", "description",
-                        "expected speed over the parent, in percent more", "parent", parent,
-                        "changes", changes, "required", "hypothesis", "expected_gain_pct", "parent",
-                        "changes", "additionalProperties", 0, "required", "proposals",
-                        "additionalProperties", 0);
+    /* json_pack fails if one of the two is NULL */
+    json_t *schema = json_pack(
+        "{s:s,s:{s:{s:s,s:s,s:i,s:I,s:{s:s,s:{s:{s:s,s:s,s:i},s:{s:s,s:s},s:O,s:O},"
+        "s:[s,s,s,s],s:b}}},s:[s],s:b}",
+        "type", "object", "properties", "proposals", "type", "array", "description", wanted,
+        "minItems", history->count == 0 ? 1 : 0, "maxItems", (json_int_t)history->batch, "items",
+        "type", "object", "properties", "hypothesis", "type", "string", "description",
+        "the reason, in one line of at most 200 characters", "maxLength", AK_PROMPT_TEXT_MAX,
+        "expected_gain_pct", "type", "number", "description",
+        "expected speed over the parent, in percent more", "parent", parent, "changes", changes,
+        "required", "hypothesis", "expected_gain_pct", "parent", "changes", "additionalProperties",
+        0, "required", "proposals", "additionalProperties", 0);
     json_decref(changes);
     json_decref(parent);
     AK_DO(ak_made(schema, err));

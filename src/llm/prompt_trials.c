@@ -78,18 +78,18 @@ void ak_prompt_compiled(ak_buf *out, const ak_prompt_view *v, const ak_experienc
     if (v->brief->share > AK_SHARE_FACTS) {
         return;
     }
-    size_t before = out->length;
-    ak_buf_puts(out, "  launch: ");
-    size_t title = out->length;
-    ak_prompt_filling(out, v->brief, &t->config, t->registers);
-    if (out->length == title && out->failed == AK_OK) {
-        out->length = before;
-        out->data[before] = 0;
-    }
+    ak_prompt_filling(out, "  launch: ", v->brief, &t->config, t->registers);
     put_used(out, t);
     if (t->code != NULL) {
         ak_buf_print(out, "  %s\n", t->code);
     }
+}
+
+/* Writes a parameter and its value: "KC=256". */
+static void put_value_of(ak_buf *out, const ak_space *space, const ak_config *config, size_t p)
+{
+    ak_buf_print(out, "%s=", ak_space_parameter(space, p)->name);
+    ak_prompt_value(out, space, p, config->at[p]);
 }
 
 static void put_anchor(ak_buf *out, const ak_prompt_view *v, char letter, size_t number)
@@ -101,11 +101,9 @@ static void put_anchor(ak_buf *out, const ak_prompt_view *v, char letter, size_t
     ak_prompt_trial_merit(out, v, t);
     ak_buf_puts(out, ": ");
     for (size_t p = 0, shown = 0; p < ak_space_parameter_count(space); p++) {
-        ak_value value = ak_config_value(space, &t->config, p);
         if (ak_space_occurring(space, p) > 1) {
-            (void)ak_value_format(text, sizeof text, &value);
-            ak_buf_print(out, "%s%s=%s", shown++ == 0 ? "" : ",",
-                         ak_space_parameter(space, p)->name, text);
+            ak_buf_puts(out, shown++ == 0 ? "" : ",");
+            put_value_of(out, space, &t->config, p);
         }
     }
     ak_buf_putc(out, '\n');
@@ -189,13 +187,6 @@ static bool is_of(const ak_prompt_view *v, const ak_experience *t, ak_trial_stat
 static bool is_beside(const ak_prompt_view *v, const ak_experience *t, ak_trial_status kind)
 {
     return !is_of(v, t, kind) && (kind != AK_TRIAL_OK || t->status == AK_TRIAL_OK);
-}
-
-static void put_value_of(ak_buf *out, const ak_space *space, const ak_config *config, size_t p)
-{
-    char text[AK_PROMPT_VALUE_BYTES];
-    (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[config->at[p]]);
-    ak_buf_print(out, "%s=%s", ak_space_parameter(space, p)->name, text);
 }
 
 /* Writes the values that all members of a group have, but at most a third of the trials that it is

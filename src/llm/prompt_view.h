@@ -5,7 +5,6 @@
 
 #include "llm/prompt.h"
 
-#define AK_PROMPT_VALUE_BYTES 256
 /* Trials that are at least this many times as slow as the best have collapsed. */
 #define AK_PROMPT_COLLAPSED 2.0
 

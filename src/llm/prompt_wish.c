@@ -173,7 +173,7 @@ void ak_prompt_wish(ak_buf *out, const ak_prompt_view *v)
 {
     const ak_history *h = v->history;
     ak_buf_print(out, "\n## Your answer\n\nPropose up to %zu configuration%s. ", h->batch,
-                 h->batch == 1 ? "" : "s");
+                 ak_plural(h->batch));
     put_phase(out, v);
     put_aim(out, v);
     ak_buf_puts(out, h->count == 0

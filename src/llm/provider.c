@@ -16,7 +16,6 @@ static const struct {
     int output_tokens_max;
 } models[] = {
 /* models.def names abilities without their prefix. */
-#define TEMPERATURE       AK_ABILITY_TEMPERATURE
 #define SCHEMA            AK_ABILITY_SCHEMA
 #define STRICT            AK_ABILITY_STRICT
 #define EFFORT            AK_ABILITY_EFFORT

@@ -25,7 +25,6 @@
    the ability is dropped once and the request is sent again. If several match, the first one that
    was sent is dropped. Each word ends in a comma. */
 #define AK_ABILITY_MAP(X)                                                                          \
-    X(TEMPERATURE, "temperature,")                                                                 \
     X(STRICT, "strict,") /* the server enforces a schema without optional properties */            \
     X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
     X(ADAPTIVE, "adaptive,thinking,")      /* the model decides how long it thinks */              \
@@ -147,9 +146,10 @@ typedef struct ak_provider {
     const char *headers[AK_PROVIDER_HEADERS_MAX]; /* sent with every request; NULL-terminated */
     ak_stream_kind stream;
     ak_status (*request)(json_t **out, const ak_request *request, ak_error *err);
-    ak_status (*reply)(ak_reply *out, const json_t *body, ak_error *err);
-    /* `event` is the name of a server-sent event, "" if it has none. */
-    ak_status (*delta)(ak_reply *out, const char *event, const json_t *data, ak_error *err);
+    /* Both take what they know and pass over the rest. A buffer of *out remembers a lack of memory;
+       `event` is the name of a server-sent event, "" if it has none. */
+    void (*reply)(ak_reply *out, const json_t *body);
+    void (*delta)(ak_reply *out, const char *event, const json_t *data);
     /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in
        headers. */
     void (*classify)(ak_complaint *out, int status, const ak_reply_headers *headers,

@@ -80,20 +80,11 @@ static void put_character(ak_buf *out, unsigned code)
     if (code == 0 || (code >= 0xd800 && code <= 0xdfff)) {
         code = 0xfffd; /* an unpaired surrogate, or a zero, which C strings cannot hold */
     }
-    if (code < 0x80) {
-        ak_buf_putc(out, (char)code);
-    } else if (code < 0x800) {
-        ak_buf_putc(out, (char)(0xc0 | code >> 6));
-        ak_buf_putc(out, (char)(0x80 | (code & 0x3f)));
-    } else if (code < 0x10000) {
-        ak_buf_putc(out, (char)(0xe0 | code >> 12));
-        ak_buf_putc(out, (char)(0x80 | (code >> 6 & 0x3f)));
-        ak_buf_putc(out, (char)(0x80 | (code & 0x3f)));
-    } else {
-        ak_buf_putc(out, (char)(0xf0 | code >> 18));
-        ak_buf_putc(out, (char)(0x80 | (code >> 12 & 0x3f)));
-        ak_buf_putc(out, (char)(0x80 | (code >> 6 & 0x3f)));
-        ak_buf_putc(out, (char)(0x80 | (code & 0x3f)));
+    static const unsigned lead[] = {0, 0xc0, 0xe0, 0xf0};
+    size_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    ak_buf_putc(out, (char)(lead[more] | code >> 6 * more));
+    while (more-- > 0) {
+        ak_buf_putc(out, (char)(0x80 | (code >> 6 * more & 0x3f)));
     }
 }
 

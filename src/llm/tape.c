@@ -120,20 +120,14 @@ void ak_tape_close(ak_tape *tape)
     }
 }
 
-static const char *about(const ak_tape *tape, const char *key)
-{
-    const char *text = json_string_value(json_object_get(tape->about, key));
-    return text == NULL ? "" : text;
-}
-
 const char *ak_tape_model(const ak_tape *tape)
 {
-    return about(tape, "model");
+    return ak_json_text_at(tape->about, "model");
 }
 
 const char *ak_tape_effort(const ak_tape *tape)
 {
-    return about(tape, "effort");
+    return ak_json_text_at(tape->about, "effort");
 }
 
 bool ak_tape_recording(const ak_tape *tape)
@@ -165,8 +159,7 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
                        chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
            ak_json_set_text(question, "array", chat->array) &&
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
-           ak_json_set(question, "temperature",
-                       chat->has_temperature ? json_real(chat->temperature) : json_null()) &&
+           ak_json_set_text(question, "temperature", NULL) && /* as the first tapes have it */
            ak_json_set_text(question, "seed", seed) &&
            (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     json_decref(messages);
@@ -412,20 +405,21 @@ out:
     return status;
 }
 
-static ak_status write_about(ak_tape *tape, const char *model, const char *effort, ak_error *err)
+static ak_status write_about(ak_tape *tape, const json_t *question, ak_error *err)
 {
+    const char *effort = ak_json_text_or_null(question, "effort");
     tape->about = json_object();
     if (!ak_json_set_text(tape->about, "format", FORMAT) ||
         !ak_json_set(tape->about, "version", json_integer(VERSION)) ||
-        !ak_json_set_text(tape->about, "model", model) ||
+        !ak_json_set_text(tape->about, "model", ak_json_text_at(question, "model")) ||
         (effort != NULL && !ak_json_set_text(tape->about, "effort", effort))) {
         return ak_fail_memory(err);
     }
     return write_json(tape, ABOUT_NAME, tape->about, err);
 }
 
-ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question, const char *model,
-                        const char *effort, const ak_llm_answer *answer, ak_error *err)
+ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
+                        const ak_llm_answer *answer, ak_error *err)
 {
     char file[AK_HASH_BYTES + 32];
     (void)snprintf(file, sizeof file, "%s.json", name);
@@ -436,7 +430,7 @@ ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
         AK_TRY(ak_fail_memory(err));
     }
     if (tape->about == NULL) {
-        AK_TRY(write_about(tape, model, effort, err));
+        AK_TRY(write_about(tape, question, err));
     }
     AK_TRY(write_json(tape, file, document, err));
 out:

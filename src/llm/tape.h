@@ -4,7 +4,7 @@
  * recording.
  *
  * A tape is a folder with one file per question, NAME-N.json. NAME is the hash of the canonical
- * question (model, effort, system, messages, schema, output limit, temperature, seed), and N counts
+ * question (model, effort, system, messages, schema, output limit, seed), and N counts
  * equal questions of one client from 0. A file holds the question, for people to read, and the
  * answer: text, reasoning, usage, cost, time. tape.json names the model. No file holds a key.
  *
@@ -29,7 +29,7 @@ const char *ak_tape_effort(const ak_tape *tape);
 bool ak_tape_recording(const ak_tape *tape);
 
 /* Builds the canonical question. Its members have a fixed order, so that equal questions have equal
-   texts. */
+   texts. `model` is the specification, such as "openai:gpt-5". */
 json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_chat *chat);
 /* Writes the name of a question: its hash, and the number of times that this tape was asked the
    same question before. */
@@ -41,8 +41,8 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
    situation in other words and sets out->reworded. Returns AK_NOT_FOUND if there is none either. */
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
                        const json_t *question, ak_error *err);
-/* Writes a question and its answer. `model` is the specification, such as "openai:gpt-5". */
-ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question, const char *model,
-                        const char *effort, const ak_llm_answer *answer, ak_error *err);
+/* Writes a question and its answer. */
+ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
+                        const ak_llm_answer *answer, ak_error *err);
 
 #endif

@@ -187,11 +187,10 @@ static ak_status grow_node(builder *b, ak_error *err)
     }
     made.column = s.column;
     made.level = s.level;
+    forest->nodes[index] = made;
     if (s.column == AK_FOREST_LEAF) {
-        forest->nodes[index] = made;
         return AK_OK;
     }
-    forest->nodes[index] = made;
     size_t front = partition(b, &t, &s);
     task *second = &b->tasks[b->task_count++];
     *second = t;

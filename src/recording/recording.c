@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/rng.h"
 #include "measure/stats.h"
 
 /* The score is taken between these fractions, as in section 3.3 of the paper. */
@@ -26,6 +27,17 @@ ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, 
                           .listed = recording->configs,
                           .listed_count = recording->count};
     return ak_space_build(out, &spec, err);
+}
+
+void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed)
+{
+    if (!recording->has_default) {
+        ak_rng rng;
+        ak_config config;
+        ak_rng_seed(&rng, ~seed); /* a random stream other than the strategy's */
+        ak_space_sample(&config, space, &rng);
+        ak_space_set_default(space, &config);
+    }
 }
 
 ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
@@ -70,12 +82,11 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
     facts->median = sign * ak_stats_median(recording->ascending, ok);
     /* The mean cost of a working configuration, plus the share of failures that a search meets per
        trial times their mean cost. */
-    recording->seconds_each = (double)(spent_ok / (long double)ok);
+    facts->seconds_each = (double)(spent_ok / (long double)ok);
     if (failed > 0) {
-        recording->seconds_each +=
+        facts->seconds_each +=
             (double)failed / (double)count * (double)(spent_failed / (long double)failed);
     }
-    facts->seconds_each = recording->seconds_each;
     ak_cutoff cutoff;
     ak_recording_cutoff(&cutoff, recording, CUTOFF_FIRST);
     facts->first_seconds = cutoff.seconds;
@@ -175,7 +186,7 @@ void ak_recording_cutoff(ak_cutoff *out, const ak_recording *recording, double p
 double ak_recording_baseline(const ak_recording *recording, double seconds)
 {
     double n = (double)recording->facts.ok;
-    double draws = nearbyint(seconds / recording->seconds_each);
+    double draws = nearbyint(seconds / recording->facts.seconds_each);
     draws = draws < 1 ? 1 : draws;
     double place = nearbyint(draws * (n + 1) / (draws + 1)); /* expected rank of the best draw */
     place = place > n - 1 ? n - 1 : place;

@@ -49,7 +49,6 @@ struct ak_recording {
     ak_recording_facts facts; /* its strings are the ones above */
     /* minimised objectives of the facts.ok configurations that worked, best first */
     double *ascending;
-    double seconds_each; /* equal to facts.seconds_each */
 };
 
 /* Opens a recording together with the space file of its kernel. The expressions of the space file
@@ -69,13 +68,17 @@ double ak_recording_time(const ak_recording *recording, const ak_record *record)
 /* Returns the least ak_recording_time of all configurations that worked. */
 double ak_recording_least_time(const ak_recording *recording);
 
-/* Computes `facts`, `ascending` and `seconds_each` from the other fields. Returns AK_INVALID if no
-   configuration worked. */
+/* Computes `facts` and `ascending` from the other fields. Returns AK_INVALID if no configuration
+   worked. */
 ak_status ak_recording_summarise(ak_recording *recording, ak_error *err);
 
 /* Builds a second space with the same configurations at the same indices. Each thread needs its
    own, because a space may only be used by one thread at a time. */
 ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err);
+/* Draws a random default for a space of the recording, unless the recording declares one: it does
+   not say where a search would start, and the first configuration of the space may happen to lie
+   close to the optimum. */
+void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed);
 
 /* The cut-off of the score is the point at which random search is expected to have covered the
    fraction `p` of the way from the median to the optimum (see ak_simulate). */

@@ -419,13 +419,13 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     AK_TRY(open_task(&task, &s.config, v, variant, size.data, err));
     AK_TRY(own_interface(v, task, measured, err));
     AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
-    const ak_session_options options = {.compile_workers = 1,
-                                        .artifact = code,
-                                        .symbol = ak_json_text_at(variant, "entry"),
-                                        /* as of a variant that is limited (variants.c) */
-                                        .own_sizes =
-                                            json_is_null(json_object_get(variant, "workspace")),
-                                        .cancel = v->options->cancel};
+    const ak_pool_options options = {.compile_workers = 1,
+                                     .artifact = code,
+                                     .symbol = ak_json_text_at(variant, "entry"),
+                                     /* as of a variant that is limited (variants.c) */
+                                     .own_sizes =
+                                         json_is_null(json_object_get(variant, "workspace")),
+                                     .cancel = v->options->cancel};
     AK_TRY(ak_session_open(&s.session, task, &options, err));
     AK_TRY(judge(&s, v->max_slowdown, err));
     const char *note = ak_json_text_or_null(variant, "note");

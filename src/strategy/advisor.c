@@ -56,7 +56,7 @@ struct ak_advisor {
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
-    void *call;
+    ak_llm_call *call;
     int64_t asked_ns;
     size_t shown; /* number of trials that the model was shown */
 
@@ -511,7 +511,7 @@ ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
     }
     ak_llm_answer answer = {0};
     ak_error why = AK_ERROR_INIT;
-    void *call = a->call;
+    ak_llm_call *call = a->call;
     a->call = NULL;
     ak_status status = AK_OK;
     if (a->options->model->end(&answer, call, &why) == AK_OK) {
@@ -593,17 +593,6 @@ void ak_advisor_close(ak_advisor *a)
 
 /* ---- observations ---------------------------------------------------------------------------- */
 
-static ak_status copy_reason(const char **out, ak_advisor *a, const char *reason, ak_error *err)
-{
-    *out = NULL;
-    if (reason != NULL) {
-        size_t length = strnlen(reason, TEXT_MAX);
-        *out = ak_arena_strndup(a->arena, reason, length);
-        AK_DO(ak_made(*out, err));
-    }
-    return AK_OK;
-}
-
 static void correct(ak_advisor *a, const ak_observation *observation)
 {
     a->best_ms = 0;
@@ -658,7 +647,11 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
         t->spill_bytes = trial->spill_bytes;
         t->registers = trial->registers;
         t->shared_bytes = trial->shared_bytes;
-        status = copy_reason(&t->reason, a, trial->reason, err);
+        if (trial->reason != NULL) {
+            size_t length = strnlen(trial->reason, TEXT_MAX);
+            t->reason = ak_arena_strndup(a->arena, trial->reason, length);
+            status = ak_made(t->reason, err);
+        }
         const char *author = author_of(a, trial);
         if (author != NULL) {
             t->author = ak_arena_strndup(a->arena, author, strlen(author));
@@ -687,21 +680,10 @@ static size_t find_elites(size_t elites[AK_ADVICE_ELITES], const ak_advisor *a)
 {
     size_t count = 0;
     for (size_t i = 0; i < a->count; i++) {
-        if (a->trials[i].status != AK_TRIAL_OK) {
-            continue;
+        if (a->trials[i].status == AK_TRIAL_OK) {
+            ak_rank_insert(elites, &count, AK_ADVICE_ELITES, i, &a->trials[0].ms,
+                           sizeof *a->trials);
         }
-        size_t place = count;
-        while (place > 0 && a->trials[i].ms < a->trials[elites[place - 1]].ms) {
-            place--;
-        }
-        if (place == AK_ADVICE_ELITES) {
-            continue;
-        }
-        count += count < AK_ADVICE_ELITES;
-        for (size_t k = count - 1; k > place; k--) {
-            elites[k] = elites[k - 1];
-        }
-        elites[place] = i;
     }
     return count;
 }

@@ -29,13 +29,14 @@ typedef struct ak_model {
     void *context;
     const char *name; /* name that trials store as their model, such as "openai:gpt-5" */
     /* Starts a call. `chat` must live until `end` or `abandon`. */
-    ak_status (*start)(void **out_call, void *context, const ak_llm_chat *chat, ak_error *err);
-    bool (*done)(void *call);
+    ak_status (*start)(ak_llm_call **out, void *context, const ak_llm_chat *chat, ak_error *err);
+    bool (*done)(ak_llm_call *call);
     /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
-    ak_status (*end)(ak_llm_answer *out, void *call, ak_error *err);
+    ak_status (*end)(ak_llm_answer *out, ak_llm_call *call, ak_error *err);
     /* Cancels the call and frees it. *out gets the fault and the cost that is known, as after a
        failure; `lost` says why requests were lost, as ak_llm_abandon does. */
-    void (*abandon)(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context, void *call);
+    void (*abandon)(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
+                    ak_llm_call *call);
 } ak_model;
 
 /* Makes a model of an open client. The client must outlive it. */

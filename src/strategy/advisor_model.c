@@ -1,28 +1,16 @@
 /* advisor_model.c: wraps the client of llm.h as a table of functions. */
 #include "strategy/advisor.h"
 
-static ak_status start_call(void **out_call, void *context, const ak_llm_chat *chat, ak_error *err)
+static ak_status start_call(ak_llm_call **out, void *context, const ak_llm_chat *chat,
+                            ak_error *err)
 {
-    ak_llm_call *call = NULL;
-    AK_DO(ak_llm_start(&call, context, chat, err));
-    *out_call = call;
-    return AK_OK;
-}
-
-static bool call_done(void *call)
-{
-    return ak_llm_done(call);
-}
-
-static ak_status end_call(ak_llm_answer *out, void *call, ak_error *err)
-{
-    return ak_llm_end(out, call, err);
+    return ak_llm_start(out, context, chat, err);
 }
 
 /* The client counts what the call may have cost. A strategy has one call under way at a time, so
    the growth of the totals belongs to this call. */
 static void abandon_call(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
-                         void *call)
+                         ak_llm_call *call)
 {
     ak_llm *llm = context;
     ak_llm_totals before, after;
@@ -46,7 +34,7 @@ void ak_model_llm(ak_model *out, ak_llm *llm)
     *out = (ak_model){.context = llm,
                       .name = ak_llm_name(llm),
                       .start = start_call,
-                      .done = call_done,
-                      .end = end_call,
+                      .done = ak_llm_done,
+                      .end = ak_llm_end,
                       .abandon = abandon_call};
 }

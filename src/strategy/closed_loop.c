@@ -109,26 +109,15 @@ static ak_status fall_back(closed_loop *self, ak_error *err)
     return ak_advisor_retell(self->advisor, self->fallback, err);
 }
 
-static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *self, size_t max,
-                                  ak_error *err)
+static ak_status propose_fallback(ak_proposal *out, bool *found, closed_loop *self, ak_error *err)
 {
-    size_t given = 1, n = 0;
-    while (n == 0 && given > 0) {
-        given = 0;
-        AK_DO(self->fallback->ops->propose(out, &given, self->fallback, max, err));
-        for (size_t i = 0; i < given; i++) {
-            /* The fallback does not know the configurations under way that the model or the random
-               fill proposed, so it may propose one of them. */
-            if (!ak_walk_seen(&self->walk, &out[i].config)) {
-                out[n] = out[i];
-                out[n].strategy = AK_STRATEGY_FINISHER.name;
-                AK_DO(ak_walk_propose(&self->walk, &out[n].config, err));
-                n++;
-            }
-        }
-    }
-    *count = n;
-    return AK_OK;
+    /* The fallback does not know the configurations under way that the model or the random fill
+       proposed, so it may propose one of them. */
+    do {
+        AK_DO(self->fallback->ops->propose(out, found, self->fallback, err));
+    } while (*found && ak_walk_seen(&self->walk, &out->config));
+    out->strategy = AK_STRATEGY_FINISHER.name;
+    return *found ? ak_walk_propose(&self->walk, &out->config, err) : AK_OK;
 }
 
 /* ---- ask and tell ---------------------------------------------------------------------------- */
@@ -168,21 +157,17 @@ static ak_status next_proposal(bool *found, ak_proposal *out, closed_loop *self,
     return *found ? ak_walk_propose(&self->walk, &out->config, err) : AK_OK;
 }
 
-static ak_status propose_loop(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                              ak_error *err)
+static ak_status propose_loop(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
     closed_loop *self = (closed_loop *)strategy;
-    size_t n = 0;
-    bool found = self->fallback == NULL;
-    while (found && n < max) {
-        AK_DO(next_proposal(&found, &out[n], self, err));
-        n += found;
-    }
-    if (n == 0 && self->fallback == NULL && ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
+    if (self->fallback == NULL) {
+        AK_DO(next_proposal(found, out, self, err));
+        if (*found || ak_advisor_state(self->advisor) != AK_ADVICE_FAILED) {
+            return AK_OK;
+        }
         AK_DO(fall_back(self, err));
     }
-    *count = n;
-    return n == 0 && self->fallback != NULL ? propose_fallback(out, count, self, max, err) : AK_OK;
+    return propose_fallback(out, found, self, err);
 }
 
 static ak_status observe_loop(ak_strategy *strategy, const ak_observation *observation,

@@ -113,14 +113,13 @@ static bool next_evolve(ak_proposal *out, size_t *tag, ak_frame *frame)
     return true;
 }
 
-static ak_status propose_evolve(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                                ak_error *err)
+static ak_status propose_evolve(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
     evolve *self = (evolve *)strategy;
     if (self->children > 1 && ak_effects_stale(self->effects, &self->frame)) {
         AK_DO(ak_effects_learn(self->effects, &self->frame, err));
     }
-    return ak_frame_propose(out, count, strategy, max, err);
+    return ak_frame_propose(out, found, strategy, err);
 }
 
 static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *observation,

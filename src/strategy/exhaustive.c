@@ -30,19 +30,19 @@ static ak_status open_exhaustive(ak_strategy **out, const ak_strategy_context *c
     return ak_strategy_opened(out, &self->base, ak_made(self->skip, err));
 }
 
-static ak_status propose_exhaustive(ak_proposal *out, size_t *count, ak_strategy *strategy,
-                                    size_t max, ak_error *err)
+static ak_status propose_exhaustive(ak_proposal *out, bool *found, ak_strategy *strategy,
+                                    ak_error *err)
 {
     (void)err;
     exhaustive *self = (exhaustive *)strategy;
-    size_t n = 0;
-    for (; n < max && self->next < ak_space_count(self->space); self->next++) {
-        if (!ak_set_has(self->skip, self->next)) {
-            out[n] = (ak_proposal){0};
-            ak_space_at(&out[n++].config, self->space, self->next);
-        }
+    while (ak_set_has(self->skip, self->next)) {
+        self->next++;
     }
-    *count = n;
+    *out = (ak_proposal){0};
+    *found = self->next < ak_space_count(self->space);
+    if (*found) {
+        ak_space_at(&out->config, self->space, self->next++);
+    }
     return AK_OK;
 }
 

@@ -51,4 +51,5 @@ const ak_strategy_ops ak_strategy_forest = {
     .observe = ak_guided_observe,
     .close = ak_guided_close,
     .hypers = hypers,
+    .batch_max = AK_GUIDED_BATCH_MAX,
 };

@@ -133,24 +133,12 @@ void ak_frame_derive(ak_proposal *out, const ak_known *parent)
 
 void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *frame, size_t place)
 {
-    double ms = frame->known[place].ms;
-    size_t at = *count;
-    while (at > 0 && ms < frame->known[list[at - 1]].ms) {
-        at--;
-    }
-    if (at == max || !(ms < HUGE_VAL)) {
-        return;
-    }
-    *count += *count < max;
-    for (size_t i = *count - 1; i > at; i--) {
-        list[i] = list[i - 1];
-    }
-    list[at] = place;
+    ak_rank_insert(list, count, max, place, &frame->known[0].ms, sizeof *frame->known);
 }
 
-/* Makes one proposal. *found is false if there is none now. */
-static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_error *err)
+ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
+    ak_frame *frame = (ak_frame *)strategy;
     size_t tag = AK_FRAME_NO_TAG;
     *out = (ak_proposal){0};
     *found = frame->next(out, &tag, frame);
@@ -167,21 +155,6 @@ static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_
     AK_DO(ak_walk_propose(&frame->walk, &out->config, err));
     frame->errands[frame->errand_count++] =
         (ak_errand){.config = out->config, .tag = tag, .generation = out->generation};
-    return AK_OK;
-}
-
-ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                           ak_error *err)
-{
-    ak_frame *frame = (ak_frame *)strategy;
-    assert(frame->next != NULL && (out != NULL || max == 0));
-    size_t n = 0;
-    bool found = true;
-    while (n < max && found) {
-        AK_DO(propose_one(&out[n], &found, frame, err));
-        n += found;
-    }
-    *count = n;
     return AK_OK;
 }
 

@@ -57,8 +57,7 @@ ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, 
 void ak_frame_close(ak_frame *frame); /* also after a failed open; does not free the frame */
 
 /* `propose` and `close` for a strategy that needs nothing beyond the frame there. */
-ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                           ak_error *err);
+ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
 /* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was
    observed before. *tag is the tag that `next` gave to the proposal, or AK_FRAME_NO_TAG. */

@@ -25,9 +25,7 @@ enum {
     DESIGN_MIN = 4,   /* smallest design; with less the model has nothing to say */
     DESIGN_SHARE = 6, /* a design takes one trial in six */
     SPREAD_FIRST = 5, /* members of a design without a rank that come before the model's turn */
-    LEARN_MIN = 2,    /* fewest trials that a model can learn from */
-    /* later members of a batch would be chosen with too little information */
-    BATCH_MAX = 16
+    LEARN_MIN = 2     /* fewest trials that a model can learn from */
 };
 
 /* Growth of the number of rows after which the weights are tuned again or a forest is grown
@@ -394,28 +392,12 @@ static void predict(candidate *c, const guided *self, size_t slot)
     c->score = expected_improvement(c->mean, deviation);
 }
 
-static void update_elites(guided *self, size_t index)
-{
-    double log_ms = self->trials[index].log_ms;
-    size_t place = self->elite_count;
-    while (place > 0 && log_ms < self->trials[self->elite[place - 1]].log_ms) {
-        place--;
-    }
-    if (place == ELITES || !(log_ms < HUGE_VAL)) {
-        return;
-    }
-    self->elite_count += self->elite_count < ELITES;
-    for (size_t i = self->elite_count - 1; i > place; i--) {
-        self->elite[i] = self->elite[i - 1];
-    }
-    self->elite[place] = index;
-}
-
 static ak_status add_trial(guided *self, const trial *t, ak_error *err)
 {
     AK_DO(AK_GROW(self->trials, &self->trial_capacity, self->trial_count + 1, err));
     self->trials[self->trial_count] = *t;
-    update_elites(self, self->trial_count++);
+    ak_rank_insert(self->elite, &self->elite_count, ELITES, self->trial_count++,
+                   &self->trials[0].log_ms, sizeof *self->trials);
     self->stale = true;
     return AK_OK;
 }
@@ -705,9 +687,9 @@ out:
     return ak_strategy_opened(out, &self->base, status);
 }
 
-/* Makes one proposal. *found is false if there is none. */
-static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_error *err)
+ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
+    guided *self = (guided *)strategy;
     candidate chosen = {0};
     *found = next_of_design(&chosen, self);
     if (!*found && self->trial_count >= LEARN_MIN && self->features.count > 0) {
@@ -735,20 +717,6 @@ static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_err
         out->predicted_gain = 1.0 - exp(chosen.mean + best - parent->log_ms);
     }
     self->pending[self->pending_count++] = (pending){chosen, out->generation};
-    return AK_OK;
-}
-
-ak_status ak_guided_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                            ak_error *err)
-{
-    guided *self = (guided *)strategy;
-    size_t n = 0;
-    bool found = true;
-    while (found && n < max && n < BATCH_MAX) {
-        AK_DO(propose_one(&out[n], &found, self, err));
-        n += found;
-    }
-    *count = n;
     return AK_OK;
 }
 

@@ -50,8 +50,8 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
                          const ak_strategy_context *context, const ak_guided_options *options,
                          ak_error *err);
 /* The other functions of ak_strategy_ops. */
-ak_status ak_guided_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                            ak_error *err);
+#define AK_GUIDED_BATCH_MAX 16 /* .batch_max */
+ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation,
                             ak_error *err);
 void ak_guided_close(ak_strategy *strategy);

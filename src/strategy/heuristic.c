@@ -34,4 +34,5 @@ const ak_strategy_ops ak_strategy_heuristic = {
     .observe = ak_guided_observe,
     .close = ak_guided_close,
     .hypers = hypers,
+    .batch_max = AK_GUIDED_BATCH_MAX,
 };

@@ -164,25 +164,19 @@ static bool is_apart(const hybrid *self)
 /* Takes an unseen proposal from the search. *found is false if there is none. */
 static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
 {
-    size_t given = 1;
-    *found = false;
-    while (given > 0 && !*found) {
-        given = 0;
-        AK_DO(self->search->ops->propose(out, &given, self->search, 1, err));
-        *found = given > 0 && !ak_walk_seen(&self->walk, &out->config);
-        if (given > 0 && !*found) {
-            AK_DO(tell_proposed(self, &out->config, err));
-        }
+    AK_DO(self->search->ops->propose(out, found, self->search, err));
+    while (*found && ak_walk_seen(&self->walk, &out->config)) {
+        AK_DO(tell_proposed(self, &out->config, err));
+        AK_DO(self->search->ops->propose(out, found, self->search, err));
     }
-    if (*found) {
-        out->strategy = AK_STRATEGY_FINISHER.name;
-        self->since++;
-    }
+    out->strategy = AK_STRATEGY_FINISHER.name;
+    self->since += *found;
     return AK_OK;
 }
 
-static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
+static ak_status propose_hybrid(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
+    hybrid *self = (hybrid *)strategy;
     AK_DO(ak_advisor_poll(self->advisor, err));
     bool first = ak_advisor_generation(self->advisor) == 0;
     bool due = ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
@@ -210,20 +204,6 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
         self->own[self->own_count++] = out->config;
     }
     return ak_walk_propose(&self->walk, &out->config, err);
-}
-
-static ak_status propose_hybrid(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                                ak_error *err)
-{
-    hybrid *self = (hybrid *)strategy;
-    bool found = true;
-    size_t n = 0;
-    while (found && n < max) {
-        AK_DO(next_proposal(&found, &out[n], self, err));
-        n += found;
-    }
-    *count = n;
-    return AK_OK;
 }
 
 /* Returns true if the model proposed this configuration, and removes it from those that await a

@@ -33,15 +33,15 @@ ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak
     return AK_OK;
 }
 
-ak_status ak_like_open(ak_like **out, const ak_space *space, const char *own,
+ak_status ak_like_open(ak_like **out, const ak_recording *own,
                        const ak_recording *const *recordings, size_t count, uint64_t seed,
                        ak_error *err)
 {
-    ak_like *like = ak_like_new(space);
+    ak_like *like = ak_like_new(own->space);
     ak_status status = AK_OK;
     AK_TRY(ak_made(like, err));
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(strcmp(recordings[i]->path, own) == 0
+        AK_TRY(strcmp(recordings[i]->path, own->path) == 0
                    ? AK_OK
                    : ak_like_add_recording(like, recordings[i], err));
     }

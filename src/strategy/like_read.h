@@ -8,9 +8,9 @@
 /* Adds all configurations of a recording as one place, named after its file. */
 ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak_error *err);
 
-/* Opens a finished list of recordings, which the caller frees with ak_like_free. The recording
-   whose file is `own` is left out, because it would give the answers away. */
-ak_status ak_like_open(ak_like **out, const ak_space *space, const char *own,
+/* Opens a finished list of recordings for a search on `own`, which is left out of it, because it
+   would give the answers away. The caller frees the list with ak_like_free. */
+ak_status ak_like_open(ak_like **out, const ak_recording *own,
                        const ak_recording *const *recordings, size_t count, uint64_t seed,
                        ak_error *err);
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "strategy/guided.h"
 #include "strategy/walk.h"
 
 #define HYPERS(X)                                                                                  \
@@ -26,7 +27,6 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 enum {
     MEMBERS = 2,
-    BATCH_MAX = 16,
     /* most times that a member is asked in a row while it proposes known configurations */
     ATTEMPTS = 32
 };
@@ -149,10 +149,9 @@ static ak_status ask(ak_proposal *out, bool *found, portfolio *self, size_t memb
 {
     *found = false;
     for (size_t attempt = 0; attempt < ATTEMPTS && !*found; attempt++) {
-        size_t count = 0;
-        ak_status status =
-            self->member[member]->ops->propose(out, &count, self->member[member], 1, err);
-        if (status != AK_OK || count == 0) {
+        bool any = false;
+        ak_status status = self->member[member]->ops->propose(out, &any, self->member[member], err);
+        if (status != AK_OK || !any) {
             return status;
         }
         *found = !ak_walk_seen(&self->walk, &out->config);
@@ -160,8 +159,10 @@ static ak_status ask(ak_proposal *out, bool *found, portfolio *self, size_t memb
     return AK_OK;
 }
 
-static ak_status propose_one(ak_proposal *out, bool *found, portfolio *self, ak_error *err)
+static ak_status propose_portfolio(ak_proposal *out, bool *found, ak_strategy *strategy,
+                                   ak_error *err)
 {
+    portfolio *self = (portfolio *)strategy;
     bool excluded[MEMBERS] = {false};
     size_t member = SIZE_MAX;
     *found = false;
@@ -180,20 +181,6 @@ static ak_status propose_one(ak_proposal *out, bool *found, portfolio *self, ak_
     AK_DO(AK_GROW(self->outcomes, &self->capacity, self->count + 1, err));
     AK_DO(ak_walk_propose(&self->walk, &out->config, err));
     self->outcomes[self->count++] = (outcome){.config = out->config, .member = member};
-    return AK_OK;
-}
-
-static ak_status propose_portfolio(ak_proposal *out, size_t *count, ak_strategy *strategy,
-                                   size_t max, ak_error *err)
-{
-    portfolio *self = (portfolio *)strategy;
-    size_t n = 0;
-    bool found = true;
-    while (found && n < max && n < BATCH_MAX) {
-        AK_DO(propose_one(&out[n], &found, self, err));
-        n += found;
-    }
-    *count = n;
     return AK_OK;
 }
 
@@ -228,4 +215,5 @@ const ak_strategy_ops ak_strategy_portfolio = {
     .observe = observe_portfolio,
     .close = close_portfolio,
     .hypers = hypers,
+    .batch_max = AK_GUIDED_BATCH_MAX,
 };

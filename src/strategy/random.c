@@ -25,18 +25,12 @@ static ak_status open_random(ak_strategy **out, const ak_strategy_context *conte
                               ak_walk_open(&self->walk, context->space, context->seed, err));
 }
 
-static ak_status propose_random(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                                ak_error *err)
+static ak_status propose_random(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err)
 {
-    uniform *self = (uniform *)strategy;
-    size_t n = 0;
-    ak_config config;
-    while (n < max && ak_walk_next(&config, &self->walk)) {
-        AK_DO(ak_walk_propose(&self->walk, &config, err));
-        out[n++] = (ak_proposal){.config = config};
-    }
-    *count = n;
-    return AK_OK;
+    ak_walk *walk = &((uniform *)strategy)->walk;
+    *out = (ak_proposal){0};
+    *found = ak_walk_next(&out->config, walk);
+    return *found ? ak_walk_propose(walk, &out->config, err) : AK_OK;
 }
 
 static ak_status observe_random(ak_strategy *strategy, const ak_observation *observation,

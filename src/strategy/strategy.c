@@ -16,21 +16,18 @@ const ak_strategy_ops *const ak_strategies[] = {
     NULL,
 };
 
-#define NAMES_MAX 64 /* most strategy names considered for a hint */
-
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err)
 {
+    const char *names[AK_COUNT(ak_strategies)] = {NULL};
+    ak_buf known = AK_BUF(256);
     for (size_t i = 0; ak_strategies[i] != NULL; i++) {
-        if (strcmp(ak_strategies[i]->name, name) == 0) {
+        names[i] = ak_strategies[i]->name;
+        if (strcmp(names[i], name) == 0) {
+            ak_buf_free(&known);
             *out = ak_strategies[i];
             return AK_OK;
         }
-    }
-    const char *names[NAMES_MAX + 1] = {NULL};
-    ak_buf known = AK_BUF(256);
-    for (size_t i = 0; ak_strategies[i] != NULL && i < NAMES_MAX; i++) {
-        names[i] = ak_strategies[i]->name;
-        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ak_strategies[i]->name);
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
     const char *meant = ak_text_meant(name, names);
     ak_status status =
@@ -96,10 +93,8 @@ static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *tex
     }
     *equals = 0;
     const ak_hyper *hypers = choice->ops->hypers;
-    size_t i = 0, count = ak_strategy_hyper_count(choice->ops);
-    while (i < count && strcmp(hypers[i].name, text) != 0) {
-        i++;
-    }
+    const size_t count = ak_strategy_hyper_count(choice->ops);
+    const size_t i = AK_FIND(hypers, count, name, text);
     if (i == count) {
         return no_such_hyper(choice->ops, text, err);
     }

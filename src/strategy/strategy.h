@@ -1,17 +1,16 @@
 /*
- * strategy.h: a strategy proposes configurations, in batches, and learns the results (ask and
- * tell).
+ * strategy.h: a strategy proposes configurations and learns the results (ask and tell).
  *
- * propose returns 0..max valid configurations that this strategy has not proposed before. If it
- * returns 0, the strategy has nothing to propose until the next observe, and never again if no
- * trial is outstanding. observe reports results in any order, including failures and trials that
- * the strategy did not propose (resumed ones, the default). So any strategy works with any number
- * of devices and with slow proposers. A strategy sees a space and trials, never a backend.
+ * propose gives one valid configuration that this strategy has not proposed before. If it finds
+ * none, the strategy has nothing to propose until the next observe, and never again if no trial is
+ * outstanding. observe reports results in any order, including failures and trials that the
+ * strategy did not propose (resumed ones, the default). So any strategy works with any number of
+ * devices and with slow proposers. A strategy sees a space and trials, never a backend.
  *
  * A strategy that waits for a language model has `await`. As long as await returns true, a propose
- * that returns 0 may return more later, even if no trial is outstanding. A strategy that builds on
- * few measurements has `recheck`, which returns configurations that should be measured again, side
- * by side.
+ * that finds nothing may find more later, even if no trial is outstanding. A strategy that builds
+ * on few measurements has `recheck`, which returns configurations that should be measured again,
+ * side by side.
  *
  * Hyper-parameters are numbers that the user may set by name. Each strategy lists its own in a
  * table (ak_hyper), from which parsing, checks, help and documentation follow:
@@ -108,11 +107,14 @@ typedef struct ak_strategy ak_strategy;
 typedef struct ak_strategy_ops {
     const char *name, *description;
     ak_status (*open)(ak_strategy **out, const ak_strategy_context *context, ak_error *err);
-    ak_status (*propose)(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
-                         ak_error *err);
+    /* Makes the next proposal. *found is false if there is none now. */
+    ak_status (*propose)(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
     ak_status (*observe)(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
     void (*close)(ak_strategy *strategy);
     const ak_hyper *hypers; /* ends with a row without a name; NULL if there are none */
+    /* Most proposals of a batch, because further ones would be chosen with too little information;
+       0: no limit. */
+    size_t batch_max;
     /* Set if the strategy goes through the whole space. Then a long time without an improvement
        does not end the run. */
     bool thorough;
@@ -120,7 +122,7 @@ typedef struct ak_strategy_ops {
        there is nothing to wait for. */
     bool (*await)(ak_strategy *strategy, int64_t timeout_ns);
     /* (optional) Writes at most `max` configurations to measure again before the next propose, and
-       returns their number. It is called when nothing is outstanding and propose returned 0. Each
+       returns their number. It is called when nothing is outstanding and propose found none. Each
        result is observed with `again`. */
     size_t (*recheck)(ak_config *out, ak_strategy *strategy, size_t max);
     /* (optional) Returns why propose ended although it has not tried the whole space: a word for

@@ -9,6 +9,8 @@
 #include "strategy/walk.h"
 
 #include <assert.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -89,4 +91,26 @@ bool ak_walk_next(ak_config *out, ak_walk *walk)
         }
     }
     return false;
+}
+
+static double time_of(const double *ms, size_t row, size_t index)
+{
+    const void *at = (const char *)ms + index * row;
+    return *(const double *)at;
+}
+
+void ak_rank_insert(size_t *list, size_t *count, size_t max, size_t index, const double *ms,
+                    size_t row)
+{
+    double mine = time_of(ms, row, index);
+    size_t at = *count;
+    while (at > 0 && mine < time_of(ms, row, list[at - 1])) {
+        at--;
+    }
+    if (at == max || !(mine < HUGE_VAL)) {
+        return;
+    }
+    *count += *count < max;
+    memmove(list + at + 1, list + at, (*count - 1 - at) * sizeof *list);
+    list[at] = index;
 }

@@ -232,10 +232,10 @@ static ak_status run_defaults(candidate *list, size_t count, const chooser *ch, 
     for (size_t i = 1; i < count; i++) {
         others[i - 1] = list[i].task;
     }
-    const ak_session_options options = {.compile_workers = (int)count,
-                                        .others = others,
-                                        .other_count = count - 1,
-                                        .cancel = ch->cancel};
+    const ak_pool_options options = {.compile_workers = (int)count,
+                                     .others = others,
+                                     .other_count = count - 1,
+                                     .cancel = ch->cancel};
     ak_status status = ak_session_open(&session, list[0].task, &options, err);
     for (int i = 0; status == AK_OK && i < 2; i++) {
         status = try_defaults(list, count, &session, ch, archive, err);

@@ -128,15 +128,14 @@ static ak_status drop_refuted(ak_tune_result *out, ak_archive *archive, const ak
     return AK_OK;
 }
 
-ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *task,
-                            ak_archive *archive, size_t evaluations, bool sanitize, ak_error *err)
+ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
+                            size_t evaluations, bool sanitize, ak_error *err)
 {
     ak_status status = AK_OK;
     char hash[AK_ENVIRONMENT_BYTES], *words = NULL;
     ak_run run = {0};
     json_t *result = NULL, *options = NULL;
     bool there = false;
-    *known = false;
     AK_TRY(ak_session_environment(hash, &words, task, err));
     ak_session_rename(task, archive, hash, words);
     const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
@@ -155,9 +154,8 @@ ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *tas
     if (there && same_part(options, task, sanitize)) {
         AK_TRY(take(out, &run, result, task, evaluations, err));
         AK_TRY(drop_refuted(out, archive, &run, err));
-        *known = out->found;
     }
-    if (!*known) {
+    if (!out->found) {
         ak_tune_result_clear(out);
     }
 out:

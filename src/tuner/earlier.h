@@ -9,8 +9,8 @@
    has at least `evaluations` evaluations, or was exhausted or had converged. With `sanitize` it
    must have run sanitizers. A run whose winner was refuted since does not count. Fills in `run`,
    `resumed` (its evaluations), `found`, and the configurations of `best` and of the candidates; the
-   caller clears *out with ak_tune_result_clear. *known is false if there is no such run. */
-ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *task,
-                            ak_archive *archive, size_t evaluations, bool sanitize, ak_error *err);
+   caller clears *out with ak_tune_result_clear. out->found is false if there is no such run. */
+ak_status ak_earlier_result(ak_tune_result *out, const ak_task *task, ak_archive *archive,
+                            size_t evaluations, bool sanitize, ak_error *err);
 
 #endif

@@ -25,26 +25,18 @@ enum {
 
 /* A task and environment of which the archive has trials. */
 typedef struct place {
-    char *device, *size, *dtype, *choices, *environment;
+    const char *device, *size, *dtype, *choices, *environment;
     double distance;
     size_t order;
 } place;
 
 typedef struct reader {
     const ak_task *task;
+    ak_arena *arena; /* holds the texts of the places */
     place *places;
     size_t count, capacity;
     ak_like *like;
 } reader;
-
-static void clear_place(place *p)
-{
-    ak_free(p->device);
-    ak_free(p->size);
-    ak_free(p->dtype);
-    ak_free(p->choices);
-    ak_free(p->environment);
-}
 
 static bool is_place(const place *p, const ak_trial *trial)
 {
@@ -62,20 +54,20 @@ static double distance_of(const ak_task *task, const ak_trial *trial)
     return distance;
 }
 
-static char *text_or_empty(const char *text)
+static const char *keep(reader *r, const char *text)
 {
-    return ak_strdup(text == NULL ? "" : text);
+    return ak_arena_strndup(r->arena, ak_or_empty(text), strlen(ak_or_empty(text)));
 }
 
 static ak_status add_place(reader *r, const ak_trial *trial, double distance, ak_error *err)
 {
     AK_DO(AK_GROW(r->places, &r->capacity, r->count + 1, err));
     place *p = &r->places[r->count];
-    *p = (place){.device = text_or_empty(trial->device),
-                 .size = text_or_empty(trial->size),
-                 .dtype = text_or_empty(trial->dtype),
-                 .choices = text_or_empty(trial->choices),
-                 .environment = text_or_empty(trial->environment),
+    *p = (place){.device = keep(r, trial->device),
+                 .size = keep(r, trial->size),
+                 .dtype = keep(r, trial->dtype),
+                 .choices = keep(r, trial->choices),
+                 .environment = keep(r, trial->environment),
                  .distance = distance,
                  .order = r->count};
     r->count++;
@@ -181,9 +173,9 @@ ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
                        const ak_tune_options *options, ak_error *err)
 {
     ak_status status = AK_OK;
-    reader r = {.task = task, .like = ak_like_new(task->space)};
+    reader r = {.task = task, .arena = ak_arena_new(), .like = ak_like_new(task->space)};
     *out = NULL;
-    AK_TRY(ak_made(r.like, err));
+    AK_TRY(r.arena == NULL || r.like == NULL ? ak_fail_memory(err) : AK_OK);
     for (size_t i = 0; i < options->like_count; i++) {
         AK_TRY(ak_like_add_recording(r.like, options->like[i], err));
     }
@@ -196,10 +188,8 @@ ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
         r.like = NULL; /* now owned by the caller */
     }
 out:
-    for (size_t i = 0; i < r.count; i++) {
-        clear_place(&r.places[i]);
-    }
     ak_free(r.places);
+    ak_arena_free(r.arena);
     ak_like_free(r.like);
     return status;
 }

@@ -14,9 +14,7 @@ static bool add_facts(json_t *object, const char *key, const ak_fact *facts, siz
     for (size_t i = 0; i < count && good; i++) {
         good = ak_json_set_text(list, facts[i].name, facts[i].text);
     }
-    good = good && json_object_set(object, key, list) == 0;
-    json_decref(list);
-    return good;
+    return ak_json_set(object, key, ak_json_whole(list, good));
 }
 
 /* Adds the compiler and its options. A recording has neither. */

@@ -38,7 +38,8 @@ static void line_up(lineup *l, const ak_tuning *r)
         l->names[i] = is_default ? "default" : ak_candidate_name(i);
         at = is_default ? i : at;
     }
-    l->all = count + ak_tuning_libraries(l->candidates + count, l->names + count, r);
+    l->all = count + ak_session_libraries(l->candidates + count, l->names + count, &r->session,
+                                          AK_LIBRARIES_MAX);
     l->fallback = at < count ? at : l->all;
 }
 
@@ -208,8 +209,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     /* Without a library and a default the ratios, relative to another candidate, are no speedup. */
     const bool known = result->baseline < l->all || result->reference == l->fallback;
     result->speedup = known ? measured->ratio : 0;
-    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, r->task->objective,
-                     err));
+    AK_DO(ak_summary(&result->summary, comparison, winner, r->task->objective, err));
     char *tuned = ak_strdup("tuned");
     AK_DO(ak_made(tuned, err));
     ak_free(measured->name);

@@ -8,24 +8,11 @@
 /* Seconds of interleaved measuring for each library. */
 #define SURVEY_SECONDS 0.25
 
-size_t ak_tuning_libraries(ak_comparison_candidate *candidates, const char **names,
-                           const ak_tuning *r)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < r->session.baseline_count && count < AK_LIBRARIES_MAX; i++) {
-        if (r->session.baselines[i].installed) {
-            candidates[count] = (ak_comparison_candidate){.baseline = r->session.baselines[i].name};
-            names[count++] = r->session.baselines[i].title;
-        }
-    }
-    return count;
-}
-
 ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
 {
     ak_comparison_candidate candidates[AK_LIBRARIES_MAX];
     const char *names[AK_LIBRARIES_MAX];
-    size_t count = ak_tuning_libraries(candidates, names, r);
+    size_t count = ak_session_libraries(candidates, names, &r->session, AK_LIBRARIES_MAX);
     if (r->session.baseline_count > 0) {
         ak_tuning_announce_phase(r, "survey");
     }

@@ -1,8 +1,6 @@
 /* result.c: see result.h. */
 #include "tuner/result.h"
 
-#include <math.h>
-
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/value_json.h"
@@ -28,11 +26,6 @@ static json_t *config_json(const char *text, const ak_space *space)
 static json_t *interval(double low, double high)
 {
     return json_pack("[f,f]", low, high);
-}
-
-static json_t *measured(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
 }
 
 ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err)
@@ -119,7 +112,7 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set(object, "config", config_json(c->config, own->space)) &&
                 ak_json_set_text(object, "library", c->library) &&
                 ak_json_set_text(object, "reason", c->reason) &&
-                ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&
+                ak_json_set(object, "ms", ak_json_known(c->median_ms)) &&
                 ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
                 ak_json_set_real(object, "tflops", c->tflops) &&
                 ak_json_set_real(object, "gbs", c->gbs) &&
@@ -130,12 +123,12 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
                 ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
                 ak_json_set(object, "undecided_because", doubt_json(c->doubt)) &&
                 ak_json_set(object, "over_default", ak_speed_json(&c->over_default)) &&
-                ak_json_set(object, "sm_clock_mhz", measured(c->sm_clock_mhz)) &&
-                ak_json_set(object, "memory_clock_mhz", measured(c->memory_clock_mhz)) &&
-                ak_json_set(object, "power_watts", measured(c->power_watts)) &&
-                ak_json_set(object, "temperature_celsius", measured(c->temperature_celsius)) &&
+                ak_json_set(object, "sm_clock_mhz", ak_json_known(c->sm_clock_mhz)) &&
+                ak_json_set(object, "memory_clock_mhz", ak_json_known(c->memory_clock_mhz)) &&
+                ak_json_set(object, "power_watts", ak_json_known(c->power_watts)) &&
+                ak_json_set(object, "temperature_celsius", ak_json_known(c->temperature_celsius)) &&
                 ak_json_set_text(object, "throttle", c->throttle) &&
-                ak_json_set(object, "utilisation", measured(c->utilisation)) &&
+                ak_json_set(object, "utilisation", ak_json_known(c->utilisation)) &&
                 ak_json_set_text(object, "overlap", c->overlap) &&
                 ak_json_set_text(object, "note", c->note) &&
                 set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
@@ -145,13 +138,11 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
 static json_t *candidates_json(const ak_compared *list, size_t count, const ak_task *task)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) {
-        if (json_array_append_new(array, candidate_json(&list[i], task)) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+    bool good = array != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(array, candidate_json(&list[i], task)) == 0;
     }
-    return array;
+    return ak_json_whole(array, good);
 }
 
 static bool set_task(json_t *object, const ak_task *task)
@@ -190,7 +181,7 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "gbs", best->gbs) &&
                 ak_json_set_real(object, "efficiency", best->efficiency) &&
                 ak_json_set_text(object, "bound", best->bound) &&
-                ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
+                ak_json_set(object, "speedup", ak_json_known(result->speedup)) &&
                 ak_json_set_text(object, "speedup_over", speedup_over(result)) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&
                 ak_json_set_text(object, "measured",

@@ -171,9 +171,6 @@ void ak_tuning_warn(const ak_tuning *r, const char *text);
 
 /* ---- first_look.c ---------------------------------------------------------------------------- */
 
-/* Lists the installed libraries, at most AK_LIBRARIES_MAX, and returns their number. */
-size_t ak_tuning_libraries(ak_comparison_candidate *candidates, const char **names,
-                           const ak_tuning *r);
 ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err);
 
 /* ---- search.c, history.c --------------------------------------------------------------------- */

@@ -76,45 +76,41 @@ static const char *dtype_of(const ak_task *task)
     return task->problem->argument_count == 0 ? NULL : ak_dtype_text(task->dtype);
 }
 
-ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting *setting,
-                              ak_error *err)
+ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
+                              const ak_task *task, const ak_strategy_ops *ops, ak_error *err)
 {
-    const ak_tune_options *options = setting->options;
-    bool described = ak_problem_runnable(setting->task->problem, NULL) == AK_OK;
-    *out = (ak_run_advisor){.events = setting->events,
-                            .archive = setting->archive,
-                            .session = setting->session,
-                            .options = {.task = described ? setting->task : NULL,
-                                        .ceilings = &setting->session->ceilings,
-                                        .description = setting->task->problem->description,
-                                        .device = setting->task->device,
-                                        .size = setting->task->size_text,
-                                        .dtype = dtype_of(setting->task),
-                                        .objective = setting->task->objective,
-                                        .generations = options->generations,
-                                        .batch = options->batch,
-                                        .look = look,
-                                        .tell = tell,
-                                        .notice = notice,
-                                        .context = out}};
-    if (setting->ops->await == NULL || options->llm == NULL) {
+    bool described = ak_problem_runnable(task->problem, NULL) == AK_OK;
+    advisor->options = (ak_advisor_options){.task = described ? task : NULL,
+                                            .ceilings = &advisor->session->ceilings,
+                                            .description = task->problem->description,
+                                            .device = task->device,
+                                            .size = task->size_text,
+                                            .dtype = dtype_of(task),
+                                            .objective = task->objective,
+                                            .generations = options->generations,
+                                            .batch = options->batch,
+                                            .look = look,
+                                            .tell = tell,
+                                            .notice = notice,
+                                            .context = advisor};
+    if (ops->await == NULL || options->llm == NULL) {
         return AK_OK;
     }
     ak_llm_options client = *options->llm;
     client.cancel = options->cancel;
     client.notice = waiting;
-    client.notice_context = out;
-    ak_status status = ak_llm_open(&out->llm, &client, NULL, &out->missing);
+    client.notice_context = advisor;
+    ak_status status = ak_llm_open(&advisor->llm, &client, NULL, &advisor->missing);
     if (status == AK_UNAVAILABLE) {
-        out->options.missing = out->missing.text;
+        advisor->options.missing = advisor->missing.text;
         return AK_OK;
     }
     if (status != AK_OK) {
-        return ak_fail(err, status, "%s", out->missing.text);
+        return ak_fail(err, status, "%s", advisor->missing.text);
     }
-    AK_DO(ak_share_parse(&out->options.share, client.share, err));
-    ak_model_llm(&out->model, out->llm);
-    out->options.model = &out->model;
+    AK_DO(ak_share_parse(&advisor->options.share, client.share, err));
+    ak_model_llm(&advisor->model, advisor->llm);
+    advisor->options.model = &advisor->model;
     return AK_OK;
 }
 

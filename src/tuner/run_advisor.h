@@ -10,12 +10,14 @@
 #include "tuner/session.h"
 
 typedef struct ak_run_advisor {
+    /* Set by the caller before ak_run_advisor_open; they outlive the advisor. */
+    const ak_session *session;
+    const ak_events *events;
+    ak_archive *archive; /* NULL if calls are not stored */
+
     ak_advisor_options options;
     ak_model model; /* its name is NULL if there is none */
     ak_llm *llm;
-    const ak_session *session;
-    const ak_events *events;
-    ak_archive *archive;
     size_t calls, failed, uncounted;
     ak_error missing; /* why there is no model */
     json_t *environment;
@@ -25,18 +27,10 @@ typedef struct ak_run_advisor {
 /* Opens the client if the strategy asks a model (it has `await`) and a model is configured. A model
    that this machine cannot ask (AK_UNAVAILABLE: no key, no libcurl) is not an error; the strategy
    is told that there is no model. A faulty request (a budget for an unpriced model, a tape that
-   does not exist) is refused. The session may be opened later. Everything in the setting must
-   outlive the advisor. */
-typedef struct ak_run_advisor_setting {
-    const ak_tune_options *options;
-    const ak_task *task;
-    const ak_session *session;
-    const ak_strategy_ops *ops;
-    const ak_events *events;
-    ak_archive *archive; /* NULL if calls are not stored */
-} ak_run_advisor_setting;
-ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting *setting,
-                              ak_error *err);
+   does not exist) is refused. The session may be opened later. Options and task must outlive
+   the advisor. */
+ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
+                              const ak_task *task, const ak_strategy_ops *ops, ak_error *err);
 /* Must be called when the session is open. If the session recalls results from a recording,
    strategies wait for replies and nothing is measured again. */
 ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);

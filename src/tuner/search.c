@@ -169,13 +169,13 @@ static ak_status submit_given(ak_tuning *r, ak_error *err)
 /* Submits the strategy's next proposal. *idle is true if it has none now. */
 static ak_status submit_proposed(bool *idle, ak_tuning *r, ak_error *err)
 {
-    size_t count = 0;
+    bool found = false;
     ak_proposal proposal = {0};
     int64_t begin = ak_session_now_ns(&r->session);
-    ak_status status = r->ops->propose(&proposal, &count, r->strategy, 1, err);
-    *idle = status == AK_OK && count == 0;
-    if (status != AK_OK || *idle) {
-        return status;
+    AK_DO(r->ops->propose(&proposal, &found, r->strategy, err));
+    *idle = !found;
+    if (*idle) {
+        return AK_OK;
     }
     const char *name = proposal.strategy == NULL ? r->ops->name : proposal.strategy;
     return submit(r, &proposal, name, ak_session_now_ns(&r->session) - begin, err);

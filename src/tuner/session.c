@@ -73,24 +73,15 @@ void ak_session_keep_sources(const ak_task *task, ak_archive *archive)
     ak_pack_clear(&sources);
 }
 
-ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
+ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,
                           ak_error *err)
 {
     ak_status status = AK_OK;
     ak_session opened = {.task = task, .next_job = 1};
-    ak_pool_options pool = {.compile_workers = options->compile_workers,
-                            .others = options->others,
-                            .other_count = options->other_count,
-                            .every_device = options->every_device,
-                            .artifact = options->artifact,
-                            .symbol = options->symbol,
-                            .own_sizes = options->own_sizes,
-                            .deadline_ns = options->deadline_ns,
-                            .workers_changed = options->workers_changed,
-                            .workers_context = options->workers_context,
-                            .launcher = task->launcher,
-                            .workers = task->workers,
-                            .cancel = options->cancel == NULL ? task->cancel : options->cancel};
+    ak_pool_options pool = *options;
+    pool.launcher = task->launcher;
+    pool.workers = task->workers;
+    pool.cancel = options->cancel == NULL ? task->cancel : options->cancel;
     *out = (ak_session){0};
     if (task->recorded && task->launcher != NULL) {
         AK_TRY(ak_fail(err, AK_INVALID,

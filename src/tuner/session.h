@@ -44,19 +44,6 @@ typedef struct ak_session {
     ak_sanitizing sanitizing;
 } ak_session;
 
-typedef struct ak_session_options {
-    int compile_workers;
-    const ak_task *const *others; /* as in ak_pool_options */
-    size_t other_count;
-    bool every_device; /* use all of the task's devices for trials, not only the first */
-    const char *artifact, *symbol;                               /* as in ak_pool_options */
-    bool own_sizes;                                              /* likewise */
-    int64_t deadline_ns;                                         /* likewise */
-    void (*workers_changed)(void *context, const ak_pool *pool); /* likewise */
-    void *workers_context;
-    const volatile int *cancel;
-} ak_session_options;
-
 /* Computes everything on which results of the task depend, as a hash and as JSON, which the caller
    frees with ak_free. */
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
@@ -74,8 +61,10 @@ void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
                        const char *words);
 
-/* Opens a session: starts the workers and computes the environment. */
-ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
+/* Opens a session: starts the workers and computes the environment. The task's launcher and workers
+   and this environment take the place of those in the options, and the task's `cancel` that of
+   NULL. */
+ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,
                           ak_error *err);
 /* Measures the ceilings, in about half a second, and lists the baselines, which may take longer. */
 ak_status ak_session_survey(ak_session *session, ak_error *err);

@@ -30,10 +30,7 @@ size_t ak_compared_order(size_t *order, const ak_compared *list, size_t count)
         const ak_compared *c = &list[i];
         all[i] = (ak_contender){.cost = c->config == NULL ? 0 : ak_compared_cost(c),
                                 .over_default = c->over_default,
-                                .over_reference = {.ratio = c->ratio,
-                                                   .low = c->ratio_low,
-                                                   .high = c->ratio_high,
-                                                   .verdict = c->verdict}};
+                                .over_reference = ak_compared_speed(c)};
     }
     return ak_contest_order(order, all, most);
 }
@@ -51,6 +48,19 @@ void ak_compared_free(ak_compared *list, size_t count)
         ak_free(list[i].note);
     }
     ak_free(list);
+}
+
+size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
+                            const ak_session *session, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < session->baseline_count && count < most; i++) {
+        if (session->baselines[i].installed) {
+            candidates[count] = (ak_comparison_candidate){.baseline = session->baselines[i].name};
+            names[count++] = session->baselines[i].title;
+        }
+    }
+    return count;
 }
 
 static const ak_baseline_info *baseline_of(const ak_session *session, const char *name)
@@ -398,7 +408,9 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
     ak_result result = {0};
     size_t all = spec->count + (spec->control ? 1 : 0);
     ak_comparison_candidate *candidates = ak_alloc(all, sizeof *candidates);
-    ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list)};
+    ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list),
+                                  .count = spec->count,
+                                  .fallback = spec->fallback};
     comparison d = {
         .spec = spec, .result = &result, .out = &found, .twice = spec->control ? spec->twice : all};
     if (candidates == NULL || found.list == NULL) {

@@ -23,10 +23,15 @@ typedef struct ak_comparison_spec {
 } ak_comparison_spec;
 typedef struct ak_comparison_result {
     ak_compared *list; /* the caller frees it with ak_compared_free */
-    size_t library;    /* index of the fastest library; `count` if there is none */
-    size_t reference;  /* index of the reference of ratios; `count` if nothing worked */
+    size_t count;
+    size_t fallback;  /* index of the default; `count` if it did not take part */
+    size_t library;   /* index of the fastest library; `count` if there is none */
+    size_t reference; /* index of the reference of ratios; `count` if nothing worked */
     ak_noise noise;
 } ak_comparison_result;
+/* Lists the installed libraries, at most `most`, and returns their number. */
+size_t ak_session_libraries(ak_comparison_candidate *candidates, const char **names,
+                            const ak_session *session, size_t most);
 ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
                                 const ak_comparison_spec *spec, ak_error *err);
 /* Takes the raw measurements of a job. It repeats the job without a candidate that lost the device
@@ -35,6 +40,11 @@ ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
    it. (outlast.c) */
 ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *session,
                                 const ak_job *job, ak_error *err);
+/* Returns the speed relative to the reference. */
+static inline ak_speed ak_compared_speed(const ak_compared *c)
+{
+    return (ak_speed){c->ratio, c->ratio_low, c->ratio_high, c->verdict, c->doubt};
+}
 void ak_compared_free(ak_compared *list, size_t count);
 
 #endif

@@ -69,7 +69,7 @@ out:
 }
 
 /* Takes the speed of the chosen configuration relative to the winner, and to the library. */
-static void take_loss(ak_size_result *one, const ak_comparison_result *comparison, size_t count)
+static void take_loss(ak_size_result *one, const ak_comparison_result *comparison)
 {
     const ak_compared *chosen = &comparison->list[1];
     const ak_speed *speed = &chosen->over_default;
@@ -79,9 +79,8 @@ static void take_loss(ak_size_result *one, const ak_comparison_result *compariso
         one->loss_high = 1 / speed->low;
         one->verdict = speed->verdict;
     }
-    if (comparison->library < count) {
-        one->config_over_library = (ak_speed){chosen->ratio, chosen->ratio_low, chosen->ratio_high,
-                                              chosen->verdict, chosen->doubt};
+    if (comparison->library < comparison->count) {
+        one->config_over_library = ak_compared_speed(chosen);
     }
 }
 
@@ -101,7 +100,7 @@ static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak
     ak_comparison_result comparison;
     one->verdict = AK_SPEED_UNDECIDED; /* until it was measured */
     AK_DO(ak_session_comparison(&comparison, session, &spec, err));
-    take_loss(one, &comparison, spec.count);
+    take_loss(one, &comparison);
     ak_compared_free(comparison.list, spec.count);
     return AK_OK;
 }
@@ -126,7 +125,7 @@ static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
     ak_size_result *one = &m->result->sizes[size];
     const ak_task *task = m->tasks[size];
     ak_session session;
-    const ak_session_options options = {.cancel = m->options->cancel};
+    const ak_pool_options options = {.cancel = m->options->cancel};
     ak_config configs[2];
     ak_many_announce_phase(m, "confirm", size);
     AK_TRY(ak_session_open(&session, task, &options, err));

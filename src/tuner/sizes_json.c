@@ -15,9 +15,22 @@ static json_t *index_of(size_t index)
     return json_integer((json_int_t)index);
 }
 
-static double known(double value)
+/* Makes an array of what `make` gives for 0 to count - 1. */
+static json_t *list_of(const ak_sizes_result *r, size_t count,
+                       json_t *(*make)(const ak_sizes_result *r, size_t i))
 {
-    return value > 0 ? value : NAN; /* NAN becomes null */
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(array, make(r, i)) == 0;
+    }
+    return ak_json_whole(array, good);
+}
+
+/* Sets a number that is null if it is not known. */
+static bool set_known(json_t *object, const char *key, double value)
+{
+    return ak_json_set(object, key, ak_json_known(value));
 }
 
 static bool timed(const ak_sizes_result *r)
@@ -28,24 +41,25 @@ static bool timed(const ak_sizes_result *r)
 /* Adds the values under an objective other than the time. */
 static bool set_values(json_t *object, const ak_sizes_result *r, const ak_size_result *one)
 {
-    return timed(r) || (ak_json_set_real(object, "value", known(one->value)) &&
-                        ak_json_set_real(object, "cost", known(one->cost)) &&
-                        ak_json_set_real(object, "library_value", known(one->library_value)) &&
-                        ak_json_set_real(object, "library_cost", known(one->library_cost)));
+    return timed(r) ||
+           (set_known(object, "value", one->value) && set_known(object, "cost", one->cost) &&
+            set_known(object, "library_value", one->library_value) &&
+            set_known(object, "library_cost", one->library_cost));
 }
 
-static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
+static json_t *size_json(const ak_sizes_result *r, size_t i)
 {
+    const ak_size_result *one = &r->sizes[i];
     json_t *object = json_object();
     bool table = r->table_count > 0;
     bool good =
         ak_json_set_text(object, "size", one->size) && ak_json_set_text(object, "run", one->run) &&
         ak_json_set(object, "evaluated", index_of(one->evaluated)) &&
         ak_json_set(object, "winner", one->measured ? index_of(one->winner) : json_null()) &&
-        ak_json_set_real(object, "ms", known(one->ms)) &&
+        set_known(object, "ms", one->ms) &&
         ak_json_set(object, "ci_ms", ak_json_interval(one->low_ms, one->high_ms)) &&
         ak_json_set_text(object, "library", one->library) &&
-        ak_json_set_real(object, "library_ms", known(one->library_ms)) &&
+        set_known(object, "library_ms", one->library_ms) &&
         ak_json_set(object, "over_library", ak_speed_json(&one->over_library)) &&
         set_values(object, r, one) &&
         ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
@@ -60,23 +74,22 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
 static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, double worst,
                      size_t at)
 {
-    return ak_json_set_real(object, "geomean", known(geomean)) &&
-           ak_json_set_real(object, "worst", known(worst)) &&
+    return set_known(object, "geomean", geomean) && set_known(object, "worst", worst) &&
            ak_json_set_text(object, "worst_size", worst > 1 ? r->sizes[at].size : NULL);
+}
+
+static json_t *table_entry(const ak_sizes_result *r, size_t i)
+{
+    return index_of(r->table[i]);
 }
 
 static json_t *table_json(const ak_sizes_result *r)
 {
-    json_t *configs = json_array(), *object = json_object();
-    bool good = configs != NULL;
-    for (size_t i = 0; i < r->table_count && good; i++) {
-        good = json_array_append_new(configs, index_of(r->table[i])) == 0;
-    }
-    good = good && ak_json_set(object, "configs", json_incref(configs)) &&
-           ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
-           set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size) &&
-           ak_json_set(object, "undecided", index_of(r->loss.open));
-    json_decref(configs);
+    json_t *object = json_object();
+    bool good = ak_json_set(object, "configs", list_of(r, r->table_count, table_entry)) &&
+                ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
+                set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size) &&
+                ak_json_set(object, "undecided", index_of(r->loss.open));
     return ak_json_whole(object, good);
 }
 
@@ -101,11 +114,10 @@ static json_t *stability_json(const ak_sizes_result *r, size_t config)
         }
     }
     ak_cover_loss(&loss, r->costs, r->config_count, r->size_count, &config, 1);
-    good = good && ak_json_set(object, "config", index_of(config)) &&
-           ak_json_set(object, "winner_of", json_incref(sizes)) &&
+    good = good && ak_json_set(object, "config", index_of(config));
+    good = ak_json_set(object, "winner_of", ak_json_whole(sizes, good)) &&
            set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&
            ak_json_set(object, "unusable", index_of(loss.unserved));
-    json_decref(sizes);
     return ak_json_whole(object, good);
 }
 
@@ -125,10 +137,11 @@ static json_t *winners_json(const ak_sizes_result *r)
     return array;
 }
 
-static json_t *config_json(const char *text)
+static json_t *config_json(const ak_sizes_result *r, size_t i)
 {
     json_t *object = NULL;
-    return ak_config_text_to_json(&object, text, "configuration", NULL) == AK_OK ? object : NULL;
+    (void)ak_config_text_to_json(&object, r->configs[i], "configuration", NULL);
+    return object;
 }
 
 /* Returns a matrix of all configurations at all sizes, or NULL without memory. */
@@ -140,7 +153,7 @@ static json_t *matrix_json(const ak_sizes_result *r, const double *values)
         json_t *row = json_array();
         for (size_t s = 0; s < r->size_count && good; s++) {
             double value = values[c * r->size_count + s];
-            good = json_array_append_new(row, value > 0 ? json_real(value) : json_null()) == 0;
+            good = json_array_append_new(row, ak_json_known(value)) == 0;
         }
         good = json_array_append_new(rows, row) == 0 && good;
     }
@@ -150,39 +163,25 @@ static json_t *matrix_json(const ak_sizes_result *r, const double *values)
 json_t *ak_sizes_to_json(const ak_sizes_result *r)
 {
     json_t *object = json_object();
-    json_t *sizes = json_array(), *configs = json_array(), *tradeoff = json_array();
-    bool good = object != NULL && sizes != NULL && configs != NULL;
-    for (size_t i = 0; i < r->size_count && good; i++) {
-        good = json_array_append_new(sizes, size_json(r, &r->sizes[i])) == 0;
-    }
-    for (size_t i = 0; i < r->config_count && good; i++) {
-        good = json_array_append_new(configs, config_json(r->configs[i])) == 0;
-    }
-    for (size_t i = 0; i < r->tradeoff_count && good; i++) {
-        good = json_array_append_new(tradeoff, tradeoff_json(r, i)) == 0;
-    }
-    good = good && ak_json_set_text(object, "kernel", r->kernel) &&
-           ak_json_set_text(object, "implementation", r->implementation) &&
-           ak_json_set_text(object, "device", r->device) &&
-           ak_json_set_text(object, "dtype", r->dtype) &&
-           ak_json_set_text(object, "choices", r->choices) &&
-           ak_json_set_text(object, "objective", r->objective) &&
-           (timed(r) || (ak_json_set_text(object, "unit", r->unit) &&
-                         ak_json_set(object, "costs", matrix_json(r, r->costs)))) &&
-           json_object_set(object, "sizes", sizes) == 0 &&
-           json_object_set(object, "configs", configs) == 0 &&
-           ak_json_set(object, "ms", matrix_json(r, r->ms)) &&
-           ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
-           json_object_set(object, "tradeoff", tradeoff) == 0 &&
-           ak_json_set(object, "stability", winners_json(r)) &&
-           ak_json_set(object, "evaluated", index_of(r->evaluated)) &&
-           ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
-           ak_json_set_real(object, "seconds", r->seconds) &&
-           ak_json_set_text(object, "stopped_by", r->stopped_by) &&
-           ak_json_set_text(object, "run", r->run);
-    json_decref(sizes);
-    json_decref(configs);
-    json_decref(tradeoff);
+    bool good = ak_json_set_text(object, "kernel", r->kernel) &&
+                ak_json_set_text(object, "implementation", r->implementation) &&
+                ak_json_set_text(object, "device", r->device) &&
+                ak_json_set_text(object, "dtype", r->dtype) &&
+                ak_json_set_text(object, "choices", r->choices) &&
+                ak_json_set_text(object, "objective", r->objective) &&
+                (timed(r) || (ak_json_set_text(object, "unit", r->unit) &&
+                              ak_json_set(object, "costs", matrix_json(r, r->costs)))) &&
+                ak_json_set(object, "sizes", list_of(r, r->size_count, size_json)) &&
+                ak_json_set(object, "configs", list_of(r, r->config_count, config_json)) &&
+                ak_json_set(object, "ms", matrix_json(r, r->ms)) &&
+                ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
+                ak_json_set(object, "tradeoff", list_of(r, r->tradeoff_count, tradeoff_json)) &&
+                ak_json_set(object, "stability", winners_json(r)) &&
+                ak_json_set(object, "evaluated", index_of(r->evaluated)) &&
+                ak_json_set(object, "llm", ak_llm_use_json(&r->llm)) &&
+                ak_json_set_real(object, "seconds", r->seconds) &&
+                ak_json_set_text(object, "stopped_by", r->stopped_by) &&
+                ak_json_set_text(object, "run", r->run);
     return ak_json_whole(object, good);
 }
 

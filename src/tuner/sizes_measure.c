@@ -88,24 +88,16 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
     }
 }
 
-static void enter_library(chunk *c, const char *name, const char *title)
-{
-    size_t at = c->count + c->libraries++;
-    c->candidates[at] = (ak_comparison_candidate){.baseline = name};
-    c->names[at] = title;
-}
-
 /* Enters all libraries or, once the fastest is known, that one. */
 static void enter_libraries(chunk *c, const ak_session *session, const ak_size_result *one)
 {
     if (one->library != NULL) {
-        enter_library(c, one->library_name, one->library);
-        return;
-    }
-    for (size_t i = 0; i < session->baseline_count && c->libraries < LIBRARIES_MAX; i++) {
-        if (session->baselines[i].installed) {
-            enter_library(c, session->baselines[i].name, session->baselines[i].title);
-        }
+        c->candidates[c->count] = (ak_comparison_candidate){.baseline = one->library_name};
+        c->names[c->count] = one->library;
+        c->libraries = 1;
+    } else {
+        c->libraries = ak_session_libraries(&c->candidates[c->count], &c->names[c->count], session,
+                                            LIBRARIES_MAX);
     }
 }
 
@@ -115,11 +107,6 @@ typedef struct column {
     double *low, *high; /* 95 % intervals of `ms` */
     size_t winner;      /* the best so far; the number of elites if none has worked */
 } column;
-
-static ak_speed speed_of(const ak_compared *c)
-{
-    return (ak_speed){c->ratio, c->ratio_low, c->ratio_high, c->verdict, c->doubt};
-}
 
 static ak_status take_library(ak_size_result *one, const ak_task *task, const ak_compared *library,
                               ak_error *err)
@@ -152,7 +139,8 @@ static ak_status take_results(column *known, ak_size_result *one, const ak_task 
     bool library = comparison->library < c->count + c->libraries;
     if (ak_compared_order(order, comparison->list, c->count) > 0) {
         known->winner = c->elite[order[0]];
-        one->over_library = library ? speed_of(&comparison->list[order[0]]) : one->over_library;
+        one->over_library =
+            library ? ak_compared_speed(&comparison->list[order[0]]) : one->over_library;
     }
     return library && one->library == NULL
                ? take_library(one, task, &comparison->list[comparison->library], err)
@@ -273,7 +261,7 @@ static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
     ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
     ak_session session = {0};
-    const ak_session_options options = {.cancel = m->options->cancel};
+    const ak_pool_options options = {.cancel = m->options->cancel};
     chunk *c = ak_alloc(1, sizeof *c);
     column known = {.ms = ak_alloc(result->config_count, sizeof(double)),
                     .costs = ak_alloc(result->config_count, sizeof(double)),

@@ -71,15 +71,14 @@ static void give(ak_many *m, const char *config)
 /* Tunes a size, unless `resume` or the request's `tuned` is set and an earlier run has tuned it. */
 static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *options, ak_error *err)
 {
-    bool known = false;
     if ((options->resume || m->request->tuned) && m->archive != NULL && !m->tasks[i]->recorded) {
         size_t evaluations = m->request->tuned           ? 0
                              : options->evaluations == 0 ? AK_EVALUATIONS_DEFAULT
                                                          : options->evaluations;
-        ak_status status = ak_earlier_result(&known, &m->tuned[i], m->tasks[i], m->archive,
-                                             evaluations, options->sanitize, err);
-        if (status != AK_OK || known) {
-            return status;
+        AK_DO(ak_earlier_result(&m->tuned[i], m->tasks[i], m->archive, evaluations,
+                                options->sanitize, err));
+        if (m->tuned[i].found) {
+            return AK_OK;
         }
     }
     return ak_tune(&m->tuned[i], m->tasks[i], m->archive, options, err);

@@ -42,13 +42,12 @@ static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
 
 /* Returns the speed of the first candidate that may be faster than the default, although this was
    not decided; NULL if there is none. */
-static const ak_speed *open_rival(const ak_comparison_result *comparison, size_t count,
-                                  size_t fallback)
+static const ak_speed *open_rival(const ak_comparison_result *comparison)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < comparison->count; i++) {
         const ak_speed *speed = &comparison->list[i].over_default;
-        if (i != fallback && i != comparison->library && speed->verdict == AK_SPEED_UNDECIDED &&
-            !(speed->high < 1)) {
+        if (i != comparison->fallback && i != comparison->library &&
+            speed->verdict == AK_SPEED_UNDECIDED && !(speed->high < 1)) {
             return speed;
         }
     }
@@ -78,19 +77,16 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
     }
 }
 
-ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t count, size_t which,
-                     size_t fallback, const ak_objective *objective, ak_error *err)
+ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t which,
+                     const ak_objective *objective, ak_error *err)
 {
     ak_buf text = AK_BUF(SUMMARY_MAX);
+    const size_t count = comparison->count, fallback = comparison->fallback;
     const ak_compared *mine = &comparison->list[which];
     const ak_compared *library =
         comparison->library < count ? &comparison->list[comparison->library] : NULL;
     bool has_default = fallback < count && mine->over_default.ratio > 0 && which != fallback;
-    ak_speed beside = {.ratio = mine->ratio,
-                       .low = mine->ratio_low,
-                       .high = mine->ratio_high,
-                       .verdict = mine->verdict,
-                       .doubt = mine->doubt};
+    const ak_speed beside = ak_compared_speed(mine);
     bool open = has_default && mine->over_default.verdict == AK_SPEED_UNDECIDED;
     bool open_library = library != NULL && beside.verdict == AK_SPEED_UNDECIDED;
     bool one_reason = !open || !open_library || mine->over_default.doubt == beside.doubt;
@@ -117,7 +113,7 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     }
     if (which == fallback && text.length == 0) {
         const char *more = objective == NULL ? "faster" : "better";
-        const ak_speed *rival = open_rival(comparison, count, fallback);
+        const ak_speed *rival = open_rival(comparison);
         ak_buf_print(&text,
                      rival != NULL ? "whether anything is %s than the default is not decided"
                                    : "nothing %s than the default was found",

@@ -26,7 +26,7 @@ struct ak_tester {
 ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
 {
     ak_status status = AK_OK;
-    const ak_session_options options = {.compile_workers = 1};
+    const ak_pool_options options = {.compile_workers = 1};
     ak_tester *tester;
     AK_DO(AK_NEW(tester, 1, err));
     AK_TRY(ak_session_open(&tester->session, task, &options, err));
@@ -164,9 +164,8 @@ static ak_status take_comparison(ak_comparison *out, ak_session *session,
     if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
         /* The first configuration serves as the default. If it is the only one, nothing was
            searched, and the summary leaves the default out. */
-        const bool alone = last == spec->fallback;
-        AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last,
-                          alone ? spec->count : spec->fallback, session->task->objective, err));
+        comparison.fallback = last == spec->fallback ? spec->count : spec->fallback;
+        AK_TRY(ak_summary(&found.summary, &comparison, last, session->task->objective, err));
     }
     *out = found;
     return AK_OK;
@@ -197,14 +196,10 @@ static ak_status line_up(lineup *out, const ak_session *session, const ak_compar
     if (out->candidates == NULL || out->names == NULL) {
         return ak_fail_memory(err);
     }
-    for (size_t i = 0; options->baselines && i < session->baseline_count; i++) {
-        if (session->baselines[i].installed) {
-            out->candidates[out->all] =
-                (ak_comparison_candidate){.baseline = session->baselines[i].name};
-            out->names[out->all++] = session->baselines[i].title;
-        }
+    if (options->baselines) {
+        out->libraries = ak_session_libraries(out->candidates, out->names, session, most);
     }
-    out->libraries = out->all;
+    out->all = out->libraries;
     for (size_t i = 0; i < options->count; i++) {
         out->candidates[out->all] = (ak_comparison_candidate){
             .config = &options->configs[i],
@@ -266,7 +261,7 @@ ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options
 {
     ak_status status = AK_OK;
     ak_session session = {0};
-    ak_session_options own = {.compile_workers = 0};
+    ak_pool_options own = {.compile_workers = 0};
     lineup l = {.all = 0};
     const ak_task **others = ak_alloc(options->count + 1, sizeof *others);
     AK_TRY(ak_made(others, err));

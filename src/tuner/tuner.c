@@ -63,12 +63,12 @@ static ak_status choose_strategy(ak_strategy_choice *out, ak_tuning *r, ak_error
 static ak_status open_session(ak_tuning *r, ak_error *err)
 {
     const double seconds = r->options->seconds;
-    const ak_session_options options = {
-        .cancel = r->options->cancel,
-        .every_device = true,
-        .workers_changed = ak_tuning_note_workers,
-        .workers_context = r,
-        .deadline_ns = seconds > 0 ? r->begin_ns + (int64_t)(1e9 * seconds) : 0};
+    const ak_pool_options options = {.cancel = r->options->cancel,
+                                     .every_device = true,
+                                     .workers_changed = ak_tuning_note_workers,
+                                     .workers_context = r,
+                                     .deadline_ns =
+                                         seconds > 0 ? r->begin_ns + (int64_t)(1e9 * seconds) : 0};
     AK_DO(ak_session_open(&r->session, r->task, &options, err));
     r->devices = ak_pool_devices(r->session.pool);
     r->devices = r->devices == 0 ? 1 : r->devices;
@@ -101,13 +101,9 @@ static ak_status open_run(ak_tuning *r, const ak_strategy_choice *choice, ak_err
 {
     r->submitted = ak_set_new();
     AK_DO(ak_made(r->submitted, err));
-    const ak_run_advisor_setting setting = {.options = r->options,
-                                            .task = r->task,
-                                            .session = &r->session,
-                                            .ops = r->ops,
-                                            .events = &r->events,
-                                            .archive = r->archive};
-    AK_DO(ak_run_advisor_open(&r->advisor, &setting, err));
+    r->advisor =
+        (ak_run_advisor){.session = &r->session, .events = &r->events, .archive = r->archive};
+    AK_DO(ak_run_advisor_open(&r->advisor, r->options, r->task, r->ops, err));
     AK_DO(open_session(r, err));
     ak_session_rename(r->task, r->archive, r->session.environment, r->session.environment_json);
     AK_DO(ak_tuning_reduce_budget(r, err));

@@ -29,7 +29,7 @@ struct script {
     bool abandoned;
 };
 
-static inline ak_status script_start(void **out_call, void *context, const ak_llm_chat *chat,
+static inline ak_status script_start(ak_llm_call **out_call, void *context, const ak_llm_chat *chat,
                                      ak_error *err)
 {
     script *self = context;
@@ -45,19 +45,19 @@ static inline ak_status script_start(void **out_call, void *context, const ak_ll
     self->brief = ak_strdup(chat->messages[0].text);
     self->chat = chat;
     self->looked = 0;
-    *out_call = self;
+    *out_call = (ak_llm_call *)self;
     return AK_OK;
 }
 
-static inline bool script_done(void *call)
+static inline bool script_done(ak_llm_call *call)
 {
-    script *self = call;
+    script *self = (script *)call;
     return self->looked++ >= self->looks;
 }
 
-static inline ak_status script_end(ak_llm_answer *out, void *call, ak_error *err)
+static inline ak_status script_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err)
 {
-    script *self = call;
+    script *self = (script *)call;
     ak_buf text = AK_BUF(32u << 20);
     *out = (ak_llm_answer){.attempts = 1, .elapsed_ns = 1000000};
     ak_status status = self->reply(&text, self, self->asked[self->questions - 1], err);
@@ -80,7 +80,7 @@ static inline ak_status script_end(ak_llm_answer *out, void *call, ak_error *err
 }
 
 static inline void script_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
-                                  void *call)
+                                  ak_llm_call *call)
 {
     assert_ptr_equal(context, call);
     ((script *)call)->abandoned = true;

@@ -162,8 +162,10 @@ static const char *search(run *r)
     try_one(r, &proposal, "default");
     while (r->count < r->evaluations) {
         size_t count = 0, want = r->evaluations - r->count < 3 ? r->evaluations - r->count : 3;
-        if (ops->propose(list, &count, r->strategy, want, &err) != AK_OK) {
-            fail_msg("%s", err.text);
+        for (bool found = true; found && count < want; count += found) {
+            if (ops->propose(&list[count], &found, r->strategy, &err) != AK_OK) {
+                fail_msg("%s", err.text);
+            }
         }
         for (size_t i = count; i > 0; i--) { /* results come in any order */
             try_one(r, &list[i - 1], ops->name);
@@ -336,10 +338,10 @@ static void test_abandoned(void **state)
     (void)state;
     run *r = open_run("llm:fill=0", climb, 60, 2);
     ak_proposal proposal;
-    size_t count = 1;
+    bool found = true;
     r->model.looks = 1000;
-    assert_int_equal(r->strategy->ops->propose(&proposal, &count, r->strategy, 1, NULL), AK_OK);
-    assert_int_equal(count, 0);
+    assert_int_equal(r->strategy->ops->propose(&proposal, &found, r->strategy, NULL), AK_OK);
+    assert_false(found);
     assert_true(r->strategy->ops->await(r->strategy, 0));
     r->strategy->ops->close(r->strategy);
     assert_true(r->model.abandoned);
@@ -395,10 +397,10 @@ static void test_many_under_way(void **state)
     size_t sent = 0, seen = 0;
     bool quiet = false;
     while (!quiet && seen < ALL) {
-        size_t count = 1;
-        while (count > 0 && sent < ALL && sent - seen < UNDER_WAY) {
-            assert_int_equal(ops->propose(&flights[sent], &count, r->strategy, 1, NULL), AK_OK);
-            sent += count;
+        bool found = true;
+        while (found && sent < ALL && sent - seen < UNDER_WAY) {
+            assert_int_equal(ops->propose(&flights[sent], &found, r->strategy, NULL), AK_OK);
+            sent += found;
         }
         if (sent > seen && seen != 3) {
             try_one(r, &flights[seen], ops->name);
@@ -462,12 +464,12 @@ static void test_not_judged(void **state)
         run *r = open_run("llm", climb, 8, 2);
         ak_trial trial = {.status = AK_TRIAL_TIMED_OUT, .reason = (char *)(uintptr_t)reasons[i]};
         ak_config config;
-        ak_proposal list[3];
-        size_t count = 0;
+        ak_proposal proposal;
+        bool found = false;
         ak_space_default(&config, r->space);
         ak_observation seen = {.config = &config, .trial = &trial};
         assert_int_equal(r->strategy->ops->observe(r->strategy, &seen, NULL), AK_OK);
-        assert_int_equal(r->strategy->ops->propose(list, &count, r->strategy, 3, NULL), AK_OK);
+        assert_int_equal(r->strategy->ops->propose(&proposal, &found, r->strategy, NULL), AK_OK);
         assert_int_equal(strstr(r->model.asked[0], "timed_out") != NULL, i == 1);
         close_run(r);
     }
@@ -703,9 +705,9 @@ static void test_earlier_authors(void **state)
         ak_observation seen = {.config = &config, .ok = true, .ms = 5 + (double)i, .trial = &trial};
         assert_int_equal(r->strategy->ops->observe(r->strategy, &seen, NULL), AK_OK);
     }
-    size_t count = 0;
+    bool found = false;
     ak_proposal proposal;
-    assert_int_equal(r->strategy->ops->propose(&proposal, &count, r->strategy, 1, NULL), AK_OK);
+    assert_int_equal(r->strategy->ops->propose(&proposal, &found, r->strategy, NULL), AK_OK);
     assert_int_equal(r->model.questions, 1);
     assert_non_null(strstr(r->model.asked[0], "#1 5 ms: "));
     assert_non_null(strstr(r->model.asked[0], "#2 6 ms (by script:two): "));

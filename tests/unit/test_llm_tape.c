@@ -98,7 +98,7 @@ static void record(const char *model, const ak_llm_chat *chat, const char *text,
     assert_int_equal(ak_tape_open(&tape, folder, true, NULL), AK_OK);
     json_t *asked = ak_tape_question(model, NULL, chat);
     assert_int_equal(ak_tape_name(name, tape, asked, NULL), AK_OK);
-    assert_int_equal(ak_tape_write(tape, name, asked, model, NULL, &answer, NULL), AK_OK);
+    assert_int_equal(ak_tape_write(tape, name, asked, &answer, NULL), AK_OK);
     json_decref(asked);
     ak_tape_close(tape);
 }

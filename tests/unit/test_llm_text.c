@@ -269,11 +269,10 @@ static void errors_are_classified(void **state)
         {413, NULL, NULL, AK_COMPLAINT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
         {400, NULL, "true", AK_COMPLAINT_RETRY, AK_LLM_FAULT_REQUEST, 0, 0},
         {400,
-         "{\"error\":{\"message\":\"Unsupported value: 'temperature' does not support 0.5 with "
-         "this "
-         "model. Only the default (1) value is supported.\",\"type\":\"invalid_request_error\","
-         "\"param\":\"temperature\",\"code\":\"unsupported_value\"}}",
-         NULL, AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_TEMPERATURE, 0},
+         "{\"error\":{\"message\":\"Unsupported value: 'reasoning_effort' does not support 'max' "
+         "with this model.\",\"type\":\"invalid_request_error\","
+         "\"param\":\"reasoning_effort\",\"code\":\"unsupported_value\"}}",
+         NULL, AK_COMPLAINT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_EFFORT, 0},
         {400,
          "{\"error\":{\"message\":\"Unsupported parameter: 'max_tokens' is not supported with this "
          "model. Use 'max_completion_tokens' instead.\",\"param\":\"max_tokens\"}}",

@@ -130,7 +130,7 @@ static void test_builtin(void **state)
     (void)state;
     size_t count = 0, expected = 0;
     for (size_t i = 0; i < ak_asset_count; i++) {
-        expected += strstr(ak_assets[i].path, "/problem.json") != NULL ? 1 : 0;
+        expected += ak_fs_has_suffix(ak_assets[i].path, "/problem.json") ? 1 : 0;
     }
     assert_true(expected > 0);
     assert_int_equal(ak_problem_each_builtin(count_kernel, &count, NULL), AK_OK);

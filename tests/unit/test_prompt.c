@@ -651,14 +651,14 @@ static void test_filling(void **state)
     assert_true(filling.resident == 2 && filling.waves == 2.5);
     assert_string_equal(filling.limit, "registers");
     ak_buf text = AK_BUF(1000);
-    ak_prompt_filling(&text, &brief, &config, 128);
+    ak_prompt_filling(&text, "", &brief, &config, 128);
     assert_string_equal(text.data,
                         "50 blocks of 256 threads and 24576 bytes of shared memory; a "
                         "multiprocessor holds 2 (limit: registers), which is 25 % of its threads; "
                         "2.5 waves, the last one 50 % full\n");
     /* Without the registers, which may be what limits, all that follows is a bound. */
     ak_buf_clear(&text);
-    ak_prompt_filling(&text, &brief, &config, 0);
+    ak_prompt_filling(&text, "", &brief, &config, 0);
     assert_string_equal(text.data,
                         "50 blocks of 256 threads and 24576 bytes of shared memory; a "
                         "multiprocessor holds at most 4 by threads and shared memory (limit: "

@@ -172,13 +172,14 @@ static ak_strategy *open_strategy(const ak_strategy_ops *ops, const ak_strategy_
     return strategy;
 }
 
-/* Asks once and checks what every proposal has to be. */
+/* Asks up to `max` times and checks what every proposal has to be. */
 static size_t propose(ak_strategy *strategy, const ak_space *space, size_t max)
 {
     ak_error err = AK_ERROR_INIT;
     size_t count = 0;
-    assert_int_equal(strategy->ops->propose(batch, &count, strategy, max, &err), AK_OK);
-    assert_true(count <= max);
+    for (bool found = true; found && count < max; count += found) {
+        assert_int_equal(strategy->ops->propose(&batch[count], &found, strategy, &err), AK_OK);
+    }
     for (size_t i = 0; i < count; i++) {
         const ak_proposal *p = &batch[i];
         assert_true(ak_space_has(space, &p->config));
@@ -577,7 +578,10 @@ static void test_no_memory(void **state)
             ak_status status = ops->open(&strategy, &context, &err);
             for (size_t round = 0; status == AK_OK && round < 12; round++) {
                 size_t count = 0;
-                status = ops->propose(batch, &count, strategy, 3, &err);
+                for (bool found = true; status == AK_OK && found && count < 3; count += found) {
+                    found = false;
+                    status = ops->propose(&batch[count], &found, strategy, &err);
+                }
                 for (size_t i = 0; status == AK_OK && i < count; i++) {
                     ak_observation seen = {
                         .config = &batch[i].config, .ok = true, .ms = 1.0 + (double)i};
