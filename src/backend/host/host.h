@@ -24,6 +24,10 @@ ak_status ak_host_describe(json_t *object, ak_error *err);
 int ak_host_cpus(void); /* CPUs that this process may use */
 /* Returns the size of the data cache of level 1, 2 or 3; a modest size if the cache is unknown. */
 int64_t ak_host_cache_bytes(int level);
+/* Asks for the tile registers of AMX, for this process and its children by fork, and returns
+   whether they may multiply bf16. A process may use them only if it has asked the system
+   (Linux 5.16, Documentation/arch/x86/xstate.rst). Asking again is cheap. */
+bool ak_host_tiles(void);
 /* Hashes what -march=native depends on; returns false if the system does not tell. */
 bool ak_host_hash_processor(ak_hasher *hasher);
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err);

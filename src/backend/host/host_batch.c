@@ -1,5 +1,11 @@
-/* host_batch.c: see host_batch.h. */
-#include "backend/host/host_batch.h"
+/*
+ * host_batch.c: one batch of a confined child and its time. Time is taken here, in the worker: from
+ * setting `go`, for which the child spins, to the byte that reports the end, minus what an empty
+ * batch and setting the processor's state back (host_forget.h) take. A child that is not being
+ * measured is stopped, so that spinning idle threads of a library do not take cores from others,
+ * and so that nothing runs on while a result is checked.
+ */
+#include "backend/host/host_child.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -14,7 +20,6 @@
 #include <unistd.h>
 
 #include "backend/host/host_forget.h"
-#include "backend/host/host_tiles.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/instrumented.h"

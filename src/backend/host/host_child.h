@@ -110,4 +110,10 @@ int64_t ak_host_waits(const char *schedstat);
 /* Returns the sum of this time over the child's threads; negative if one is not known. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
+/* host_batch.c: runs the batch that runner->page asks for. Before a single call of a candidate,
+   some elements of the inputs of `launch` are withheld until the child is ready. */
+void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch);
+/* Measures what every batch takes besides its calls: device->roundtrip_ns and forget_ns. */
+ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err);
+
 #endif

@@ -6,12 +6,15 @@
 #include <gnu/libc-version.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
-#include "backend/host/host_tiles.h"
 #include "base/alloc.h"
 #include "base/number.h"
 
@@ -130,6 +133,21 @@ static int vector_bytes(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 32 : 16;
 #else
     return 16;
+#endif
+}
+
+bool ak_host_tiles(void)
+{
+#if defined(__x86_64__)
+    /* arch/x86/include/uapi/asm/prctl.h and arch/x86/include/asm/fpu/types.h of Linux */
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILE_DATA = 18 };
+    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 }; /* of leaf 7, register edx */
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & AMX_BF16) != 0 &&
+           (edx & AMX_TILE) != 0 &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA) == 0;
+#else
+    return false;
 #endif
 }
 

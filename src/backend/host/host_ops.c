@@ -1,7 +1,7 @@
 /*
  * host_ops.c: the CPU as a device, seen from its worker process. Arguments live in one block of
  * shared memory; each candidate or library lives in a confined child of its own (host_child.h),
- * which maps the block; host_batch.h runs and times it.
+ * which maps the block; host_batch.c runs and times it.
  */
 #include "backend/host/host.h"
 
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/host/host_batch.h"
+#include "backend/host/host_child.h"
 #include "backend/host/host_pool.h"
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -23,12 +23,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_forget.h"
 #include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
-#include "backend/host/host_tiles.h"
 #include "backend/sandbox.h"
 #include "base/clock.h"
 #include "base/proc.h"
