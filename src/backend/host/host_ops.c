@@ -170,7 +170,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
     (void)ak_host_child_start(&device->spare, device, NULL);
     if (sent && ak_host_child_await_byte(outcome, AK_RUNNER_END, runner,
-                                         ak_clock_ns() + AK_HOST_LOAD_NS, AK_HOST_LOAD_NS)) {
+                                         ak_host_limit_of(AK_HOST_LOAD_NS))) {
         ak_host_child_reply(outcome, page);
         (void)kill(runner->proc.pid, SIGSTOP);
         memcpy(runner->title, page->title, sizeof runner->title);
