@@ -77,12 +77,11 @@ ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
                               const ak_own_baseline *own, const char *folder, ak_error *err);
 
 /* host_targets.c */
-/* Gives the preprocessed source with its line markers, to be freed with ak_free; NULL if the
-   compiler refuses the source. `run` has its messages; the caller clears it. `folder` is for a
-   temporary file. */
-ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compiler,
-                             const ak_options *options, const char *source, const char *folder,
-                             ak_error *err);
+/* Gives the source as options->compiler preprocesses it with its line markers, to be freed with
+   ak_free; NULL if the compiler refuses the source. `run` has its messages; the caller clears it.
+   `folder` is for a temporary file. */
+ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *options,
+                             const char *source, const char *folder, ak_error *err);
 /* What a source lets the compiler use beyond its options. */
 typedef struct ak_host_targets {
     ak_options options; /* of its target attributes and pragmas: -mavx2, -march=haswell */
