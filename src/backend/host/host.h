@@ -35,8 +35,7 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err);
 
 /* host_adapt.c: `adapt` of backend_rules.h */
-ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch, const char *entry,
-                        const ak_problem *problem, const char *where, ak_error *err);
+ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err);
 
 /* host_compile.c */
 /* The option that marks a job whose source uses OpenMP. */
