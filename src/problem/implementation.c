@@ -248,8 +248,12 @@ static ak_status adapt(ak_implementation_spec *implementation, ak_problem *probl
     ak_buf_puts(&source, fortran ? AK_FORTRAN_BEGIN "\n" : "");
     ak_buf_puts(&source, implementation->source);
     ak_buf_puts(&source, fortran ? "\n" AK_FORTRAN_END "\n" : "");
-    AK_TRY(rules->adapt(&source, implementation->language, implementation->launch,
-                        implementation->kernel_name, problem, implementation->where, err));
+    const ak_host_entry entry = {.name = implementation->kernel_name,
+                                 .language = implementation->language,
+                                 .launch = implementation->launch,
+                                 .problem = problem,
+                                 .where = implementation->where};
+    AK_TRY(rules->adapt(&source, &entry, err));
     AK_TRY(ak_buf_status(&source, err));
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
     implementation->kernel_name = "ak_kernel";
