@@ -102,8 +102,8 @@ static ak_status read_strings(const char *const **out, size_t *count, ak_problem
         return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %zu entries", where, key,
                        (size_t)AK_INCLUDES_MAX);
     }
-    const char **list = ak_arena_alloc(problem->arena, (*count + 1) * sizeof *list);
-    AK_DO(ak_made(list, err));
+    const char **list;
+    AK_DO(AK_ARENA_NEW(list, problem->arena, *count + 1, err));
     for (size_t i = 0; i < *count; i++) {
         list[i] = json_string_value(json_array_get(array, i));
         if (list[i] == NULL) {
@@ -137,8 +137,8 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     ak_status status = AK_OK;
     AK_TRY(read_strings(&includes, &count, problem, &(text_list){kernel, "Include", where}, err));
     AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
-    const char **names = ak_arena_alloc(problem->arena, (count + 1) * sizeof *names);
-    AK_TRY(ak_made(names, err));
+    const char **names;
+    AK_TRY(AK_ARENA_NEW(names, problem->arena, count + 1, err));
     for (size_t i = 0; i <= count; i++) {
         names[i] = i < count ? includes[i] : file;
         AK_TRY(add_source(&source, problem, files, names[i], err));

@@ -120,9 +120,7 @@ ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_e
     AK_DO(ak_kernel_read_json(&json, &problem->where, problem, files, AK_PROBLEM_FILE, err));
     AK_DO(ak_problem_read(problem, files, json, err));
     problem->builtin = files->builtin;
-    problem->implementations =
-        ak_arena_alloc(problem->arena, AK_IMPLEMENTATIONS_MAX * sizeof *problem->implementations);
-    AK_DO(ak_made(problem->implementations, err));
+    AK_DO(AK_ARENA_NEW(problem->implementations, problem->arena, AK_IMPLEMENTATIONS_MAX, err));
     AK_DO(files->builtin ? read_builtin_spaces(problem, files, err)
                          : read_folder_spaces(problem, files, err));
     if (problem->implementation_count == 0) {

@@ -315,8 +315,7 @@ static ak_status read_sizes_to_use(ak_problem_reader *r)
         return ak_fail(r->err, AK_LIMIT, "%s: \"awkward\" has more than %d sizes", r->path,
                        EDGE_CASE_MAX);
     }
-    problem->edge_cases = ak_arena_alloc(problem->arena, (count + 1) * sizeof *problem->edge_cases);
-    AK_DO(ak_made(problem->edge_cases, r->err));
+    AK_DO(AK_ARENA_NEW(problem->edge_cases, problem->arena, count + 1, r->err));
     for (size_t i = 0; i < count; i++) {
         ak_problem_at(r, "edge-case size", i + 1);
         AK_DO(read_size_object(problem->edge_cases[i], json_array_get(list, i), r));

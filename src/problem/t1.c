@@ -160,8 +160,7 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     AK_TRY(take(&space, problem, file, space, err));
     AK_TRY(ak_problem_text(&problem->where, problem, path, err));
     AK_TRY(note_unread(problem, document, err));
-    problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
-    AK_TRY(ak_made(problem->implementations, err));
+    AK_TRY(AK_ARENA_NEW(problem->implementations, problem->arena, 1, err));
     AK_TRY(ak_problem_read(problem, files, made, err));
     status = ak_implementation_read(problem, files, backend, backend, space, problem->where, err);
 out:
@@ -216,8 +215,7 @@ ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *docume
     problem->reference_source = "";
     problem->dtypes[0] = AK_DTYPE_F32; /* a task has a dtype even if nothing depends on it */
     problem->dtype_count = 1;
-    problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
-    AK_DO(ak_made(problem->implementations, err));
+    AK_DO(AK_ARENA_NEW(problem->implementations, problem->arena, 1, err));
     const char *backend;
     AK_DO(ak_t1_backend(&backend, document, problem->where, err));
     return ak_implementation_read(problem, NULL, problem->name, backend, document, problem->where,

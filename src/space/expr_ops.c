@@ -48,8 +48,7 @@ ak_status ak_give_list(ak_value *out, ak_value **items, size_t count, ak_walk *w
                        w->expr->where, w->expr->text, AK_EXPR_LIST_MAX);
     }
     AK_DO(ak_walk_spend(w, count));
-    *items = ak_arena_alloc(w->arena, (count + 1) * sizeof **items);
-    AK_DO(ak_made(*items, w->err));
+    AK_DO(AK_ARENA_NEW(*items, w->arena, count + 1, w->err));
     *out = (ak_value){.type = AK_VALUE_LIST, .as.list = {*items, count}};
     return AK_OK;
 }
