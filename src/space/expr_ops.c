@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "space/code_ops.h"
+
 #define TEXT_BYTES_A_STEP 8 /* bytes of text that are copied or compared for one step */
 
 /* ---- faults and budgets ---------------------------------------------------------------------- */
@@ -115,45 +117,16 @@ ak_status ak_apply_arithmetic(ak_value *out, ak_op op, const ak_value *a, const 
     if (divides && y.r == 0.0) {
         return ak_walk_fault(w, "division by zero");
     }
-    int64_t result;
-    bool fits = true;
-    switch (op) {
-    case AK_OP_ADD:
-        if (real) {
-            return ak_give_real(out, x.r + y.r, w);
-        }
-        fits = !__builtin_add_overflow(x.i, y.i, &result);
-        break;
-    case AK_OP_SUBTRACT:
-        if (real) {
-            return ak_give_real(out, x.r - y.r, w);
-        }
-        fits = !__builtin_sub_overflow(x.i, y.i, &result);
-        break;
-    case AK_OP_MULTIPLY:
-        if (real) {
-            return ak_give_real(out, x.r * y.r, w);
-        }
-        fits = !__builtin_mul_overflow(x.i, y.i, &result);
-        break;
-    case AK_OP_DIVIDE:
-        return ak_give_real(out, real ? x.r / y.r : ak_int_divide(x.i, y.i), w);
-    case AK_OP_FLOOR_DIVIDE:
-        if (real) {
-            return ak_give_real(out, ak_real_floor_divide(x.r, y.r), w);
-        }
-        fits = ak_int_floor_divide(&result, x.i, y.i);
-        break;
-    case AK_OP_MODULO:
-        if (real) {
-            return ak_give_real(out, ak_real_modulo(x.r, y.r), w);
-        }
-        fits = ak_int_modulo(&result, x.i, y.i);
-        break;
-    default:
-        return ak_fail(w->err, AK_INTERNAL, "%s: unknown operator", w->expr->where);
+    if (real) {
+        double result = 0.0;
+        (void)ak_cell_combine_real(&result, op, x.r, y.r);
+        return ak_give_real(out, result, w);
     }
-    return fits ? ak_give_int(out, result) : too_large(w);
+    if (op == AK_OP_DIVIDE) {
+        return ak_give_real(out, ak_int_divide(x.i, y.i), w);
+    }
+    int64_t result;
+    return ak_cell_combine_int(&result, op, x.i, y.i) ? ak_give_int(out, result) : too_large(w);
 }
 
 ak_status ak_apply_power(ak_value *out, const ak_value *a, const ak_value *b, ak_walk *w)
@@ -190,19 +163,19 @@ static ak_status spend_compare(ak_walk *w, const ak_value *a, const ak_value *b)
     return AK_OK;
 }
 
+static ak_cell_type cell_of(ak_cell *out, const ak_number *x)
+{
+    *out = x->real ? (ak_cell){.r = x->r} : (ak_cell){.i = x->i};
+    return x->real ? AK_CELL_REAL : AK_CELL_INT;
+}
+
 static ak_status order(int *out, const ak_value *a, const ak_value *b, const ak_walk *w)
 {
     ak_number x, y;
     if (ak_number_of(&x, a) && ak_number_of(&y, b)) {
-        if (x.real && y.real) {
-            *out = (x.r > y.r) - (x.r < y.r);
-        } else if (x.real) {
-            *out = -ak_number_compare(y.i, x.r);
-        } else if (y.real) {
-            *out = ak_number_compare(x.i, y.r);
-        } else {
-            *out = (x.i > y.i) - (x.i < y.i);
-        }
+        ak_cell p, q;
+        ak_cell_type p_type = cell_of(&p, &x), q_type = cell_of(&q, &y);
+        *out = ak_cell_compare(p_type, p, q_type, q);
         return AK_OK;
     }
     if (a->type == AK_VALUE_STRING && b->type == AK_VALUE_STRING) {
@@ -272,13 +245,8 @@ static ak_status whole_of(ak_value *out, ak_function function, const ak_number *
     if (!x->real) {
         return ak_give_int(out, x->i);
     }
-    double r = function == AK_FUNCTION_CEIL    ? ceil(x->r)
-               : function == AK_FUNCTION_FLOOR ? floor(x->r)
-               /* rounds half to even, as Python does */
-               : function == AK_FUNCTION_ROUND ? rint(x->r)
-                                               : trunc(x->r);
-    int64_t result;
-    return ak_real_to_int(&result, r) ? ak_give_int(out, result) : too_large(w);
+    ak_cell result;
+    return ak_cell_call(&result, function, x->r) ? ak_give_int(out, result.i) : too_large(w);
 }
 
 static ak_status call_number(ak_value *out, ak_function function, const ak_value *a, ak_walk *w)
