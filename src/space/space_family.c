@@ -268,8 +268,7 @@ ak_status ak_space_family(const ak_space *space, const ak_scope *constants, cons
     f->scope = ak_scope_new(constants);
     ak_status status = AK_OK;
     if (f->arena == NULL || f->scratch == NULL || f->scope == NULL) {
-        status = ak_fail_memory(err);
-        goto out;
+        AK_TRY(ak_fail_memory(err));
     }
     AK_TRY(read_choices(f, object, constants));
     AK_TRY(read_limits(f, conditions, constants));

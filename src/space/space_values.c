@@ -165,16 +165,14 @@ static ak_status finish_values(ak_value *values, const char ***text, size_t coun
         char line[AK_VALUE_TEXT_MAX + 2];
         if (!convert(&values[i], *type)) {
             (void)ak_value_format(line, 60, &values[i]);
-            status = ak_fail(r->err, AK_INVALID, "%s: the value %s is not of the parameter's type",
-                             r->where, line);
-            goto out;
+            AK_TRY(ak_fail(r->err, AK_INVALID, "%s: the value %s is not of the parameter's type",
+                           r->where, line));
         }
         (void)ak_value_format(line, sizeof line, &values[i]);
         AK_TRY(check_text(line, r));
         if (ak_map_get(NULL, seen, line)) {
-            status = ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
-                             line);
-            goto out;
+            AK_TRY(ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
+                           line));
         }
         AK_TRY(ak_map_put(seen, line, i, r->err));
         AK_TRY(ak_arena_text(&(*text)[i], r->space->arena, line, r->err));
@@ -295,8 +293,7 @@ ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_
     if (status == AK_OK && value.type == AK_VALUE_STRING &&
         !find_value(&parameter->default_index, parameter, &value)) {
         status = evaluate(&value, value.as.string, r);
-        if (status != AK_OK && parameter->values[0].type == AK_VALUE_STRING &&
-            status == AK_INVALID) {
+        if (status == AK_INVALID && parameter->values[0].type == AK_VALUE_STRING) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: the default \"%.60s\" is neither one of its values nor an "
                            "expression that gives one",
