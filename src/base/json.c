@@ -407,6 +407,11 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
 }
 
+bool ak_json_append(json_t *list, json_t *value)
+{
+    return json_array_append_new(list, value) == 0;
+}
+
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys)
 {
     bool good = true;
@@ -422,7 +427,7 @@ json_t *ak_json_reals(const double *values, size_t count)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(list, ak_json_real(values[i])) == 0;
+        good = ak_json_append(list, ak_json_real(values[i]));
     }
     return ak_json_whole(list, good);
 }
@@ -432,7 +437,7 @@ json_t *ak_json_texts(const char *const *texts, size_t count)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(list, json_string(texts[i])) == 0;
+        good = ak_json_append(list, json_string(texts[i]));
     }
     return ak_json_whole(list, good);
 }

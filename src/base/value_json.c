@@ -20,7 +20,7 @@ json_t *ak_value_json(const ak_value *value)
     case AK_VALUE_LIST:
         list = json_array();
         for (size_t i = 0; list != NULL && i < value->as.list.count; i++) {
-            if (json_array_append_new(list, ak_value_json(&value->as.list.items[i])) != 0) {
+            if (!ak_json_append(list, ak_value_json(&value->as.list.items[i]))) {
                 json_decref(list);
                 return NULL;
             }

@@ -39,8 +39,7 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
                                ak_error *err)
 {
     const char *backend = implementation->backend, *where = implementation->where;
-    const char *wanted = NULL;
-    const char *language = NULL;
+    const char *wanted = NULL, *language;
     AK_DO(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
     if (language == NULL) {
         bool named = strncmp(implementation->name, TRITON, strlen(TRITON)) == 0;
@@ -196,11 +195,7 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
     const text_list list = {kernel, "Dtypes", implementation->where};
     AK_DO(read_strings(&names, &count, problem, &list, err));
     for (size_t i = 0; i < count; i++) {
-        bool known = ak_dtype_parse(&dtype, names[i]), has = false;
-        for (size_t d = 0; known && d < problem->dtype_count; d++) {
-            has = has || problem->dtypes[d] == dtype;
-        }
-        if (!has) {
+        if (!ak_dtype_parse(&dtype, names[i]) || !ak_problem_has_dtype(problem, dtype)) {
             return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is not a dtype of %s",
                            implementation->where, names[i], problem->name);
         }

@@ -69,7 +69,7 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
             if (compiled_well(pool, j, i)) {
                 json_t *entry = json_object();
                 good = set_candidate(entry, pool, d, j, i);
-                good = json_array_append_new(list, entry) == 0 && good;
+                good = ak_json_append(list, entry) && good;
             }
         }
         good = ak_json_set(request, "candidates", list) && good &&

@@ -330,7 +330,7 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
     if ((*out = json_object()) != NULL && (list = json_array()) != NULL) {
         bool good = true;
         for (size_t i = 0; good && i < count; i++) {
-            good = json_array_append_new(list, ak_message_from_comparison(&entries[i])) == 0;
+            good = ak_json_append(list, ak_message_from_comparison(&entries[i]));
         }
         good = ak_json_set(*out, "entries", list) && good;
         good = good && ak_message_set_course(*out, &course);
@@ -363,7 +363,7 @@ static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_er
     json_t *list = json_array();
     bool good = true;
     for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(list, ak_message_from_baseline(&infos[i])) == 0;
+        good = ak_json_append(list, ak_message_from_baseline(&infos[i]));
     }
     ak_baseline_info_free(infos, count);
     *out = json_pack("{s:o}", "baselines", ak_json_whole(list, good));
