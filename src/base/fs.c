@@ -256,7 +256,7 @@ ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *e
     if (dir == NULL) {
         return io_fault("folder cannot be read", folder, err);
     }
-    void *names = NULL;
+    char **names = NULL;
     size_t used = 0, capacity = 0;
     ak_status status = AK_OK;
     const struct dirent *entry;
@@ -264,13 +264,9 @@ ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *e
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        AK_TRY(ak_grow(&names, &capacity, used + 1, sizeof(char *), err));
-        char *copy = ak_strdup(entry->d_name);
-        if (copy == NULL) {
-            AK_TRY(ak_fail_memory(err));
-        } else {
-            ((char **)names)[used++] = copy;
-        }
+        AK_TRY(AK_GROW(names, &capacity, used + 1, err));
+        AK_TRY(ak_copy_text(&names[used], entry->d_name, err));
+        used++;
     }
 out:
     (void)closedir(dir);
@@ -279,7 +275,7 @@ out:
         return status;
     }
     if (used > 0) {
-        qsort(names, used, sizeof(char *), by_name);
+        qsort(names, used, sizeof *names, by_name);
     }
     *out = names;
     *count = used;

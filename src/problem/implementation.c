@@ -365,9 +365,10 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
 }
 
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
-                                 const char *name, const char *backend, const json_t *definition,
-                                 const char *where, ak_error *err)
+                                 const ak_space_file *file, ak_error *err)
 {
+    const json_t *definition = file->definition;
+    const char *where = file->where;
     ak_implementation_spec *implementation =
         &problem->implementations[problem->implementation_count];
     json_t *space, *kernel;
@@ -378,8 +379,8 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                                .threads = "1",
                                                .kernel_name = "ak_kernel",
                                                .dtypes = ~0u};
-    AK_DO(ak_problem_text(&implementation->name, problem, name, err));
-    AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(backend), err));
+    AK_DO(ak_problem_text(&implementation->name, problem, file->name, err));
+    AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(file->backend), err));
     AK_DO(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
     if (space == NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);

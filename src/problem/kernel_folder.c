@@ -15,7 +15,7 @@ static ak_status read_space_file(ak_problem *problem, const ak_kernel_files *fil
                                  const char *file, ak_error *err)
 {
     json_t *definition;
-    const char *where;
+    ak_space_file space;
     char name[AK_KERNEL_NAME_MAX + 1], backend[AK_KERNEL_NAME_MAX + 1];
     size_t length = strlen(file) - strlen(".json");
     if (problem->implementation_count == AK_IMPLEMENTATIONS_MAX) {
@@ -30,8 +30,11 @@ static ak_status read_space_file(ak_problem *problem, const ak_kernel_files *fil
     name[length] = 0;
     memcpy(backend, name, length + 1);
     backend[strcspn(backend, "_")] = 0;
-    AK_DO(ak_kernel_read_json(&definition, &where, problem, files, file, err));
-    return ak_implementation_read(problem, files, name, backend, definition, where, err);
+    AK_DO(ak_kernel_read_json(&definition, &space.where, problem, files, file, err));
+    space.name = name;
+    space.backend = backend;
+    space.definition = definition;
+    return ak_implementation_read(problem, files, &space, err);
 }
 
 /* Reads the built-in space files directly in the folder. They are sorted because all assets are. */

@@ -158,8 +158,9 @@ static void start(visit *v, look *l, size_t seat)
     v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)number, "device", s->device,
                         "host", s->host);
     l->good = v->said != NULL && l->good;
-    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, NULL, &err) !=
-        AK_OK) {
+    const ak_link link = {
+        .launcher = &l->launcher, .seat = seat, .program = l->program, .folder = l->folder.path};
+    if (ak_link_start(&v->worker, &link, &err) != AK_OK) {
         over(v, l, "failed", err.text);
     }
 }

@@ -114,22 +114,28 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
-                        const char *folder, const char *backend, ak_error *err)
+ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
 {
     char beat[24], count[24];
+    const ak_launcher *l = link->launcher;
     ak_launcher run = *l; /* its name is that of the folder, which is unique */
     ak_words words = {.count = 0}, sweep = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
-    (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(folder));
-    const char *const far[] = {
-        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device,
-        backend, NULL};
-    const char *argv[6 + 2 * AK_WORDS_MAX + 1] = {
-        program, "worker", "--link", beat, l->queues ? "1" : "0", count};
+    (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(link->folder));
+    const char *const far[] = {link->program,
+                               "worker",
+                               "--stdio",
+                               beat,
+                               link->folder,
+                               "--device",
+                               l->seats[link->seat].device,
+                               link->backend,
+                               NULL};
+    const char *argv[6 + 2 * AK_WORDS_MAX + 1] = {link->program,         "worker", "--link", beat,
+                                                  l->queues ? "1" : "0", count};
     ak_status status = AK_OK;
-    AK_TRY(ak_launcher_command(&words, &run, seat, far, err));
-    AK_TRY(l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, seat, err) : AK_OK);
+    AK_TRY(ak_launcher_command(&words, &run, link->seat, far, err));
+    AK_TRY(l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, link->seat, err) : AK_OK);
     (void)snprintf(count, sizeof count, "%zu", sweep.count);
     for (size_t i = 0; i < sweep.count; i++) {
         argv[6 + i] = sweep.at[i];
@@ -167,8 +173,9 @@ ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
         return begin_again(pool, d, err);
     }
     ak_pool_cores_lost(pool, d);
-    return ak_link_start(&d->worker, &pool->launcher, (size_t)(d - pool->devices), pool->program,
-                         pool->folder.path, pool->backend->name, err);
+    const ak_link link = {&pool->launcher, (size_t)(d - pool->devices), pool->program,
+                          pool->folder.path, pool->backend->name};
+    return ak_link_start(&d->worker, &link, err);
 }
 
 void ak_pool_seats_again(ak_pool *pool)

@@ -290,10 +290,16 @@ ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *t
 
 /* pool_fleet.c */
 
-/* Starts the relay that leads to the device worker of a seat. `folder`: for the files of the run.
-   `backend`: of the compile workers there; NULL: there are none. */
-ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
-                        const char *folder, const char *backend, ak_error *err);
+/* A seat and what the worker there is told. */
+typedef struct ak_link {
+    const ak_launcher *launcher;
+    size_t seat;
+    const char *program;
+    const char *folder;  /* for the files of the run */
+    const char *backend; /* of the compile workers there; NULL: there are none */
+} ak_link;
+/* Starts the relay that leads to the device worker of a seat. */
+ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err);
 
 /* Gives the pool a device for each seat of the launcher. */
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);

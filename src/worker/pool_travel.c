@@ -91,10 +91,8 @@ void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const a
 /* Makes room to note which artifacts the worker has. */
 static ak_status grow(ak_pool_device *d, size_t count, ak_error *err)
 {
-    void *has = d->has;
-    size_t before = d->has_capacity;
-    AK_DO(ak_grow(&has, &d->has_capacity, count, sizeof *d->has, err));
-    d->has = has;
+    const size_t before = d->has_capacity;
+    AK_DO(AK_GROW(d->has, &d->has_capacity, count, err));
     memset(d->has + before, 0, (d->has_capacity - before) * sizeof *d->has);
     return AK_OK;
 }
