@@ -97,22 +97,17 @@ static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *
     AK_DO(ak_fs_list(&names, &count, files->folder, err));
     ak_status status = AK_OK;
     ak_error damage = AK_ERROR_INIT;
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         bool holds = false;
-        if (is_space_file(names[i])) {
-            status = holds_space(&holds, &damage, files, names[i], err);
-        }
-        if (status == AK_OK && holds) {
-            status = read_space_file(problem, files, names[i], err);
-        }
+        AK_TRY(is_space_file(names[i]) ? holds_space(&holds, &damage, files, names[i], err)
+                                       : AK_OK);
+        AK_TRY(holds ? read_space_file(problem, files, names[i], err) : AK_OK);
     }
     /* If there is no space file, the damaged file is most likely meant to be one. */
-    if (status == AK_OK && problem->implementation_count == 0 && damage.status != AK_OK) {
-        status = damage.status;
-        if (err != NULL) {
-            *err = damage;
-        }
+    if (problem->implementation_count == 0 && damage.status != AK_OK) {
+        status = ak_fail(err, damage.status, "%s", damage.text);
     }
+out:
     ak_fs_list_free(names, count);
     return status;
 }
