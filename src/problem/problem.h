@@ -257,6 +257,13 @@ ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *docume
    right result only after a single run. */
 bool ak_problem_works_in_place(const ak_problem *problem);
 
+/* Returns whether a dtype is one of the problem's. */
+bool ak_problem_has_dtype(const ak_problem *problem, ak_dtype dtype);
+
+/* Fails with `status`, because the problem has no `what` ("size") of this name; suggests the
+   nearest of the NULL-terminated names, or lists them. */
+ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const char *name,
+                           const char *const *names, ak_status status, ak_error *err);
 /* Finds an implementation by name. Returns AK_NOT_FOUND with the nearest name, or with all
    names. */
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,

@@ -88,17 +88,23 @@ static ak_status find_other(const ak_implementation_spec **out, const ak_problem
                : AK_OK;
 }
 
-/* Hashes the sources, then the texts of problem.json (`words`), of the space file (`definition`)
-   and, if `others` is not NULL, of the space file of the reference implementation, whose default
-   options, workspace and threads decide how the reference runs. */
-static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                          const ak_implementation_spec *implementation, const char *words,
-                          const char *definition, const char *others, ak_error *err)
+/* Hashes the sources, then problem.json, the space file and, if another implementation is the
+   reference, its space file, whose default options, workspace and threads decide how the reference
+   runs. */
+static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                         const ak_implementation_spec *implementation, printer of_problem,
+                         printer of_space, ak_error *err)
 {
     const ak_implementation_spec *other;
-    AK_DO(find_other(&other, problem, err));
+    char *words = NULL, *definition = NULL, *others = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(find_other(&other, problem, err));
+    AK_TRY(of_problem(&words, problem->documents[0], err));
+    AK_TRY(of_space(&definition, implementation->definition, err));
+    AK_TRY(other == NULL || other == implementation ? AK_OK
+                                                    : of_space(&others, other->definition, err));
     ak_hasher *hasher = ak_hasher_new();
-    AK_DO(ak_made(hasher, err));
+    AK_TRY(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
     if (problem->device_reference != NULL && strcmp(implementation->backend, "cuda") == 0) {
@@ -116,22 +122,6 @@ static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
         ak_hasher_add_text(hasher, others);
     }
     ak_hasher_end(out, hasher);
-    return AK_OK;
-}
-
-static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                         const ak_implementation_spec *implementation, printer of_problem,
-                         printer of_space, ak_error *err)
-{
-    const ak_implementation_spec *other;
-    char *words = NULL, *definition = NULL, *others = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(find_other(&other, problem, err));
-    AK_TRY(of_problem(&words, problem->documents[0], err));
-    AK_TRY(of_space(&definition, implementation->definition, err));
-    AK_TRY(other == NULL || other == implementation ? AK_OK
-                                                    : of_space(&others, other->definition, err));
-    AK_TRY(hash_all(out, problem, implementation, words, definition, others, err));
 out:
     ak_free(others);
     ak_free(definition);

@@ -79,10 +79,8 @@ void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_
     }
 }
 
-void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
-                         const ak_pool_unit *u)
+void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const ak_pool_unit *u)
 {
-    (void)pool;
     if (d != NULL && d->away) {
         (void)snprintf(out, AK_PATH_MAX, "%.3800s/%.200s", d->folder, ak_fs_base(u->artifact));
     } else {
@@ -93,10 +91,8 @@ void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_po
 /* Makes room to note which artifacts the worker has. */
 static ak_status grow(ak_pool_device *d, size_t count, ak_error *err)
 {
-    void *has = d->has;
-    size_t before = d->has_capacity;
-    AK_DO(ak_grow(&has, &d->has_capacity, count, sizeof *d->has, err));
-    d->has = has;
+    const size_t before = d->has_capacity;
+    AK_DO(AK_GROW(d->has, &d->has_capacity, count, err));
     memset(d->has + before, 0, (d->has_capacity - before) * sizeof *d->has);
     return AK_OK;
 }
@@ -127,10 +123,7 @@ void ak_pool_travel_remove(ak_pool *pool, const ak_pool_unit *u)
         if (at < d->has_capacity && d->has[at] && d->worker.greeted) {
             json_t *line = ak_travel_removal(ak_fs_base(u->artifact));
             d->has[at] = false;
-            if (line != NULL) {
-                (void)ak_wire_send(d->worker.proc.to, line, NULL);
-            }
-            json_decref(line);
+            (void)ak_message_send(d->worker.proc.to, line, NULL);
         }
     }
 }
@@ -151,13 +144,11 @@ void ak_pool_travel_fetch(ak_pool *pool, size_t at)
         return; /* another file is on its way */
     }
     json_t *line = json_pack("{s:s}", "fetch", ak_fs_base(pool->units[at].artifact));
-    if (line != NULL) {
-        (void)ak_wire_send(d->worker.proc.to, line, NULL);
+    if (ak_message_send(d->worker.proc.to, line, NULL) != AK_NO_MEMORY) {
         d->fetching = at;
         d->fetched = 0;
         d->fetch_deadline = ak_clock_ns() + FETCH_NS;
     }
-    json_decref(line);
 }
 
 bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j)

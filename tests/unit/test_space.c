@@ -821,6 +821,8 @@ static void test_faults(void **state)
          "the value a is not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Values\":[[1]]}", "", "must be a number, text"},
         {"{\"Name\":\"MR\",\"Values\":[null]}", "", "must be a number, text"},
+        {"{\"Name\":\"MR\",\"Values\":\"[['six', 'eight'], 6]\"}", "",
+         "the value [six, eight] is not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Type\":\"uint\",\"Values\":[-1]}", "", "not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Type\":\"int\",\"Values\":[1.5]}", "", "not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Type\":\"long\",\"Values\":[1]}", "", "Type \"long\" is unknown"},
