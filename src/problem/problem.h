@@ -187,7 +187,8 @@ typedef struct ak_reference_spec {
 
 /* A baseline of the user, besides the libraries ("baselines" in problem.json). It runs on the host.
    Exactly one of source, library and python is not NULL. */
-#define AK_OWN_MAX 8
+#define AK_OWN_MAX           8
+#define AK_FUNCTION_NAME_MAX 1023 /* bytes of a name, such as a mangled one of C++ */
 typedef struct ak_own_baseline {
     const char *name;
     const char *source;    /* name of a C file of the kernel's folder */
