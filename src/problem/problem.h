@@ -19,6 +19,7 @@
 #define AK_CHOICE_NUMBER_MAX   9007199254740992.0
 #define AK_RANK_MAX            4
 #define AK_SOURCE_BYTES_MAX    (4u << 20)
+#define AK_DATA_BYTES_MAX      ((size_t)4 << 30) /* a file of data: inputs or right results */
 #define AK_IMPLEMENTATIONS_MAX 64
 
 typedef enum ak_dtype {

@@ -8,9 +8,6 @@
 #include "problem/identity.h"
 #include "problem/kernel_files.h"
 
-/* the largest data file that is copied, in bytes */
-#define DATA_BYTES_MAX (1u << 30)
-
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX];
@@ -59,7 +56,7 @@ static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err
         size_t length = 0;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
         AK_DO(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
-        AK_DO(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
+        AK_DO(ak_fs_read(&data, &length, path, AK_DATA_BYTES_MAX, err));
         ak_status status = ak_kernel_path(path, problem->name, name, err);
         status = status == AK_OK ? ak_pack_add(out, path, data, length, err) : status;
         ak_free(data);
