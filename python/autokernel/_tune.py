@@ -22,7 +22,8 @@ from ._frame import frame_of
 Progress = Callable[[dict[str, Any]], None]
 #: options of `autokernel tune` that have no meaning here, and what has it
 _OWN = {"events": "progress=FUNCTION gets every event", "quiet": "progress=False shows nothing",
-        "json": "Result.data is the object that it prints", "help": "see help(autokernel.tune)"}
+        "json": "Result.data is the object that it prints", "help": "see help(autokernel.tune)",
+        "force": "nothing is written over a file"}
 _prctl = ctypes.CDLL(None).prctl
 
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "problem/backend_rules.h"
 #include "problem/source_text.h"
 
 #define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
@@ -65,15 +66,16 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
-/* Returns whether the source has the kernel and is all that is compiled, and makes no names of
- * parts of names. */
+/* Returns whether the source has the kernel and is all that is compiled, makes no names of parts of
+   names, and is compiled by a backend that passes parameters as macros, as its options show. */
 static bool is_whole(const ak_task *task)
 {
     const char *source = task->implementation->source;
-    return source != NULL && mentions(source, task->implementation->kernel_name) &&
-           !task->recorded && !task->sheet && !ak_implementation_is_triton(task->implementation) &&
-           strstr(source, "##") == NULL && strstr(source, "#include \"") == NULL &&
-           strstr(source, "_Pragma") == NULL;
+    const ak_backend_rules *rules = ak_backend_rules_find(task->backend);
+    return source != NULL && rules != NULL && rules->allows_option != NULL &&
+           mentions(source, task->implementation->kernel_name) && !task->recorded && !task->sheet &&
+           !ak_implementation_is_triton(task->implementation) && strstr(source, "##") == NULL &&
+           strstr(source, "#include \"") == NULL && strstr(source, "_Pragma") == NULL;
 }
 
 ak_status ak_task_find_unused(ak_task *task, ak_error *err)

@@ -19,7 +19,7 @@ void ak_kernel(const ak_host_call *call)
 }
 END
     echo "-- $1"
-    autokernel check ./oob --config $configuration --size 4096 --quiet 2>&1 | grep -v '^reference: ' |
+    autokernel check ./oob --config $configuration --size 4096 --quiet 2>&1 | grep -v -e '^reference: ' -e '^warning: ' |
         sed -n 's/  *config 1  */: /;s/at n=[0-9]*: //;s/;.*//;s/: *largest.*//;2p'
 }
 with ''
@@ -47,4 +47,4 @@ for more in "" --resume; do
     autokernel tune ./oob --size 4096 --fix COMPILER=gcc --evals 2 $more --quiet 2>&1 | tail -n 1
 done
 cp right.c oob/host.c
-autokernel check ./oob --config $configuration --size 4096 --quiet | grep -v '^reference: ' | sed -n '2s/ .*//p'
+autokernel check ./oob --config $configuration --size 4096 --quiet | grep -v -e '^reference: ' -e '^warning: ' | sed -n '2s/ .*//p'

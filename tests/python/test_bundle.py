@@ -354,11 +354,11 @@ def test_any_option_of_tune_is_a_keyword(tmp_path):
                        ({"resume": "yes"}, "autokernel: .*'yes'")]:
         with pytest.raises(ak.TuneError, match=part):
             ak.tune("softmax", **{**given, **more})
-    for name in ("json", "events", "quiet", "help"):
+    for name in ("json", "events", "quiet", "help", "force"):
         with pytest.raises(TypeError, match=f"ak.tune takes no {name}: "):
             ak.tune("softmax", **{name: True})
     usage = subprocess.run([executable(), "tune", "--help"], capture_output=True, text=True).stdout
-    known = f"{ak.tune.__doc__} help {' '.join(inspect.signature(ak.tune).parameters)}"
+    known = f"{ak.tune.__doc__} help force {' '.join(inspect.signature(ak.tune).parameters)}"
     for name in re.findall(r"^  --([a-z-]+)", usage, re.M):
         assert re.search(rf"\b{name.replace('-', '_')}\b", known), name
 

@@ -80,10 +80,12 @@ static void nothing_costs_less_than_the_winner(void **state)
     ak_sizes_result result = {
         .sizes = sizes, .size_count = 2, .config_count = 3, .ms = ms, .costs = costs};
     ak_task task = {0}, *tasks[] = {&task, &task};
-    ak_many m = {.result = &result, .tasks = tasks};
+    double low[] = {1, 1.9, 1, 2.4, 1, 0}, high[] = {1, 2.1, 1, 2.6, 1, 0};
+    ak_many m = {.result = &result, .tasks = tasks, .low_ms = low, .high_ms = high};
     ak_many_set_winner(&m, 1, 1);
     assert_true(sizes[1].measured && sizes[1].winner == 1);
     assert_true(sizes[1].ms == 2.5 && sizes[1].cost == 2.5);
+    assert_true(sizes[1].low_ms == 2.4 && sizes[1].high_ms == 2.6);
     assert_true(costs[1] == 2.5 && costs[3] == 2.5);
     assert_true(costs[5] == 0); /* what cannot be used stays so */
     assert_true(costs[0] == 1 && ms[1] == 2.0);
