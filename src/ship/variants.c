@@ -128,27 +128,30 @@ out:
 /* ---- where it was checked ---------------------------------------------------------------------
  */
 
-/* A trial that refutes the configuration of a variant at a size other than the variant's own. */
+/* A trial that refutes the configuration of a variant: at another size, or at an edge-case size of
+   the variant's own. */
 typedef struct refutation {
-    const char *size;  /* the variant's own */
     int64_t trial;     /* 0: there is none */
     const char *ended; /* how */
-    char at[160];
+    char at[160];      /* the size at which it failed */
 } refutation;
 
 static bool refute(void *context, const ak_trial *trial)
 {
     refutation *found = context;
-    if (ak_trial_refutes(trial) && strcmp(trial->size, found->size) != 0) {
+    if (ak_trial_refutes(trial)) {
+        const char *reason = ak_or_empty(trial->reason);
+        const bool edge = strncmp(reason, "at ", 3) == 0; /* "at N=1: ..." */
+        const char *at = edge ? reason + 3 : trial->size;
         found->trial = trial->id;
         found->ended = ak_trial_status_text(trial->status);
-        (void)snprintf(found->at, sizeof found->at, "%.150s", trial->size);
+        (void)snprintf(found->at, sizeof found->at, "%.*s", (int)strcspn(at, ":"), at);
     }
     return found->trial == 0;
 }
 
-/* Looks for a trial with the same configuration and environment that gave a wrong result at another
-   size, or crashed there. */
+/* Looks for a trial with the same configuration and environment that gave a wrong result, or
+   crashed. */
 static ak_status find_refutation(refutation *out, const ak_bundle_build *b, const ak_trial *like,
                                  ak_error *err)
 {
@@ -158,12 +161,12 @@ static ak_status find_refutation(refutation *out, const ak_bundle_build *b, cons
                                       .choices = like->choices,
                                       .environment = like->environment,
                                       .config = like->config};
-    *out = (refutation){.size = like->size};
+    *out = (refutation){.trial = 0};
     return ak_archive_each(b->archive, &filter, refute, out, err);
 }
 
-/* Restricts a variant to the measured sizes if a trial refutes it at another size, or if the kernel
-   has edge-case sizes and it could be checked at none. Notes the reason, or where it was not
+/* Restricts a variant to the measured sizes if a trial refutes it, or if the kernel has edge-case
+   sizes and it could be checked at none. Notes the reason, or where it was not
    checked. */
 static ak_status limit(ak_bundle_variant *v, const ak_bundle_build *b, ak_error *err)
 {

@@ -63,3 +63,5 @@ sed -i 's/n == WRONG/n == WRONG || n == 33/' mine/host.c
 for size in 65536 5000; do autokernel tune ./mine --size $size --strategy exhaustive --evals 8 --libraries none --fix P=1 --quiet --archive edge.db >/dev/null 2>&1; done
 autokernel export ./mine --config '#1' --archive edge.db --format bundle --output edge.akb
 autokernel bundle verify edge.akb --max-slowdown 10000% 2>/dev/null | grep -o '^n=65536  [a-z_]*'
+echo "-- wrong at an edge-case size only"
+make 'n > 0' 33 "$edges"; tune; ship
