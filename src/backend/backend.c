@@ -184,18 +184,13 @@ typedef struct names {
     size_t count;
 } names;
 
-typedef struct collector {
-    names *list;
-    bool overflow;
-} collector;
-
+/* Counts a device, and lists it if there is room. */
 static void collect(void *context, const char *device, const char *description)
 {
-    collector *c = context;
+    names *list = context;
     (void)description;
-    c->overflow = c->overflow || c->list->count == AK_DEVICES_MAX;
-    if (!c->overflow) {
-        (void)snprintf(c->list->name[c->list->count++], AK_DEVICE_NAME_BYTES, "%s", device);
+    if (list->count++ < AK_DEVICES_MAX) {
+        (void)snprintf(list->name[list->count - 1], AK_DEVICE_NAME_BYTES, "%s", device);
     }
 }
 
@@ -209,9 +204,8 @@ static ak_status too_many(ak_error *err)
 static ak_status all_devices(names *list, const ak_backend_ops *backend, const char *wanted,
                              ak_error *err)
 {
-    collector c = {.list = list};
-    AK_DO(backend->probe(collect, &c, err));
-    if (c.overflow) {
+    AK_DO(backend->probe(collect, list, err));
+    if (list->count > AK_DEVICES_MAX) {
         return too_many(err);
     }
     if (list->count == 0) {
@@ -297,11 +291,10 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
 static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
                               ak_error *err)
 {
-    size_t length = strlen(wanted), tail = sizeof every - 1;
     ak_status status;
-    if (length > tail && strcmp(wanted + length - tail, every) == 0) {
+    if (ak_fs_has_suffix(wanted, every)) {
         char name[AK_DEVICE_NAME_BYTES];
-        (void)snprintf(name, sizeof name, "%.*s", (int)(length - tail), wanted);
+        (void)snprintf(name, sizeof name, "%.*s", (int)(strlen(wanted) - sizeof every + 1), wanted);
         status = ak_backend_find(out, name, err);
         status = status == AK_OK ? all_devices(list, *out, wanted, err) : status;
     } else {
@@ -317,13 +310,11 @@ static bool is_several(const char *wanted)
 {
     char name[AK_DEVICE_NAME_BYTES];
     const ak_backend_ops *backend = NULL;
-    size_t length = strlen(wanted), tail = sizeof every - 1;
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(wanted, ":"), wanted);
     if (ak_backend_find(&backend, name, NULL) == AK_OK && backend->find != NULL) {
         return false;
     }
-    return strchr(wanted, ',') != NULL ||
-           (length > tail && strcmp(wanted + length - tail, every) == 0);
+    return strchr(wanted, ',') != NULL || ak_fs_has_suffix(wanted, every);
 }
 
 static bool is_sheet(const ak_backend_ops **out, const char *wanted)

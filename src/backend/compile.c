@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "backend/elf_file.h"
-#include "backend/lacking.h"
 #include "backend/reads.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"

@@ -37,6 +37,10 @@ void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job);
 ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
                            const char *who, ak_error *err);
 
+/* lacking.c: if result->reason says that the target lacks a feature which the source uses, appends
+   target and advice: "; sm_80 lacks it: ...". Without memory the reason stays as it is. */
+void ak_lacking_explain(ak_compile_result *result, const ak_compile_job *job);
+
 /* Hashes the artifact: only its code if `of_code` is given and finds the code in the file, else the
    whole file. `of_code` returns false if it cannot find the code. If the compiler wrote nothing, or
    more than 256 MiB, the status becomes COMPILE_ERROR. */

@@ -1,8 +1,9 @@
 /*
- * lacking.c: see lacking.h. The texts in the table are those of ptxas 12 and 13, NVRTC 13,
- * Triton 3.2 to 3.9, gcc 12, clang 14, GNU as 2.40 and PoCL 3.1 (clang 15).
+ * lacking.c: recognises in a compiler's message that the target lacks a feature which the source
+ * uses, and says which target that is and what to do. The texts in the table are those of ptxas 12
+ * and 13, NVRTC 13, Triton 3.2 to 3.9, gcc 12, clang 14, GNU as 2.40 and PoCL 3.1 (clang 15).
  */
-#include "backend/lacking.h"
+#include "backend/compile.h"
 
 #include <string.h>
 

@@ -40,94 +40,40 @@ typedef struct listing {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* A prefix of mnemonics. The first in a table that matches a mnemonic gives its kind. */
-typedef struct beginning {
-    const char *text;
+#define BEGINNINGS_MAX 32
+/* How the mnemonics of a kind begin. The first row of a table that matches a mnemonic gives its
+   kind. */
+typedef struct beginnings {
     ak_mix_kind kind;
-} beginning;
+    const char *texts[BEGINNINGS_MAX]; /* NULL-terminated */
+} beginnings;
 
-static const beginning cpu_beginnings[] = {
-    /* x86-64 */
-    {"tdp", AK_MIX_MATRIX},
-    {"vfm", AK_MIX_FMA},
-    {"vfnm", AK_MIX_FMA},
-    {"vdpbf16", AK_MIX_FMA},
-    {"vpdp", AK_MIX_FMA},
-    {"vgather", AK_MIX_GATHER},
-    {"vpgather", AK_MIX_GATHER},
-    {"vperm", AK_MIX_SHUFFLE},
-    {"vshuf", AK_MIX_SHUFFLE},
-    {"vunpck", AK_MIX_SHUFFLE},
-    {"vpunpck", AK_MIX_SHUFFLE},
-    {"vpshuf", AK_MIX_SHUFFLE},
-    {"vinsert", AK_MIX_SHUFFLE},
-    {"vextract", AK_MIX_SHUFFLE},
-    {"vbroadcast", AK_MIX_SHUFFLE},
-    {"vpbroadcast", AK_MIX_SHUFFLE},
-    {"vpack", AK_MIX_SHUFFLE},
-    {"valign", AK_MIX_SHUFFLE},
-    {"vpalign", AK_MIX_SHUFFLE},
-    {"vmovhlps", AK_MIX_SHUFFLE},
-    {"vmovlhps", AK_MIX_SHUFFLE},
-    {"vmovs", AK_MIX_OTHER},
-    {"vmovd", AK_MIX_OTHER},
-    {"shuf", AK_MIX_SHUFFLE},
-    {"unpck", AK_MIX_SHUFFLE},
-    {"punpck", AK_MIX_SHUFFLE},
-    {"pshuf", AK_MIX_SHUFFLE},
-    {"vadd", AK_MIX_ARITHMETIC},
-    {"vsub", AK_MIX_ARITHMETIC},
-    {"vmul", AK_MIX_ARITHMETIC},
-    {"vdiv", AK_MIX_ARITHMETIC},
-    {"vmax", AK_MIX_ARITHMETIC},
-    {"vmin", AK_MIX_ARITHMETIC},
-    {"vsqrt", AK_MIX_ARITHMETIC},
-    {"vrcp", AK_MIX_ARITHMETIC},
-    {"vrsqrt", AK_MIX_ARITHMETIC},
-    {"vcvt", AK_MIX_ARITHMETIC},
-    {"vrnd", AK_MIX_ARITHMETIC},
-    {"vscalef", AK_MIX_ARITHMETIC},
-    {"addp", AK_MIX_ARITHMETIC},
-    {"adds", AK_MIX_ARITHMETIC},
-    {"subp", AK_MIX_ARITHMETIC},
-    {"mulp", AK_MIX_ARITHMETIC},
-    {"muls", AK_MIX_ARITHMETIC},
-    /* AArch64 */
-    {"fmla", AK_MIX_FMA},
-    {"fmls", AK_MIX_FMA},
-    {"fmadd", AK_MIX_FMA},
-    {"fmsub", AK_MIX_FMA},
-    {"fnm", AK_MIX_FMA},
-    {"bfdot", AK_MIX_FMA},
-    {"bfmmla", AK_MIX_MATRIX},
-    {"fmopa", AK_MIX_MATRIX},
-    {"fadd", AK_MIX_ARITHMETIC},
-    {"fsub", AK_MIX_ARITHMETIC},
-    {"fmul", AK_MIX_ARITHMETIC},
-    {"fdiv", AK_MIX_ARITHMETIC},
-    {"fmax", AK_MIX_ARITHMETIC},
-    {"fmin", AK_MIX_ARITHMETIC},
-    {"ld", AK_MIX_LOAD},
-    {"st", AK_MIX_STORE},
-    {"zip", AK_MIX_SHUFFLE},
-    {"uzp", AK_MIX_SHUFFLE},
-    {"trn", AK_MIX_SHUFFLE},
-    {"tbl", AK_MIX_SHUFFLE},
-    {"dup", AK_MIX_SHUFFLE},
+/* of x86-64 and AArch64 */
+static const beginnings cpu_beginnings[] = {
+    {AK_MIX_MATRIX, {"tdp", "bfmmla", "fmopa"}},
+    {AK_MIX_FMA,
+     {"vfm", "vfnm", "vdpbf16", "vpdp", "fmla", "fmls", "fmadd", "fmsub", "fnm", "bfdot"}},
+    {AK_MIX_GATHER, {"vgather", "vpgather"}},
+    {AK_MIX_SHUFFLE,
+     {"vperm",       "vshuf", "vunpck", "vpunpck", "vpshuf",   "vinsert",  "vextract", "vbroadcast",
+      "vpbroadcast", "vpack", "valign", "vpalign", "vmovhlps", "vmovlhps", "shuf",     "unpck",
+      "punpck",      "pshuf", "zip",    "uzp",     "trn",      "tbl",      "dup"}},
+    {AK_MIX_ARITHMETIC, {"vadd",   "vsub", "vmul", "vdiv",    "vmax", "vmin", "vsqrt", "vrcp",
+                         "vrsqrt", "vcvt", "vrnd", "vscalef", "addp", "adds", "subp",  "mulp",
+                         "muls",   "fadd", "fsub", "fmul",    "fdiv", "fmax", "fmin"}},
+    {AK_MIX_LOAD, {"ld"}},
+    {AK_MIX_STORE, {"st"}},
 };
 
-static const beginning gpu_beginnings[] = {
-    {"FFMA", AK_MIX_FMA},          {"HFMA2", AK_MIX_FMA},        {"DFMA", AK_MIX_FMA},
-    {"FADD", AK_MIX_ARITHMETIC},   {"FMUL", AK_MIX_ARITHMETIC},  {"HADD2", AK_MIX_ARITHMETIC},
-    {"HMUL2", AK_MIX_ARITHMETIC},  {"DADD", AK_MIX_ARITHMETIC},  {"DMUL", AK_MIX_ARITHMETIC},
-    {"MUFU", AK_MIX_ARITHMETIC},   {"FMNMX", AK_MIX_ARITHMETIC}, {"LDGSTS", AK_MIX_LOAD},
-    {"LDGDEPBAR", AK_MIX_BARRIER}, {"LDG", AK_MIX_LOAD},         {"LDSM", AK_MIX_SHARED},
-    {"LDS", AK_MIX_SHARED},        {"LDL", AK_MIX_SPILL},        {"STL", AK_MIX_SPILL},
-    {"LD.", AK_MIX_LOAD},          {"UTMALDG", AK_MIX_LOAD},     {"UBLKCP", AK_MIX_LOAD},
-    {"UTMASTG", AK_MIX_STORE},     {"STG", AK_MIX_STORE},        {"STSM", AK_MIX_STORE},
-    {"STS", AK_MIX_STORE},         {"ST.", AK_MIX_STORE},        {"SHFL", AK_MIX_SHUFFLE},
-    {"PRMT", AK_MIX_SHUFFLE},      {"MOVM", AK_MIX_SHUFFLE},     {"BAR", AK_MIX_BARRIER},
-    {"SYNCS", AK_MIX_BARRIER},     {"DEPBAR", AK_MIX_BARRIER},   {"WARPSYNC", AK_MIX_BARRIER},
+static const beginnings gpu_beginnings[] = {
+    {AK_MIX_FMA, {"FFMA", "HFMA2", "DFMA"}},
+    {AK_MIX_ARITHMETIC, {"FADD", "FMUL", "HADD2", "HMUL2", "DADD", "DMUL", "MUFU", "FMNMX"}},
+    {AK_MIX_BARRIER, {"LDGDEPBAR", "BAR", "SYNCS", "DEPBAR", "WARPSYNC"}},
+    {AK_MIX_LOAD, {"LDG", "LD.", "UTMALDG", "UBLKCP"}},
+    {AK_MIX_SHARED, {"LDS"}},
+    {AK_MIX_SPILL, {"LDL", "STL"}},
+    {AK_MIX_STORE, {"UTMASTG", "STG", "STS", "ST."}},
+    {AK_MIX_SHUFFLE, {"SHFL", "PRMT", "MOVM"}},
 };
 
 static bool begins_with(const char *text, const char *with)
@@ -137,12 +83,12 @@ static bool begins_with(const char *text, const char *with)
 
 static ak_mix_kind kind_of(const char *word, bool gpu)
 {
-    const beginning *list = gpu ? gpu_beginnings : cpu_beginnings;
+    const beginnings *list = gpu ? gpu_beginnings : cpu_beginnings;
     size_t count = gpu ? AK_COUNT(gpu_beginnings) : AK_COUNT(cpu_beginnings);
     size_t base = strcspn(word, ".");
     bool matrix = gpu && base >= 3 && memcmp(word + base - 3, "MMA", 3) == 0;
     for (size_t i = 0; !matrix && i < count; i++) {
-        if (begins_with(word, list[i].text)) {
+        if (ak_text_begins(word, list[i].texts)) {
             return list[i].kind;
         }
     }

@@ -38,19 +38,17 @@ static void limit(resource_kind resource, rlim_t value)
     }
 }
 
-void ak_sandbox_limit(const ak_sandbox_limits *limits)
+void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max)
 {
     limit(RLIMIT_CORE, 0);
-    if (limits->memory_max > 0 && !AK_INSTRUMENTED) {
-        limit(RLIMIT_AS, limits->memory_max);
+    if (memory_max > 0 && !AK_INSTRUMENTED) {
+        limit(RLIMIT_AS, memory_max);
     }
-    if (limits->cpu_seconds_max > 0) {
-        limit(RLIMIT_CPU, (rlim_t)limits->cpu_seconds_max);
+    if (cpu_seconds_max > 0) {
+        limit(RLIMIT_CPU, (rlim_t)cpu_seconds_max);
     }
-    if (!limits->writes_files) {
-        limit(RLIMIT_FSIZE, 0);
-        (void)signal(SIGXFSZ, SIG_IGN); /* a write then fails */
-    }
+    limit(RLIMIT_FSIZE, 0);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write then fails */
 }
 
 /* ---- Landlock (Documentation/userspace-api/landlock.rst of the kernel) --------------------- */

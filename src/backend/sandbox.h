@@ -19,13 +19,9 @@
 
 #include "base/status.h"
 
-typedef struct ak_sandbox_limits {
-    size_t memory_max;   /* bytes of address space; 0: no limit */
-    int cpu_seconds_max; /* 0: no limit */
-    bool writes_files;   /* false: writing to a file fails */
-} ak_sandbox_limits;
-
-void ak_sandbox_limit(const ak_sandbox_limits *limits);
+/* Limits the bytes of address space and the seconds of processor time (0: no limit), and makes each
+   write to a file fail. */
+void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max);
 
 /* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
    covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */

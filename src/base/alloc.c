@@ -151,6 +151,12 @@ char *ak_arena_strndup(ak_arena *arena, const char *text, size_t length)
     return copy;
 }
 
+ak_status ak_arena_text(const char **out, ak_arena *arena, const char *text, ak_error *err)
+{
+    *out = ak_arena_strndup(arena, text, strlen(text));
+    return ak_made(*out, err);
+}
+
 static void free_blocks(block *b)
 {
     while (b != NULL) {

@@ -45,6 +45,10 @@ ak_arena *ak_arena_new(void);
 /* Returns zeroed memory that is aligned for any type. */
 void *ak_arena_alloc(ak_arena *arena, size_t bytes);
 char *ak_arena_strndup(ak_arena *arena, const char *text, size_t length);
+/* Do what AK_NEW and ak_copy_text do, with memory of the arena. */
+#define AK_ARENA_NEW(pointer, arena, count, err)                                                   \
+    ((pointer) = ak_arena_alloc(arena, (count) * sizeof *(pointer)), ak_made(pointer, err))
+ak_status ak_arena_text(const char **out, ak_arena *arena, const char *text, ak_error *err);
 /* Frees everything that was allocated in the arena. The newest block is kept for reuse. */
 void ak_arena_reset(ak_arena *arena);
 /* Frees the arena with all its memory. NULL is accepted. */

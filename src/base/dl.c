@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
 {
@@ -21,6 +22,13 @@ ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
 void *ak_dl_symbol(void *library, const char *name)
 {
     return dlsym(library, name);
+}
+
+bool ak_dl_bind(void *function, void *library, const char *name)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    return symbol != NULL;
 }
 
 void ak_dl_path(char *out, size_t bytes, void *symbol)

@@ -9,6 +9,9 @@
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err);
 /* Returns the address of a symbol, or NULL if the library does not have it. */
 void *ak_dl_symbol(void *library, const char *name);
+/* Points the function pointer at `function` to a symbol, or makes it NULL; returns whether the
+   library has it. */
+bool ak_dl_bind(void *function, void *library, const char *name);
 /* Writes the path of the file from which the library with this symbol was loaded; "" if unknown. */
 void ak_dl_path(char *out, size_t bytes, void *symbol);
 /* Closes a library. NULL is accepted. */

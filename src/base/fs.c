@@ -26,6 +26,12 @@ static ak_status io_fault(const char *what, const char *path, ak_error *err)
     return ak_fail(err, status, "%s: %s: %s%s", path, what, strerror(why), ak_fs_limit(why));
 }
 
+static ak_status too_long(const char *path, ak_error *err)
+{
+    return ak_fail(err, AK_LIMIT, "%.200s... is a path of more than %d bytes: choose a shorter one",
+                   path, AK_PATH_MAX - 1);
+}
+
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -134,9 +140,7 @@ static ak_status write_as(const char *path, const void *data, size_t length, mod
     }
     int written = snprintf(temp, sizeof temp, "%s.%ld.tmp", path, (long)getpid());
     if (written < 0 || (size_t)written >= sizeof temp) {
-        return ak_fail(err, AK_LIMIT,
-                       "%.200s... is a path of more than %d bytes: choose a shorter one", path,
-                       AK_PATH_MAX - 1);
+        return too_long(path, err);
     }
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) {
@@ -191,9 +195,7 @@ ak_status ak_fs_mkdirs(const char *path, ak_error *err)
     char part[AK_PATH_MAX];
     size_t length = strlen(path);
     if (length >= sizeof part) {
-        return ak_fail(err, AK_LIMIT,
-                       "%.200s... is a path of more than %d bytes: choose a shorter one", path,
-                       AK_PATH_MAX - 1);
+        return too_long(path, err);
     }
     memcpy(part, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
@@ -260,9 +262,7 @@ ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name
     const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     int written = snprintf(out, AK_PATH_MAX, "%s%s%s", folder, slash, name);
     if (written < 0 || written >= AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT,
-                       "%.200s... is a path of more than %d bytes: choose a shorter one", folder,
-                       AK_PATH_MAX - 1);
+        return too_long(folder, err);
     }
     return AK_OK;
 }
@@ -278,7 +278,7 @@ ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *e
     if (dir == NULL) {
         return io_fault("folder cannot be read", folder, err);
     }
-    void *names = NULL;
+    char **names = NULL;
     size_t used = 0, capacity = 0;
     ak_status status = AK_OK;
     const struct dirent *entry;
@@ -286,13 +286,9 @@ ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *e
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        AK_TRY(ak_grow(&names, &capacity, used + 1, sizeof(char *), err));
-        char *copy = ak_strdup(entry->d_name);
-        if (copy == NULL) {
-            AK_TRY(ak_fail_memory(err));
-        } else {
-            ((char **)names)[used++] = copy;
-        }
+        AK_TRY(AK_GROW(names, &capacity, used + 1, err));
+        AK_TRY(ak_copy_text(&names[used], entry->d_name, err));
+        used++;
     }
 out:
     (void)closedir(dir);
@@ -301,7 +297,7 @@ out:
         return status;
     }
     if (used > 0) {
-        qsort(names, used, sizeof(char *), by_name);
+        qsort(names, used, sizeof *names, by_name);
     }
     *out = names;
     *count = used;

@@ -132,15 +132,8 @@ ak_status ak_json_string_or(const char **out, const json_t *object, const char *
                             const char *fallback, const char *where, ak_error *err)
 {
     const json_t *value = json_object_get(object, key);
-    if (value == NULL) {
-        *out = fallback;
-        return AK_OK;
-    }
-    if (!json_is_string(value)) {
-        return mistyped(where, key, "a string", err);
-    }
-    *out = json_string_value(value);
-    return AK_OK;
+    *out = value == NULL ? fallback : json_string_value(value);
+    return value == NULL || json_is_string(value) ? AK_OK : mistyped(where, key, "a string", err);
 }
 
 ak_status ak_json_string(const char **out, const json_t *object, const char *key, const char *where,
@@ -156,15 +149,9 @@ ak_status ak_json_int_or(int64_t *out, const json_t *object, const char *key, in
                          const char *where, ak_error *err)
 {
     const json_t *value = json_object_get(object, key);
-    if (value == NULL) {
-        *out = fallback;
-        return AK_OK;
-    }
-    if (!json_is_integer(value)) {
-        return mistyped(where, key, "an integer", err);
-    }
-    *out = json_integer_value(value);
-    return AK_OK;
+    *out = value == NULL ? fallback : json_integer_value(value);
+    return value == NULL || json_is_integer(value) ? AK_OK
+                                                   : mistyped(where, key, "an integer", err);
 }
 
 ak_status ak_json_int(int64_t *out, const json_t *object, const char *key, const char *where,
@@ -180,52 +167,31 @@ ak_status ak_json_real_or(double *out, const json_t *object, const char *key, do
                           const char *where, ak_error *err)
 {
     const json_t *value = json_object_get(object, key);
-    if (value == NULL) {
-        *out = fallback;
-        return AK_OK;
-    }
-    if (!json_is_number(value)) {
-        return mistyped(where, key, "a number", err);
-    }
-    *out = json_number_value(value);
-    return AK_OK;
+    *out = value == NULL ? fallback : json_number_value(value);
+    return value == NULL || json_is_number(value) ? AK_OK : mistyped(where, key, "a number", err);
 }
 
 ak_status ak_json_bool_or(bool *out, const json_t *object, const char *key, bool fallback,
                           const char *where, ak_error *err)
 {
     const json_t *value = json_object_get(object, key);
-    if (value == NULL) {
-        *out = fallback;
-        return AK_OK;
-    }
-    if (!json_is_boolean(value)) {
-        return mistyped(where, key, "true or false", err);
-    }
-    *out = json_is_true(value);
-    return AK_OK;
+    *out = value == NULL ? fallback : json_is_true(value);
+    return value == NULL || json_is_boolean(value) ? AK_OK
+                                                   : mistyped(where, key, "true or false", err);
 }
 
 ak_status ak_json_array_or_null(json_t **out, const json_t *object, const char *key,
                                 const char *where, ak_error *err)
 {
-    json_t *value = json_object_get(object, key);
-    if (value != NULL && !json_is_array(value)) {
-        return mistyped(where, key, "an array", err);
-    }
-    *out = value;
-    return AK_OK;
+    *out = json_object_get(object, key);
+    return *out == NULL || json_is_array(*out) ? AK_OK : mistyped(where, key, "an array", err);
 }
 
 ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char *key,
                                  const char *where, ak_error *err)
 {
-    json_t *value = json_object_get(object, key);
-    if (value != NULL && !json_is_object(value)) {
-        return mistyped(where, key, "an object", err);
-    }
-    *out = value;
-    return AK_OK;
+    *out = json_object_get(object, key);
+    return *out == NULL || json_is_object(*out) ? AK_OK : mistyped(where, key, "an object", err);
 }
 
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
@@ -441,6 +407,11 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
 }
 
+bool ak_json_append(json_t *list, json_t *value)
+{
+    return json_array_append_new(list, value) == 0;
+}
+
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys)
 {
     bool good = true;
@@ -456,7 +427,7 @@ json_t *ak_json_reals(const double *values, size_t count)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(list, ak_json_real(values[i])) == 0;
+        good = ak_json_append(list, ak_json_real(values[i]));
     }
     return ak_json_whole(list, good);
 }
@@ -476,7 +447,7 @@ json_t *ak_json_texts(const char *const *texts, size_t count)
     json_t *list = json_array();
     bool good = list != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(list, json_string(texts[i])) == 0;
+        good = ak_json_append(list, json_string(texts[i]));
     }
     return ak_json_whole(list, good);
 }

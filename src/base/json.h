@@ -93,6 +93,9 @@ json_t *ak_json_count_or_null(int64_t count, bool known);
 bool ak_json_set(json_t *object, const char *key, json_t *value);
 bool ak_json_set_real(json_t *object, const char *key, double value);
 bool ak_json_set_text(json_t *object, const char *key, const char *text);
+/* Appends a value to a list and takes over the reference to it. Returns false as ak_json_set does.
+ */
+bool ak_json_append(json_t *list, json_t *value);
 /* Copies those members of `from` that a NULL-terminated list names and that it has. */
 bool ak_json_copy(json_t *object, const json_t *from, const char *const *keys);
 

@@ -65,12 +65,7 @@ ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t 
     if (pack->count == AK_PACK_FILES_MAX) {
         return ak_fail(err, AK_LIMIT, "more than %d files belong together", AK_PACK_FILES_MAX);
     }
-    void *files = pack->files;
-    ak_status status = ak_grow(&files, &pack->capacity, pack->count + 1, sizeof *pack->files, err);
-    pack->files = files;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(pack->files, &pack->capacity, pack->count + 1, err));
     ak_pack_file made = {ak_strdup(name), ak_alloc(length + 1, 1), length};
     if (made.name == NULL || made.data == NULL) {
         ak_free(made.name);

@@ -142,6 +142,17 @@ char *ak_text_trim(char *text)
     return text;
 }
 
+size_t ak_text_put(char *out, size_t bytes, size_t length, const char *text)
+{
+    size_t n = strlen(text);
+    if (length < bytes) {
+        size_t room = bytes - length - 1, copied = n < room ? n : room;
+        memcpy(out + length, text, copied);
+        out[length + copied] = 0;
+    }
+    return length + n;
+}
+
 bool ak_text_int(int64_t *out, const char *text)
 {
     if (*text == 0 || strspn(text, "+-0123456789") != strlen(text)) {

@@ -47,6 +47,10 @@ const char *ak_plural(size_t count);
 /* Ends a text before its trailing spaces and tabs, and returns what follows the leading ones. */
 char *ak_text_trim(char *text);
 
+/* Appends a text to the `length` bytes in `out`, as far as it fits into `bytes` with a final 0.
+   Returns the length of the whole text, as snprintf does. */
+size_t ak_text_put(char *out, size_t bytes, size_t length, const char *text);
+
 /* Read a number that is the whole text, without blanks around it. Return false if the text is
    anything else, or the number is out of range; ak_text_real accepts finite numbers only. */
 bool ak_text_int(int64_t *out, const char *text);

@@ -9,11 +9,10 @@
 #include "base/text.h"
 #include "check/inputs.h"
 
-#define FILE_BYTES_MAX ((size_t)4 << 30)
-#define MAGIC          "\x93NUMPY"
-#define MAGIC_BYTES    6
-#define HEADER_MAX     65536
-#define RANK_MAX       32
+#define MAGIC       "\x93NUMPY"
+#define MAGIC_BYTES 6
+#define HEADER_MAX  65536
+#define RANK_MAX    32
 
 typedef struct header {
     char kind;    /* 'f', 'i', 'u' or 'b' */
@@ -155,7 +154,7 @@ ak_status ak_npy_read(double *out, const ak_npy_array *array, const char *path, 
     size_t length = 0;
     header h = {.kind = 0};
     ak_status status = AK_OK;
-    AK_TRY(ak_fs_read(&file, &length, path, FILE_BYTES_MAX, err));
+    AK_TRY(ak_fs_read(&file, &length, path, AK_DATA_BYTES_MAX, err));
     const unsigned char *bytes = (const unsigned char *)file;
     if (length < MAGIC_BYTES || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
         AK_TRY(length == count * ak_dtype_bytes(dtype)

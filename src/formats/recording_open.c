@@ -90,17 +90,20 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
 }
 
 /* Takes the rank if there is one and everything that it reads is known. */
-static ak_status read_rank(ak_recording *recording, const json_t *space, ak_error *err)
+static ak_status read_rank(ak_recording *recording, const json_t *space, const char *where,
+                           ak_error *err)
 {
-    const char *text = recording->stated_rank != NULL
-                           ? recording->stated_rank
-                           : json_string_value(json_object_get(space, "Rank"));
+    const bool stated = recording->stated_rank != NULL;
+    const char *text =
+        stated ? recording->stated_rank : json_string_value(json_object_get(space, "Rank"));
     const char *const *names;
+    char place[320];
     ak_expr *expr = NULL;
     if (text == NULL) {
         return AK_OK;
     }
-    AK_DO(ak_expr_parse(&expr, text, "\"Rank\"", err));
+    (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", stated ? recording->path : where);
+    AK_DO(ak_expr_parse(&expr, text, place, err));
     size_t count = ak_expr_names(&names, expr), known = 0;
     for (size_t i = 0; i < count; i++) {
         size_t parameter;
@@ -156,7 +159,7 @@ static ak_status open_with(ak_recording **out, const char *path, const space_fil
         AK_TRY(read_space(&fitted, recording, &draft, with->space, with->where, err));
     }
     AK_TRY(ak_draft_finish(&draft, fitted, with->where, err));
-    AK_TRY(read_rank(recording, with->space, err));
+    AK_TRY(read_rank(recording, with->space, with->where, err));
     AK_TRY(ak_recording_summarise(recording, err));
     *out = recording;
     recording = NULL;

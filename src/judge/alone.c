@@ -88,12 +88,12 @@ static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, a
    contents are always the same. After a call on unseen contents, the next call on the seen ones
    does not count, so that a candidate which remembers only its latest result finds it in the call
    that counts. Ends once all unseen contents were used and one of those calls took at most full_ns,
-   or once `least` calls on seen contents were made and one took at most call_ns. */
+   or once enough calls on seen contents were made and one took at most call_ns. */
 static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_loaded *r,
-                               ak_stage *seen, const ak_alone_limits *limits, size_t least,
-                               ak_error *err)
+                               ak_stage *seen, const ak_alone_limits *limits, ak_error *err)
 {
     ak_evaluator *e = r->e;
+    const size_t least = e->fresh_count > 0 ? AK_ALONE_AGAIN_CALLS : 1;
     *fresh = *again = (ak_alone_calls){0};
     for (size_t i = 0; i < AK_ALONE_CALLS; i++) {
         bool more_fresh = fresh->count < e->fresh_count;
@@ -243,11 +243,17 @@ static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_stage 
     return AK_OK;
 }
 
-/* Makes the calls and decides. `reason` says in words what the candidate is suspected of. */
-static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NULL)->reason],
-                      ak_loaded *r, double each_ms, uint32_t iterations, bool renewed,
+/* A finding, and in words what the candidate is suspected of. */
+typedef struct suspicion {
+    ak_alone_finding finding;
+    char reason[sizeof((ak_outcome *)NULL)->reason];
+} suspicion;
+
+/* Makes the calls and decides. */
+static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t iterations, bool renewed,
                       ak_error *err)
 {
+    ak_alone_finding *out = &s->finding;
     ak_alone_calls fresh, again;
     ak_alone_evidence found;
     bool timed = r->e->backend->is_cpu && !AK_INSTRUMENTED;
@@ -267,11 +273,9 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
                               .times = r->e->fresh_count > 1 ? FRESH_TIMES : FRESH_ONE_TIMES,
                               .more_ns = ALONE_NS,
                               .batches = iterations > 1};
-    size_t least = r->e->fresh_count > 0 ? AK_ALONE_AGAIN_CALLS : 1;
     ak_pressure_mark from, to;
-    *out = AK_ALONE_FINE;
     ak_pressure_take(&from);
-    AK_DO(call_in_turns(&fresh, &again, r, seen, &limits, least, err));
+    AK_DO(call_in_turns(&fresh, &again, r, seen, &limits, err));
     if (r->outcome.status != AK_TRIAL_OK || !timed) {
         return AK_OK;
     }
@@ -294,7 +298,7 @@ static ak_status look(ak_alone_finding *out, char reason[sizeof((ak_outcome *)NU
             : "on inputs that it has not seen a call takes %s us, on others %s us: it reuses "
               "results of earlier calls";
     double other = *out == AK_ALONE_IDLES ? each_ns / 1e3 : found.other_ns / 1e3;
-    (void)ak_number_print(reason, sizeof r->outcome.reason, format,
+    (void)ak_number_print(s->reason, sizeof s->reason, format,
                           ak_number_short(alone, found.alone_ns / 1e3, 3),
                           ak_number_short(rest, other, 3));
     return AK_OK;
@@ -323,29 +327,28 @@ static void conclude_unjudged(ak_loaded *r)
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
     const int64_t begin = ak_clock_ns();
-    char reason[sizeof r->outcome.reason];
     int suspicions = 0;
     for (int looks = 1;; looks++) {
-        ak_alone_finding finding = AK_ALONE_FINE;
-        AK_DO(look(&finding, reason, r, each_ms, iterations, looks > 1, err));
-        if (r->outcome.status != AK_TRIAL_OK || finding == AK_ALONE_FINE) {
+        suspicion s = {.finding = AK_ALONE_FINE};
+        AK_DO(look(&s, r, each_ms, iterations, looks > 1, err));
+        if (r->outcome.status != AK_TRIAL_OK || s.finding == AK_ALONE_FINE) {
             r->unseen_count = 0;
             return AK_OK;
         }
-        suspicions += finding == AK_ALONE_UNKNOWN ? 0 : 1;
-        if (suspicions == SUSPICIONS && finding == AK_ALONE_SLOWER) {
+        suspicions += s.finding == AK_ALONE_UNKNOWN ? 0 : 1;
+        if (suspicions == SUSPICIONS && s.finding == AK_ALONE_SLOWER) {
             return AK_OK; /* the times in r->unseen_ms count */
         }
         if (suspicions == SUSPICIONS) {
             r->outcome.status = AK_TRIAL_REJECTED;
-            memcpy(r->outcome.reason, reason, sizeof reason);
+            memcpy(r->outcome.reason, s.reason, sizeof s.reason);
             return AK_OK;
         }
         if (looks == LOOKS_MAX || ak_clock_ns() - begin > LOOKS_NS) {
             conclude_unjudged(r);
             return AK_OK;
         }
-        if (finding == AK_ALONE_UNKNOWN) {
+        if (s.finding == AK_ALONE_UNKNOWN) {
             ak_clock_sleep_ns(PAUSE_NS << looks);
         }
         AK_DO(begin_again(r, iterations, err));

@@ -73,31 +73,36 @@ static bool renewable(const comparison *d, size_t i)
     return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
 }
 
+/* Judges the latest batch of a candidate, unless it ran several times in place: the reference has
+   the result of one run. */
+static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
+{
+    ak_loaded *r = &d->loaded[i];
+    bool whole = !ak_problem_works_in_place(stage->task->problem) || d->iterations[i] == 1 ||
+                 r->outcome.alone;
+    return alive(d, i) && whole ? ak_loaded_judge(r, stage, true, err) : AK_OK;
+}
+
 /* Loads and checks a candidate and finds how many iterations make a batch. */
 static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candidate,
                        int64_t batch_ns, int64_t timeout_ns, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
-    bool in_place = ak_problem_works_in_place(d->e->task->problem);
     int64_t begin = ak_clock_ns();
-    ak_status status = ak_loaded_open(r, d->e, candidate, timeout_ns, err);
-    int64_t loaded = ak_clock_ns();
-    if (status == AK_OK && alive(d, i)) {
-        status = candidate->artifact != NULL ? ak_loaded_check_usual(r, err)
-                                             : ak_loaded_check_library(r, err);
-    }
     d->iterations[i] = 1;
+    AK_DO(ak_loaded_open(r, d->e, candidate, timeout_ns, err));
+    int64_t loaded = ak_clock_ns();
+    if (alive(d, i)) {
+        AK_DO(candidate->artifact != NULL ? ak_loaded_check_usual(r, err)
+                                          : ak_loaded_check_library(r, err));
+    }
     /* There are two passes because the first estimate comes from a cold run. */
-    for (int pass = 0; status == AK_OK && alive(d, i) && pass < 2; pass++) {
+    for (int pass = 0; alive(d, i) && pass < 2; pass++) {
         ak_stage *own = ak_evaluator_unseen(d->e); /* inputs as in the first batch of a trial */
-        status = ak_loaded_change(r, pass == 0, err);
-        status = status == AK_OK && alive(d, i) ? ak_loaded_watched(r, own, d->iterations[i], err)
-                                                : status;
-        if (status == AK_OK && alive(d, i) &&
-            (!in_place || d->iterations[i] == 1 || r->outcome.alone)) {
-            status = ak_loaded_judge(r, own, true, err);
-        }
-        if (status == AK_OK && alive(d, i)) {
+        AK_DO(ak_loaded_change(r, pass == 0, err));
+        AK_DO(alive(d, i) ? ak_loaded_watched(r, own, d->iterations[i], err) : AK_OK);
+        AK_DO(judge_some(d, i, own, err));
+        if (alive(d, i)) {
             double each = (double)r->outcome.ns / d->iterations[i];
             double wanted = (double)batch_ns / (each > 1.0 ? each : 1.0);
             wanted = wanted > COMPARISON_ITERATIONS_MAX ? COMPARISON_ITERATIONS_MAX : wanted;
@@ -105,7 +110,7 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
             d->renewal_ns += pass == 0 && renewable(d, i) ? loaded - begin + r->outcome.ns : 0;
         }
     }
-    return status == AK_OK ? ak_loaded_end_turn(r, true, err) : status;
+    return ak_loaded_end_turn(r, true, err);
 }
 
 /* Does what the protocol demands before a batch that counts. */
@@ -134,16 +139,6 @@ static ak_status lead_in(comparison *d, ak_error *err)
         }
     }
     return AK_OK;
-}
-
-/* Judges the latest batch of a candidate, unless it ran several times in place: the reference has
-   the result of one run. */
-static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
-{
-    ak_loaded *r = &d->loaded[i];
-    bool whole = !ak_problem_works_in_place(stage->task->problem) || d->iterations[i] == 1 ||
-                 r->outcome.alone;
-    return alive(d, i) && whole ? ak_loaded_judge(r, stage, true, err) : AK_OK;
 }
 
 /* Restores inputs that another candidate has changed, so that the next one is not blamed for it.
@@ -250,25 +245,19 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
     assert(i < d->count);
     ak_loaded *r = &d->loaded[i];
     ak_stage *own = ak_evaluator_unseen(d->e);
-    ak_status status = AK_OK;
+    const bool in_place = ak_problem_works_in_place(own->task->problem);
     mend(d);
     if (alive(d, i)) {
-        status = ak_loaded_batch(
-            r, own, ak_problem_works_in_place(own->task->problem) ? 1 : d->iterations[i], err);
-        if (status == AK_OK && alive(d, i)) {
-            status = ak_loaded_judge(r, own, false, err);
-        }
-        if (status == AK_OK && alive(d, i) && r->candidate->artifact != NULL) {
+        AK_DO(ak_loaded_batch(r, own, in_place ? 1 : d->iterations[i], err));
+        AK_DO(alive(d, i) ? ak_loaded_judge(r, own, false, err) : AK_OK);
+        if (alive(d, i) && r->candidate->artifact != NULL) {
             ak_stats stats;
             ak_stats_of(&stats, d->samples[i], d->rounds);
-            status = ak_loaded_alone(r, stats.min, d->iterations[i], err);
+            AK_DO(ak_loaded_alone(r, stats.min, d->iterations[i], err));
         }
-        status = status == AK_OK ? ak_loaded_end_turn(r, true, err) : status;
+        AK_DO(ak_loaded_end_turn(r, true, err));
     }
-    status = status == AK_OK ? tell_version(&out->version, r, err) : status;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(tell_version(&out->version, r, err));
     out->status = r->outcome.status;
     if (out->status == AK_TRIAL_OK) {
         take_unseen(d, i);
@@ -409,20 +398,19 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
     d->e = e;
     d->protocol = protocol;
     d->count = count;
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
-        d->samples[i] = ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double));
-        d->waited[i] = ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double));
-        d->joules[i] = weigh ? ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double)) : NULL;
-        status = d->samples[i] == NULL || d->waited[i] == NULL || (weigh && d->joules[i] == NULL)
-                     ? ak_fail_memory(err)
-                     : enter(d, i, &candidates[i], batch, request->timeout_ns, err);
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(AK_NEW(d->samples[i], COMPARISON_ROUNDS_MAX, err));
+        AK_TRY(AK_NEW(d->waited[i], COMPARISON_ROUNDS_MAX, err));
+        AK_TRY(weigh ? AK_NEW(d->joules[i], COMPARISON_ROUNDS_MAX, err) : AK_OK);
+        AK_TRY(enter(d, i, &candidates[i], batch, request->timeout_ns, err));
     }
-    double entering = seconds_since(begin);
-    status = status == AK_OK ? lead_in(d, err) : status;
-    status = status == AK_OK ? all_groups(course, d, plan, entering, err) : status;
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
-        status = leave(&out[i], d, i, err);
+    const double entering = seconds_since(begin);
+    AK_TRY(lead_in(d, err));
+    AK_TRY(all_groups(course, d, plan, entering, err));
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(leave(&out[i], d, i, err));
     }
+out:
     if (ak_evaluator_lost(e)) { /* the lost device is the cause of whatever else failed */
         status = blame(out, d, candidates, err);
         course->group = 1;

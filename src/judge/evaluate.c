@@ -73,13 +73,12 @@ bool ak_evaluator_constants_vary(const ak_task *task)
 static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
 {
     const int64_t *size = e->task->shape.size;
-    ak_status status = ak_stage_plan(&e->own[0], &e->memory, e->task, size, 0, 0, err);
+    AK_DO(ak_stage_plan(&e->own[0], &e->memory, e->task, size, 0, 0, err));
     e->sets = 1;
     *end = e->own[0].arrays.total;
-    while (status == AK_OK && e->sets < sets_of(e)) {
+    while (e->sets < sets_of(e)) {
         size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
-        status =
-            ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err);
+        AK_DO(ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err));
         *end = base + e->own[e->sets].arrays.total;
         e->sets++;
     }
@@ -87,18 +86,18 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
         ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
     bool few = e->task->shape.flops <= FRESH_FEW_FLOPS && e->own[0].arrays.total <= FRESH_FEW_BYTES;
     size_t wanted = e->sets < AK_STAGE_SETS ? 0 : few ? AK_FRESH_MAX : 1;
-    while (status == AK_OK && e->fresh_count < wanted) {
-        status = ak_stage_plan(&e->fresh[e->fresh_count], &e->memory, e->task, size, 0, 0, err);
-        e->fresh[e->fresh_count].other = &e->own[0];
-        e->fresh[e->fresh_count].habit = varied;
-        e->fresh_count += status == AK_OK ? 1 : 0;
+    for (; e->fresh_count < wanted; e->fresh_count++) {
+        ak_stage *fresh = &e->fresh[e->fresh_count];
+        AK_DO(ak_stage_plan(fresh, &e->memory, e->task, size, 0, 0, err));
+        fresh->other = &e->own[0];
+        fresh->habit = varied;
     }
     if (e->sets == AK_STAGE_SETS) {
         e->own[0].other = &e->own[1];
         e->own[1].other = &e->own[0];
         e->own[1].habit = varied;
     }
-    return status;
+    return AK_OK;
 }
 
 /* Plans a stage that shares the place at `base` with others. */
@@ -182,13 +181,12 @@ static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
 static ak_status witness_all(ak_evaluator *e, ak_error *err)
 {
     int64_t begin = ak_clock_ns();
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < e->edge_case_count; i++) {
-        status = ak_stage_prepare(&e->edge_cases[i], e->reference, i + 1, false, err);
-        status = status == AK_OK ? ak_stage_witness(&e->edge_cases[i], err) : status;
+    for (size_t i = 0; i < e->edge_case_count; i++) {
+        AK_DO(ak_stage_prepare(&e->edge_cases[i], e->reference, i + 1, false, err));
+        AK_DO(ak_stage_witness(&e->edge_cases[i], err));
     }
     e->preparation.witness_ns += ak_clock_ns() - begin;
-    return status;
+    return AK_OK;
 }
 
 /* Returns the edge-case shape with the most outputs, for the self-test, or edge_case_count if there
@@ -217,19 +215,17 @@ static size_t selftest_edge_case(const ak_evaluator *e)
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
     bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
-    ak_status status = prepare_own(e, own, err);
-    for (size_t i = 1; status == AK_OK && i < e->sets; i++) {
-        status = ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err);
+    AK_DO(prepare_own(e, own, err));
+    for (size_t i = 1; i < e->sets; i++) {
+        AK_DO(ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err));
     }
     size_t largest = selftest_edge_case(e);
-    if (status == AK_OK && !own && largest < e->edge_case_count) {
-        status = ak_stage_prepare(&e->edge_cases[largest], e->reference, largest + 1,
-                                  outputs_of(e, &e->edge_cases[largest]) >= SELFTEST_ELEMENTS, err);
+    if (!own && largest < e->edge_case_count) {
+        ak_stage *stage = &e->edge_cases[largest];
+        AK_DO(ak_stage_prepare(stage, e->reference, largest + 1,
+                               outputs_of(e, stage) >= SELFTEST_ELEMENTS, err));
     }
-    if (status == AK_OK && e->own[0].referee != NULL) {
-        status = witness_all(e, err);
-    }
-    return status;
+    return e->own[0].referee != NULL ? witness_all(e, err) : AK_OK;
 }
 
 ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,

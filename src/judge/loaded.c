@@ -137,6 +137,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
                         .unseen = r->unseen,
                         .timeout_ns = r->timeout_ns};
     ak_status status = AK_OK;
+    double before = 0, after = 0;
     if (r->candidate->artifact != NULL) {
         launch.config = &r->candidate->config;
         ak_error why = AK_ERROR_INIT;
@@ -147,29 +148,24 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
             (void)snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", why.text);
             return AK_OK;
         }
-        status = status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+        AK_TRY(status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text));
     } else if (e->task->threads > 0) {
         launch.threads = e->task->threads;
     }
     r->threads = launch.threads;
-    if (status == AK_OK) {
-        status = ak_stage_set(stage, e->round++, err);
-    }
-    double before = 0, after = 0;
-    if (status == AK_OK && r->weigh) {
-        status = ak_weigh_tick(&before, e, err);
-    }
-    if (status == AK_OK) {
-        status = e->backend->launch(&r->outcome, r->runnable, &launch, err);
-    }
-    if (status == AK_OK && r->weigh && r->outcome.status == AK_TRIAL_OK) {
-        status = ak_weigh_tick(&after, e, err);
+    AK_TRY(ak_stage_set(stage, e->round++, err));
+    AK_TRY(r->weigh ? ak_weigh_tick(&before, e, err) : AK_OK);
+    AK_TRY(e->backend->launch(&r->outcome, r->runnable, &launch, err));
+    if (r->weigh && r->outcome.status == AK_TRIAL_OK) {
+        AK_TRY(ak_weigh_tick(&after, e, err));
         r->joules = after - before;
     }
+    if (r->outcome.status == AK_TRIAL_OK && iterations > 1) {
+        note_time(r, stage, iterations);
+    }
+out:
     if (r->outcome.status != AK_TRIAL_OK) {
         ak_stage_spoilt(&e->memory);
-    } else if (status == AK_OK && iterations > 1) {
-        note_time(r, stage, iterations);
     }
     note_loss(e, r->candidate);
     return status;
@@ -178,26 +174,21 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err)
 {
     AK_DO(ak_loaded_batch(r, stage, iterations, err));
-    if (r->outcome.status == AK_TRIAL_OK) {
-        AK_DO(ak_stage_check_zones(&r->outcome, stage, err));
-    }
-    return AK_OK;
+    return r->outcome.status == AK_TRIAL_OK ? ak_stage_check_zones(&r->outcome, stage, err) : AK_OK;
 }
 
 ak_status ak_loaded_renew(ak_loaded *r, ak_error *err)
 {
     const ak_loaded before = *r;
     ak_loaded_close(r);
-    ak_status status = ak_loaded_open(r, r->e, r->candidate, r->timeout_ns, err);
+    AK_DO(ak_loaded_open(r, r->e, r->candidate, r->timeout_ns, err));
     r->max_error = before.max_error;
     memcpy(r->each_ns, before.each_ns, sizeof r->each_ns);
     memcpy(r->unseen_ms, before.unseen_ms, sizeof r->unseen_ms);
     r->unseen_count = before.unseen_count;
     /* The first run is slower than later ones, so it does not count. */
-    if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
-        status = ak_loaded_watched(r, ak_evaluator_draw(r->e), 1, err);
-    }
-    return status;
+    return r->outcome.status == AK_TRIAL_OK ? ak_loaded_watched(r, ak_evaluator_draw(r->e), 1, err)
+                                            : AK_OK;
 }
 
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err)
@@ -358,18 +349,17 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
 static ak_status usual_for(size_t *out, const ak_loaded *r, ak_error *err)
 {
     const ak_evaluator *e = r->e;
-    ak_status status = AK_OK;
     bool fits = false;
     *out = e->edge_case_count;
-    for (size_t i = 0; status == AK_OK && i < e->edge_case_count; i++) {
+    for (size_t i = 0; i < e->edge_case_count; i++) {
         double flops = e->edge_cases[i].shape.flops;
         if (flops <= EDGE_CASE_FLOPS &&
             (*out == e->edge_case_count || flops > e->edge_cases[*out].shape.flops)) {
-            status = ak_loaded_allowed(&fits, r, &e->edge_cases[i], err);
+            AK_DO(ak_loaded_allowed(&fits, r, &e->edge_cases[i], err));
             *out = fits ? i : *out;
         }
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
@@ -379,13 +369,11 @@ ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
     enum { USUAL_ROUNDS = AK_GUARD_OLDS };
     ak_evaluator *e = r->e;
     size_t usual = e->edge_case_count;
-    ak_status status = r->candidate->specialised ? AK_OK : usual_for(&usual, r, err);
-    if (status == AK_OK && usual < e->edge_case_count) {
-        status = ak_loaded_check_at(r, &e->edge_cases[usual], usual + 1, USUAL_ROUNDS, err);
+    AK_DO(r->candidate->specialised ? AK_OK : usual_for(&usual, r, err));
+    if (usual < e->edge_case_count) {
+        AK_DO(ak_loaded_check_at(r, &e->edge_cases[usual], usual + 1, USUAL_ROUNDS, err));
     }
-    return status == AK_OK && r->outcome.status == AK_TRIAL_OK
-               ? ak_loaded_check_at(r, &e->own[0], 0, 1, err)
-               : status;
+    return r->outcome.status == AK_TRIAL_OK ? ak_loaded_check_at(r, &e->own[0], 0, 1, err) : AK_OK;
 }
 
 ak_stage *ak_evaluator_draw(ak_evaluator *e)
@@ -409,16 +397,15 @@ bool ak_outcome_waited(const ak_outcome *outcome)
 static ak_status change_contents(ak_loaded *r, ak_error *err)
 {
     ak_evaluator *e = r->e;
-    ak_status status = AK_OK;
     if (e->sets == AK_STAGE_SETS) {
-        status = ak_loaded_check_zones(r, err);
+        AK_DO(ak_loaded_check_zones(r, err));
         ak_stage_swap(&e->own[0], &e->own[1]);
         /* Otherwise a candidate could copy the results of a set of inputs from the place where it
            lay before. */
         ak_stage_wipe(&e->own[0]);
         ak_stage_wipe(&e->own[1]);
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err)

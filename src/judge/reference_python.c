@@ -57,17 +57,17 @@ static bool add_names(json_t *message, const ak_problem *problem)
     bool good = ak_json_set(message, "names", names) && ak_json_set(message, "outputs", outputs);
     for (size_t i = 0; good && i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
-        good = json_array_append_new(names, json_string(argument->name)) == 0 &&
+        good = ak_json_append(names, json_string(argument->name)) &&
                (argument->access == AK_ACCESS_IN ||
-                json_array_append_new(outputs, json_string(argument->name)) == 0);
+                ak_json_append(outputs, json_string(argument->name)));
     }
     for (size_t i = 0; good && i < problem->size_count; i++) {
-        good = json_array_append_new(names, json_string(problem->sizes[i].name)) == 0;
+        good = ak_json_append(names, json_string(problem->sizes[i].name));
     }
     for (size_t i = 0; good && i < problem->choice_count; i++) {
-        good = json_array_append_new(names, json_string(problem->choices[i].name)) == 0;
+        good = ak_json_append(names, json_string(problem->choices[i].name));
     }
-    return good && json_array_append_new(names, json_string("dtype")) == 0;
+    return good && ak_json_append(names, json_string("dtype"));
 }
 
 static ak_status load(python_state *s, const ak_problem *problem, const char *kernel, ak_error *err)
@@ -160,13 +160,12 @@ static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_
         json_t *extents = json_array();
         file_of(path, s, i);
         for (size_t d = 0; good && d < argument->rank; d++) {
-            good =
-                json_array_append_new(extents, json_integer((json_int_t)shape->extent[i][d])) == 0;
+            good = ak_json_append(extents, json_integer((json_int_t)shape->extent[i][d]));
         }
         json_t *array = json_pack("{s:s, s:s, s:o, s:b, s:s}", "name", argument->name, "file", path,
                                   "shape", extents, "integer", !ak_dtype_is_float(dtype), "access",
                                   accesses[argument->access]);
-        good = good && json_array_append_new(list, array) == 0;
+        good = good && ak_json_append(list, array);
     }
     return ak_json_whole(list, good);
 }

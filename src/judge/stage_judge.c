@@ -179,16 +179,12 @@ static bool output_right(ak_outcome *out, double *max_error, const unsigned char
 static const unsigned char *output_rows(const ak_stage *stage, size_t i)
 {
     const unsigned char *output = stage->memory->bytes + stage->offset[i];
-    size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
-    size_t row = stage->shape.row[i] * element, pitch = stage->shape.pitch[i] * element;
+    const ak_guard_rows of = ak_stage_guard_rows(stage, i);
     unsigned char *rows = stage->rows[i];
-    if (rows == NULL) {
-        return output;
+    for (size_t r = 0; rows != NULL && r < of.rows; r++) {
+        memcpy(rows + r * of.row, output + r * of.pitch, of.row);
     }
-    for (size_t r = 0; r < stage->shape.elements[i] / stage->shape.row[i]; r++) {
-        memcpy(rows + r * row, output + r * pitch, row);
-    }
-    return rows;
+    return rows == NULL ? output : rows;
 }
 
 ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,

@@ -53,27 +53,31 @@ static bool agree(double x, double y, double rms)
     return fabs(x - y) <= REFERENCES_APART * (fabs(y) + rms);
 }
 
-/* Compares `count` elements of the device's output, from element `first` on, with those of the
-   host. */
+/* `count` elements of an output, from element `first` on, as the host computed them. */
+typedef struct stretch {
+    const double *host;
+    size_t first, count;
+} stretch;
+
 static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size_t argument,
-                                const double *host, size_t first, size_t count, ak_error *err)
+                                const stretch *s, ak_error *err)
 {
     char where[64];
     size_t nans = 0;
-    double rms = 0.0, *device = ak_alloc(count, sizeof *device);
-    AK_DO(ak_made(device, err));
+    double rms = 0.0, *device;
+    AK_DO(AK_NEW(device, s->count, err));
     ops_of(stage)->describe(&nans, &rms, referee, argument);
     ak_status status = AK_OK;
-    AK_TRY(ops_of(stage)->values(device, referee, argument, first, count, err));
-    for (size_t i = 0; i < count; i++) {
-        if (!agree(device[i], host[i], rms)) {
+    AK_TRY(ops_of(stage)->values(device, referee, argument, s->first, s->count, err));
+    for (size_t i = 0; i < s->count; i++) {
+        if (!agree(device[i], s->host[i], rms)) {
             ak_stage_size_text(where, sizeof where, stage);
             AK_TRY(ak_fail(err, AK_INVALID,
                            "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
                            "has %.17g: no result can be judged; repair reference.cu or the device",
                            stage->task->problem->name, where,
-                           stage->task->problem->arguments[argument].name, first + i, device[i],
-                           host[i]));
+                           stage->task->problem->arguments[argument].name, s->first + i, device[i],
+                           s->host[i]));
         }
     }
 out:
@@ -85,16 +89,17 @@ ak_status ak_stage_witness(ak_stage *stage, ak_error *err)
 {
     const ak_referee_ops *ops = ops_of(stage);
     ak_referee *referee = NULL;
-    ak_status status =
-        ops->open(&referee, stage->memory->device, &stage->shape, stage->offset, err);
-    status = status == AK_OK ? ak_stage_set(stage, 0, err) : status;
-    status = status == AK_OK ? ops->compute(referee, err) : status;
-    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+    ak_status status = AK_OK;
+    AK_TRY(ops->open(&referee, stage->memory->device, &stage->shape, stage->offset, err));
+    AK_TRY(ak_stage_set(stage, 0, err));
+    AK_TRY(ops->compute(referee, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (is_output(stage, i)) {
-            status = compare_values(stage, referee, i, stage->reference[i], 0,
-                                    stage->shape.elements[i], err);
+            const stretch all = {stage->reference[i], 0, stage->shape.elements[i]};
+            AK_TRY(compare_values(stage, referee, i, &all, err));
         }
     }
+out:
     ops->close(referee);
     return status;
 }
@@ -144,19 +149,16 @@ static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
     int64_t size[AK_SIZES_MAX];
     memcpy(size, stage->shape.size, sizeof size);
     size[0] = 1;
-    ak_status status = ak_task_shape(&one, task, size, err);
-    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+    AK_DO(ak_task_shape(&one, task, size, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         s->elements[i] = one.elements[i];
         bool fits = part_of(&s->part[i], stage, &one, i);
         if (!fits || (is_output(stage, i) && rows > 1 && s->part[i] != PART_ROW)) {
-            status = ak_fail(err, AK_UNAVAILABLE,
-                             "%s cannot be split along %s into independent problems, so the CPU "
-                             "computes its reference",
-                             task->problem->name, task->problem->sizes[0].name);
+            return ak_fail(err, AK_UNAVAILABLE,
+                           "%s cannot be split along %s into independent problems, so the CPU "
+                           "computes its reference",
+                           task->problem->name, task->problem->sizes[0].name);
         }
-    }
-    if (status != AK_OK) {
-        return status;
     }
     double can = ROWS_FLOPS / (one.flops > 1.0 ? one.flops : 1.0);
     s->rows = can < ROWS_MIN ? ROWS_MIN : can > ROWS_MAX ? ROWS_MAX : (size_t)can;
@@ -199,24 +201,24 @@ static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_ref
     sample *s;
     AK_DO(AK_NEW(s, 1, err));
     s->stage = stage;
-    ak_status status = choose_rows(s, stage, err);
-    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+    ak_status status = AK_OK;
+    AK_TRY(choose_rows(s, stage, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         s->argument = i;
-        s->arrays[i] = ak_alloc(s->shape.elements[i], sizeof(double));
-        if (s->arrays[i] == NULL) {
-            status = ak_fail_memory(err);
-        } else if (!is_output(stage, i)) {
+        AK_TRY(AK_NEW(s->arrays[i], s->shape.elements[i], err));
+        if (!is_output(stage, i)) {
             ak_reference_parallel(reference, decode_part, s);
         }
     }
-    status = status == AK_OK ? ak_reference_run(reference, &s->shape, s->arrays, err) : status;
-    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
-        size_t width = s->elements[i];
-        for (size_t k = 0; status == AK_OK && is_output(stage, i) && k < s->rows; k++) {
-            status = compare_values(stage, referee, i, s->arrays[i] + k * width, s->row[k] * width,
-                                    width, err);
+    AK_TRY(ak_reference_run(reference, &s->shape, s->arrays, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const size_t width = s->elements[i];
+        for (size_t k = 0; is_output(stage, i) && k < s->rows; k++) {
+            const stretch row = {s->arrays[i] + k * width, s->row[k] * width, width};
+            AK_TRY(compare_values(stage, referee, i, &row, err));
         }
     }
+out:
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
         ak_free(s->arrays[i]);
     }

@@ -38,7 +38,8 @@ static bool better(const ak_speed *a, const ak_speed *b)
     return mine != its ? mine > its : a->low > b->high;
 }
 
-bool ak_contest_beats(const ak_contender *a, const ak_contender *b)
+/* Returns whether the speeds have decided that `a` is better than `b`. */
+static bool beats(const ak_contender *a, const ak_contender *b)
 {
     return better(&a->over_default, &b->over_default) ||
            (!better(&b->over_default, &a->over_default) &&
@@ -48,7 +49,7 @@ bool ak_contest_beats(const ak_contender *a, const ak_contender *b)
 static bool is_beaten(const ak_contender *list, size_t count, const bool *out, size_t which)
 {
     for (size_t i = 0; i < count; i++) {
-        if (i != which && !out[i] && list[i].cost > 0 && ak_contest_beats(&list[i], &list[which])) {
+        if (i != which && !out[i] && list[i].cost > 0 && beats(&list[i], &list[which])) {
             return true;
         }
     }
@@ -69,14 +70,6 @@ static size_t best_of(const ak_contender *list, size_t count, const bool *out)
         }
     }
     return best;
-}
-
-size_t ak_contest_best(const ak_contender *list, size_t count)
-{
-    const bool none[AK_CONTEST_MAX] = {false};
-    size_t most = count < AK_CONTEST_MAX ? count : AK_CONTEST_MAX;
-    size_t best = best_of(list, most, none);
-    return best == most ? count : best;
 }
 
 size_t ak_contest_order(size_t *order, const ak_contender *list, size_t count)

@@ -26,10 +26,6 @@ typedef struct ak_contender {
     ak_speed over_reference;
 } ak_contender;
 
-/* Returns true if the speeds have decided that `a` is better than `b`. */
-bool ak_contest_beats(const ak_contender *a, const ak_contender *b);
-/* Returns the index of the best; `count` if none was measured. */
-size_t ak_contest_best(const ak_contender *list, size_t count);
 /* Writes the indices of those that were measured, at most AK_CONTEST_MAX, the best first: each is
    the best of those not yet listed. Returns how many there are. */
 size_t ak_contest_order(size_t *order, const ak_contender *list, size_t count);

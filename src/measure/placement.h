@@ -15,7 +15,7 @@
    only the limits are known. */
 void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
               bool cache);
-/* Returns the ceilings that apply to the task (place_task.c). The bandwidth is that of the fastest
+/* Returns the ceilings that apply to the task. The bandwidth is that of the fastest
    level of private caches that holds all arguments, else that of the memory. A slower level may
    still serve part of a larger working set; `highest` therefore grants the next faster level, which
    no correct kernel can exceed. */

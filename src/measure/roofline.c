@@ -27,18 +27,7 @@ void ak_roofline_of(ak_roofline *out, const ak_ceilings *ceilings, double flops,
     double memory_seconds = bandwidth > 0.0 ? bytes / bandwidth : 0.0;
     double best_seconds = fmax(compute_seconds, memory_seconds);
 
-    *out = (ak_roofline){0};
-    out->memory_bound = memory_seconds > compute_seconds || !(flops > 0.0);
-    if (bytes > 0.0) {
-        out->intensity = flops / bytes;
-        out->memory_tflops = out->intensity * bandwidth / TERA;
-    } else if (flops > 0.0) {
-        out->intensity = INFINITY;
-        out->memory_tflops = bandwidth > 0.0 ? INFINITY : 0.0;
-    }
-    if (best_seconds > 0.0) {
-        out->attainable_tflops = flops / best_seconds / TERA;
-    }
+    *out = (ak_roofline){.memory_bound = memory_seconds > compute_seconds || !(flops > 0.0)};
     if (seconds > 0.0) {
         out->tflops = flops / seconds / TERA;
         out->gbs = bytes / seconds / GIGA;

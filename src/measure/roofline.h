@@ -23,9 +23,6 @@ typedef struct ak_ceilings {
 } ak_ceilings;
 
 typedef struct ak_roofline {
-    double intensity;     /* flop/byte; infinite if there is no traffic */
-    double memory_tflops; /* intensity * bandwidth */
-    double attainable_tflops;
     double tflops, gbs; /* achieved */
     double efficiency;  /* least possible time / achieved time; above 1 if the data was cached */
     bool memory_bound;
@@ -35,8 +32,8 @@ typedef struct ak_roofline {
    read and write; `read` only if neither is known. */
 double ak_roofline_bandwidth(const ak_ceilings *ceilings);
 /* Computes the roofline of a task. If `flops` is 0 (a copy), the efficiency is a ratio of
-   bandwidths. An unknown ceiling does not limit; if none is known, attainable rates and efficiency
-   are 0. If `ms` is 0 or less, nothing was measured: achieved rates and efficiency are 0. */
+   bandwidths. An unknown ceiling does not limit; if none is known, the efficiency is 0. If `ms` is
+   0 or less, nothing was measured: achieved rates and efficiency are 0. */
 void ak_roofline_of(ak_roofline *out, const ak_ceilings *ceilings, double flops, double bytes,
                     double ms);
 

@@ -90,23 +90,10 @@ static void describe(ak_stats *out, double *values, size_t count)
                       .count = count};
 }
 
-/* Returns memory for a copy: `room` if that is large enough. NULL: no memory. */
-static double *borrow(double room[AK_STATS_INLINE], size_t count)
-{
-    return count <= AK_STATS_INLINE ? room : ak_alloc(count, sizeof(double));
-}
-
-static void give_back(double *values, const double *room)
-{
-    if (values != room) {
-        ak_free(values);
-    }
-}
-
 void ak_stats_of(ak_stats *out, const double *samples, size_t count)
 {
     double room[AK_STATS_INLINE];
-    double *values = borrow(room, count);
+    double *values = count <= AK_STATS_INLINE ? room : ak_alloc(count, sizeof *values);
     if (values == NULL) {
         set_nan(out, count);
         return;
@@ -115,5 +102,7 @@ void ak_stats_of(ak_stats *out, const double *samples, size_t count)
         memcpy(values, samples, count * sizeof *values);
     }
     describe(out, values, count);
-    give_back(values, room);
+    if (values != room) {
+        ak_free(values);
+    }
 }

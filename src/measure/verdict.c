@@ -14,14 +14,28 @@ enum {
 
 const char *ak_speed_verdict_text(ak_speed_verdict verdict)
 {
-    switch (verdict) {
-#define WORD(name, word)                                                                           \
-    case AK_SPEED_##name:                                                                          \
-        return word;
-        AK_SPEED_MAP(WORD)
+#define WORD(name, word) word,
+    static const char *const words[] = {AK_SPEED_MAP(WORD)};
 #undef WORD
-    }
-    return "none";
+    return words[(size_t)verdict < AK_COUNT(words) ? verdict : AK_SPEED_NONE];
+}
+
+static const struct {
+    const char *word, *sentence;
+} doubts[] = {
+#define DOUBT(name, word, sentence) {word, sentence},
+    AK_DOUBT_MAP(DOUBT)
+#undef DOUBT
+};
+
+const char *ak_speed_doubt_text(ak_speed_doubt doubt)
+{
+    return doubts[(size_t)doubt < AK_COUNT(doubts) ? doubt : AK_DOUBT_NONE].word;
+}
+
+const char *ak_speed_doubt_sentence(ak_speed_doubt doubt)
+{
+    return doubts[(size_t)doubt < AK_COUNT(doubts) ? doubt : AK_DOUBT_NONE].sentence;
 }
 
 /* Returns the 97.5 % quantile of Student's t (Fisher and Yates, Statistical Tables, table III). */
@@ -35,40 +49,10 @@ static double student(size_t freedom)
     return freedom == 0 ? INFINITY : t[freedom <= known ? freedom - 1 : known - 1];
 }
 
-const char *ak_speed_doubt_text(ak_speed_doubt doubt)
-{
-    switch (doubt) {
-#define WORD(name, word, sentence)                                                                 \
-    case AK_DOUBT_##name:                                                                          \
-        return word;
-        AK_DOUBT_MAP(WORD)
-#undef WORD
-    }
-    return "";
-}
-
-const char *ak_speed_doubt_sentence(ak_speed_doubt doubt)
-{
-    switch (doubt) {
-#define SENTENCE(name, word, sentence)                                                             \
-    case AK_DOUBT_##name:                                                                          \
-        return sentence;
-        AK_DOUBT_MAP(SENTENCE)
-#undef SENTENCE
-    }
-    return "";
-}
-
 static double median(double *values, size_t count)
 {
     ak_stats_sort(values, count);
     return ak_stats_median(values, count);
-}
-
-static void not_known(ak_stats *out)
-{
-    double nan = (double)NAN;
-    *out = (ak_stats){nan, nan, nan, nan, nan, nan, 0};
 }
 
 /* Sorts the logarithms of the groups' ratios and computes statistics of the ratios: `median` is the
@@ -141,7 +125,7 @@ bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *deno
                .count = count,
                .group = group == 0 || count < GROUPS_MIN * group ? 1 : group};
     double *values = ak_alloc(2 * count + 1, sizeof *values);
-    not_known(out);
+    ak_stats_of(out, NULL, 0); /* NaN */
     if (values == NULL) {
         return false;
     }

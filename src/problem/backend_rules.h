@@ -9,6 +9,15 @@
 #include "base/fs.h"
 #include "problem/task.h"
 
+/* A plain function that a host kernel consists of. */
+typedef struct ak_host_entry {
+    const char *name;
+    const char *language; /* NULL: C */
+    const json_t *launch; /* the "Launch" that lists its arguments */
+    const ak_problem *problem;
+    const char *where; /* for messages */
+} ak_host_entry;
+
 /* The rules of a backend. Every member may be NULL. */
 typedef struct ak_backend_rules {
     /* Returns AK_INVALID for a mistake in "Launch". Called when the space file is loaded. */
@@ -21,10 +30,8 @@ typedef struct ak_backend_rules {
        They come after the macros of the task and before the options of the space file. */
     ak_status (*add_options)(ak_options *out, const ak_task *task, const ak_config *config,
                              ak_error *err);
-    /* Appends to the source a function "ak_kernel" that calls `entry` with the arguments that
-       "Launch" lists. */
-    ak_status (*adapt)(ak_buf *out, const char *language, const json_t *launch, const char *entry,
-                       const ak_problem *problem, const char *where, ak_error *err);
+    /* Appends to the source a function "ak_kernel" that calls the entry. */
+    ak_status (*adapt)(ak_buf *out, const ak_host_entry *entry, ak_error *err);
     /* Returns true if a space file may give the compiler this option. Any other option is refused
        when the space is loaded, because it could run a program or reach other files; a backend
        therefore lists the prefixes that it allows (ak_text_begins). */

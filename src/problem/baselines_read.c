@@ -82,6 +82,10 @@ static ak_status read_one(ak_own_baseline *out, const json_t *json, ak_problem_r
             out->library != NULL ? ""
                                  : "; without both, the source must define ak_kernel (ak_host.h)");
     }
+    if (out->function != NULL && strlen(out->function) > AK_FUNCTION_NAME_MAX) {
+        return ak_fail(r->err, AK_LIMIT, "%s: \"function\" is longer than %d bytes", r->where,
+                       AK_FUNCTION_NAME_MAX);
+    }
     AK_DO(check_options(options, r));
     out->options = options;
     if (arguments != NULL) {

@@ -79,7 +79,7 @@ static json_t *copy_array(canon *c, const json_t *array, const char *place, int 
     (void)snprintf(below, sizeof below, "%s[]", place);
     for (size_t i = 0; i < json_array_size(array) && !c->lost; i++) {
         json_t *item = copy(c, json_array_get(array, i), below, depth + 1);
-        c->lost = json_array_append_new(out, item) != 0 || c->lost; /* takes the item */
+        c->lost = !ak_json_append(out, item) || c->lost; /* takes the item */
     }
     return out;
 }

@@ -39,8 +39,7 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
                                ak_error *err)
 {
     const char *backend = implementation->backend, *where = implementation->where;
-    const char *wanted = NULL;
-    const char *language = NULL;
+    const char *wanted = NULL, *language;
     AK_DO(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
     if (language == NULL) {
         bool named = strncmp(implementation->name, TRITON, strlen(TRITON)) == 0;
@@ -102,8 +101,8 @@ static ak_status read_strings(const char *const **out, size_t *count, ak_problem
         return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %zu entries", where, key,
                        (size_t)AK_INCLUDES_MAX);
     }
-    const char **list = ak_arena_alloc(problem->arena, (*count + 1) * sizeof *list);
-    AK_DO(ak_made(list, err));
+    const char **list;
+    AK_DO(AK_ARENA_NEW(list, problem->arena, *count + 1, err));
     for (size_t i = 0; i < *count; i++) {
         list[i] = json_string_value(json_array_get(array, i));
         if (list[i] == NULL) {
@@ -137,8 +136,8 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     ak_status status = AK_OK;
     AK_TRY(read_strings(&includes, &count, problem, &(text_list){kernel, "Include", where}, err));
     AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
-    const char **names = ak_arena_alloc(problem->arena, (count + 1) * sizeof *names);
-    AK_TRY(ak_made(names, err));
+    const char **names;
+    AK_TRY(AK_ARENA_NEW(names, problem->arena, count + 1, err));
     for (size_t i = 0; i <= count; i++) {
         names[i] = i < count ? includes[i] : file;
         AK_TRY(add_source(&source, problem, files, names[i], err));
@@ -196,11 +195,7 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
     const text_list list = {kernel, "Dtypes", implementation->where};
     AK_DO(read_strings(&names, &count, problem, &list, err));
     for (size_t i = 0; i < count; i++) {
-        bool known = ak_dtype_parse(&dtype, names[i]), has = false;
-        for (size_t d = 0; known && d < problem->dtype_count; d++) {
-            has = has || problem->dtypes[d] == dtype;
-        }
-        if (!has) {
+        if (!ak_dtype_parse(&dtype, names[i]) || !ak_problem_has_dtype(problem, dtype)) {
             return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is not a dtype of %s",
                            implementation->where, names[i], problem->name);
         }
@@ -248,8 +243,12 @@ static ak_status adapt(ak_implementation_spec *implementation, ak_problem *probl
     ak_buf_puts(&source, fortran ? AK_FORTRAN_BEGIN "\n" : "");
     ak_buf_puts(&source, implementation->source);
     ak_buf_puts(&source, fortran ? "\n" AK_FORTRAN_END "\n" : "");
-    AK_TRY(rules->adapt(&source, implementation->language, implementation->launch,
-                        implementation->kernel_name, problem, implementation->where, err));
+    const ak_host_entry entry = {.name = implementation->kernel_name,
+                                 .language = implementation->language,
+                                 .launch = implementation->launch,
+                                 .problem = problem,
+                                 .where = implementation->where};
+    AK_TRY(rules->adapt(&source, &entry, err));
     AK_TRY(ak_buf_status(&source, err));
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
     implementation->kernel_name = "ak_kernel";
@@ -370,9 +369,10 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
 }
 
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
-                                 const char *name, const char *backend, const json_t *definition,
-                                 const char *where, ak_error *err)
+                                 const ak_space_file *file, ak_error *err)
 {
+    const json_t *definition = file->definition;
+    const char *where = file->where;
     ak_implementation_spec *implementation =
         &problem->implementations[problem->implementation_count];
     json_t *space, *kernel;
@@ -383,8 +383,8 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                                .threads = "1",
                                                .kernel_name = "ak_kernel",
                                                .dtypes = ~0u};
-    AK_DO(ak_problem_text(&implementation->name, problem, name, err));
-    AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(backend), err));
+    AK_DO(ak_problem_text(&implementation->name, problem, file->name, err));
+    AK_DO(ak_problem_text(&implementation->backend, problem, backend_of(file->backend), err));
     AK_DO(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
     if (space == NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);

@@ -10,8 +10,7 @@
 
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err)
 {
-    *out = ak_arena_strndup(problem->arena, text, strlen(text));
-    return ak_made(*out, err);
+    return ak_arena_text(out, problem->arena, text, err);
 }
 
 ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err)

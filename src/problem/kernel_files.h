@@ -52,12 +52,18 @@ ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_e
 /* Reads problem.json into the problem (problem_read.c). problem->where is the path of the file. */
 ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, const json_t *json,
                           ak_error *err);
+/* A space file: the name of its implementation, the backend or language that its own name begins
+   with, its content, and what names it in messages. */
+typedef struct ak_space_file {
+    const char *name, *backend;
+    const json_t *definition;
+    const char *where;
+} ak_space_file;
 /* Reads one space file into the next element of problem->implementations, which has room for it
-   (implementation.c). If `files` is NULL, `definition` is a T1 file by itself, and the sources that
-   it names are not read. */
+   (implementation.c). If `files` is NULL, it is a T1 file by itself, and the sources that it names
+   are not read. */
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
-                                 const char *name, const char *backend, const json_t *definition,
-                                 const char *where, ak_error *err);
+                                 const ak_space_file *file, ak_error *err);
 /* Reads a T1 file as a problem of its own (t1.c). */
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err);
 /* Reads a T1 document, which the problem already owns, as a space without a problem. */

@@ -15,7 +15,7 @@ static ak_status read_space_file(ak_problem *problem, const ak_kernel_files *fil
                                  const char *file, ak_error *err)
 {
     json_t *definition;
-    const char *where;
+    ak_space_file space;
     char name[AK_KERNEL_NAME_MAX + 1], backend[AK_KERNEL_NAME_MAX + 1];
     size_t length = strlen(file) - strlen(".json");
     if (problem->implementation_count == AK_IMPLEMENTATIONS_MAX) {
@@ -30,8 +30,11 @@ static ak_status read_space_file(ak_problem *problem, const ak_kernel_files *fil
     name[length] = 0;
     memcpy(backend, name, length + 1);
     backend[strcspn(backend, "_")] = 0;
-    AK_DO(ak_kernel_read_json(&definition, &where, problem, files, file, err));
-    return ak_implementation_read(problem, files, name, backend, definition, where, err);
+    AK_DO(ak_kernel_read_json(&definition, &space.where, problem, files, file, err));
+    space.name = name;
+    space.backend = backend;
+    space.definition = definition;
+    return ak_implementation_read(problem, files, &space, err);
 }
 
 /* Reads the built-in space files directly in the folder. They are sorted because all assets are. */
@@ -94,22 +97,17 @@ static ak_status read_folder_spaces(ak_problem *problem, const ak_kernel_files *
     AK_DO(ak_fs_list(&names, &count, files->folder, err));
     ak_status status = AK_OK;
     ak_error damage = AK_ERROR_INIT;
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         bool holds = false;
-        if (is_space_file(names[i])) {
-            status = holds_space(&holds, &damage, files, names[i], err);
-        }
-        if (status == AK_OK && holds) {
-            status = read_space_file(problem, files, names[i], err);
-        }
+        AK_TRY(is_space_file(names[i]) ? holds_space(&holds, &damage, files, names[i], err)
+                                       : AK_OK);
+        AK_TRY(holds ? read_space_file(problem, files, names[i], err) : AK_OK);
     }
     /* If there is no space file, the damaged file is most likely meant to be one. */
-    if (status == AK_OK && problem->implementation_count == 0 && damage.status != AK_OK) {
-        status = damage.status;
-        if (err != NULL) {
-            *err = damage;
-        }
+    if (problem->implementation_count == 0 && damage.status != AK_OK) {
+        status = ak_fail(err, damage.status, "%s", damage.text);
     }
+out:
     ak_fs_list_free(names, count);
     return status;
 }
@@ -120,9 +118,7 @@ ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_e
     AK_DO(ak_kernel_read_json(&json, &problem->where, problem, files, AK_PROBLEM_FILE, err));
     AK_DO(ak_problem_read(problem, files, json, err));
     problem->builtin = files->builtin;
-    problem->implementations =
-        ak_arena_alloc(problem->arena, AK_IMPLEMENTATIONS_MAX * sizeof *problem->implementations);
-    AK_DO(ak_made(problem->implementations, err));
+    AK_DO(AK_ARENA_NEW(problem->implementations, problem->arena, AK_IMPLEMENTATIONS_MAX, err));
     AK_DO(files->builtin ? read_builtin_spaces(problem, files, err)
                          : read_folder_spaces(problem, files, err));
     if (problem->implementation_count == 0) {

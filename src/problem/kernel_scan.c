@@ -34,22 +34,16 @@ static const char *open_bracket(ak_scan *s, const char *at)
         if (*p != '(') {
             continue;
         }
-        const char *end = p;
-        while (end > at && strchr(AK_SOURCE_BLANK, end[-1]) != NULL) {
-            end--;
-        }
-        const char *begin = end;
-        while (begin > at && strchr(AK_SOURCE_WORD, begin[-1]) != NULL) {
-            begin--;
-        }
-        if (end - begin > 2 && begin[0] == '_' && begin[1] == '_') {
+        const size_t end = ak_source_back(at, (size_t)(p - at), AK_SOURCE_BLANK);
+        const size_t begin = ak_source_back(at, end, AK_SOURCE_WORD);
+        if (end - begin > 2 && strncmp(at + begin, "__", 2) == 0) {
             p = ak_source_closing(p); /* __launch_bounds__(...), __attribute__((...)) */
             if (p == NULL) {
                 return NULL;
             }
             continue;
         }
-        ak_scan_copy_name(s->name, begin, (size_t)(end - begin));
+        ak_scan_copy_name(s->name, at + begin, end - begin);
         return s->name[0] == 0 || is_word_of_c(s->name) ? NULL : p;
     }
     return NULL;
@@ -58,10 +52,8 @@ static const char *open_bracket(ak_scan *s, const char *at)
 /* Returns whether the brace opens an extern "C" block, in which functions are looked for. */
 static bool opens_scope(const char *text, const char *bracket)
 {
-    while (bracket > text && strchr(AK_SOURCE_BLANK, bracket[-1]) != NULL) {
-        bracket--;
-    }
-    return bracket - text >= 6 && memcmp(bracket - 6, "extern", 6) == 0;
+    const size_t end = ak_source_back(text, (size_t)(bracket - text), AK_SOURCE_BLANK);
+    return end >= 6 && memcmp(text + end - 6, "extern", 6) == 0;
 }
 
 /* Finds the last function that is not static in a C or C++ file. Returns its '(', or NULL. */
@@ -111,11 +103,8 @@ static void begin_entry(ak_scan *s)
         }
     }
     for (;;) {
-        size_t end = s->entry, begin;
+        size_t end = ak_source_back(s->plain, s->entry, AK_SOURCE_BLANK);
         bool known = false;
-        while (end > 0 && strchr(AK_SOURCE_BLANK, s->plain[end - 1]) != NULL) {
-            end--;
-        }
         if (end > 0 && s->plain[end - 1] == ')') { /* __launch_bounds__(...) */
             for (int depth = 0; end > 0;) {
                 end--;
@@ -125,9 +114,7 @@ static void begin_entry(ak_scan *s)
                 }
             }
         }
-        for (begin = end; begin > 0 && strchr(AK_SOURCE_WORD, s->plain[begin - 1]) != NULL;) {
-            begin--;
-        }
+        const size_t begin = ak_source_back(s->plain, end, AK_SOURCE_WORD);
         for (size_t i = 0; i < AK_COUNT(words) && s->plain[end] != '('; i++) {
             if (end - begin == strlen(words[i]) &&
                 memcmp(s->plain + begin, words[i], end - begin) == 0) {
@@ -190,10 +177,8 @@ static void drop_declarations(ak_scan *s)
             continue;
         }
         begin_entry(s);
-        size_t begin = s->entry, last = begin;
-        while (last > 0 && strchr(AK_SOURCE_BLANK, s->plain[last - 1]) != NULL) {
-            last--;
-        }
+        size_t begin = s->entry;
+        const size_t last = ak_source_back(s->plain, begin, AK_SOURCE_BLANK);
         if (last > 0 && s->plain[last - 1] == '>' && ak_scan_find_template(s, last)) {
             begin = s->begin;
         }
@@ -220,10 +205,7 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     while (end > 0 && strchr(AK_SOURCE_WORD, part[end - 1]) == NULL) {
         end--;
     }
-    size_t begin = end;
-    while (begin > 0 && strchr(AK_SOURCE_WORD, part[begin - 1]) != NULL) {
-        begin--;
-    }
+    const size_t begin = ak_source_back(part, end, AK_SOURCE_WORD);
     ak_scan_copy_name(a->name, part + begin, end - begin);
     if (!ak_expr_is_name(a->name) && strlen(a->name) + 2 <= sizeof a->name) {
         memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword of expressions */

@@ -107,6 +107,15 @@ bool ak_problem_works_in_place(const ak_problem *problem)
     return false;
 }
 
+bool ak_problem_has_dtype(const ak_problem *problem, ak_dtype dtype)
+{
+    bool has = false;
+    for (size_t i = 0; i < problem->dtype_count; i++) {
+        has = has || problem->dtypes[i] == dtype;
+    }
+    return has;
+}
+
 double ak_dtype_epsilon(ak_dtype dtype)
 {
     return dtypes[dtype].epsilon;
@@ -197,29 +206,40 @@ ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err)
         problem->where);
 }
 
+ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const char *name,
+                           const char *const *names, ak_status status, ak_error *err)
+{
+    const char *near = ak_text_nearest(name, names);
+    if (names[0] == NULL) {
+        return ak_fail(err, status, "%s has no %ss, so \"%.60s\" is unknown", problem->name, what,
+                       name);
+    }
+    if (near != NULL) {
+        return ak_fail(err, status, "%s has no %s \"%.60s\"; did you mean \"%s\"?", problem->name,
+                       what, name, near);
+    }
+    ak_buf list = AK_BUF(400);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
+    }
+    (void)ak_fail(err, status, "%s has no %s \"%.60s\"; it has %s", problem->name, what, name,
+                  list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
                           const char *name, ak_error *err)
 {
     const char *names[AK_IMPLEMENTATIONS_MAX + 1] = {NULL};
-    ak_buf list = AK_BUF(300);
     for (size_t i = 0; i < problem->implementation_count; i++) {
         names[i] = problem->implementations[i].name;
-        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
         if (strcmp(names[i], name) == 0) {
-            ak_buf_free(&list);
             *out = &problem->implementations[i];
             return AK_OK;
         }
     }
-    const char *near = ak_text_nearest(name, names);
-    ak_status status =
-        near != NULL
-            ? ak_fail(err, AK_NOT_FOUND, "%s has no implementation \"%.60s\"; did you mean \"%s\"?",
-                      problem->name, name, near)
-            : ak_fail(err, AK_NOT_FOUND, "%s has no implementation \"%.60s\"; it has %s",
-                      problem->name, name, list.data);
-    ak_buf_free(&list);
-    return status;
+    return ak_problem_lacks(problem, "implementation", name, names, AK_NOT_FOUND, err);
 }
 
 static void describe_argument(ak_buf *text, const ak_problem *problem, size_t i)

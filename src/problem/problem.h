@@ -19,6 +19,7 @@
 #define AK_CHOICE_NUMBER_MAX   9007199254740992.0
 #define AK_RANK_MAX            4
 #define AK_SOURCE_BYTES_MAX    (4u << 20)
+#define AK_DATA_BYTES_MAX      ((size_t)4 << 30) /* a file of data: inputs or right results */
 #define AK_IMPLEMENTATIONS_MAX 64
 
 typedef enum ak_dtype {
@@ -187,7 +188,8 @@ typedef struct ak_reference_spec {
 
 /* A baseline of the user, besides the libraries ("baselines" in problem.json). It runs on the host.
    Exactly one of source, library and python is not NULL. */
-#define AK_OWN_MAX 8
+#define AK_OWN_MAX           8
+#define AK_FUNCTION_NAME_MAX 1023 /* bytes of a name, such as a mangled one of C++ */
 typedef struct ak_own_baseline {
     const char *name;
     const char *source;    /* name of a C file of the kernel's folder */
@@ -257,6 +259,13 @@ ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *docume
    right result only after a single run. */
 bool ak_problem_works_in_place(const ak_problem *problem);
 
+/* Returns whether a dtype is one of the problem's. */
+bool ak_problem_has_dtype(const ak_problem *problem, ak_dtype dtype);
+
+/* Fails with `status`, because the problem has no `what` ("size") of this name; suggests the
+   nearest of the NULL-terminated names, or lists them. */
+ak_status ak_problem_lacks(const ak_problem *problem, const char *what, const char *name,
+                           const char *const *names, ak_status status, ak_error *err);
 /* Finds an implementation by name. Returns AK_NOT_FOUND with the nearest name, or with all
    names. */
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,

@@ -23,8 +23,8 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
                        r->where, CHOICE_VALUES_MAX);
     }
     AK_DO(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
-    const char **values = ak_arena_alloc(r->problem->arena, count * sizeof *values);
-    AK_DO(ak_made(values, r->err));
+    const char **values;
+    AK_DO(AK_ARENA_NEW(values, r->problem->arena, count, r->err));
     bool found = fallback == NULL;
     for (size_t i = 0; i < count; i++) {
         values[i] = json_string_value(json_array_get(list, i));

@@ -211,47 +211,43 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
     AK_DO(AK_NEW(files, 1, err));
     char path[AK_PATH_MAX];
     size_t length = strlen(name);
-    const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
-    ak_status status;
+    const char *slash = strrchr(name, '/');
+    const bool python = ak_python_kernel_is(name);
+    bool single = false; /* a T1 file */
+    ak_status status = AK_OK;
     if (ak_problem_is_builtin(name)) {
         files->builtin = true;
         (void)snprintf(files->folder, sizeof files->folder, "%s%s", BUILTIN_FOLDER, name);
-        status = ak_kernel_open(problem, files, err);
     } else if (ak_fs_is_folder(name)) {
         while (length > 1 && name[length - 1] == '/') {
             length--;
         }
         memcpy(files->folder, name, length);
-        status = ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err);
-        status = status == AK_OK ? ak_fs_reachable(path, err) : status;
-        if (status == AK_OK && !ak_fs_is_file(path)) {
-            status = ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
-                             files->folder, AK_PROBLEM_FILE);
+        AK_TRY(ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err));
+        AK_TRY(ak_fs_reachable(path, err));
+        if (!ak_fs_is_file(path)) {
+            AK_TRY(ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
+                           files->folder, AK_PROBLEM_FILE));
         }
-        status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
-    } else if (ak_python_kernel_is(name)) {
-        status = ak_python_kernel_folder(files->folder, name, err);
-        if (status == AK_OK) {
-            status = ak_kernel_open(problem, files, err);
-            if (status != AK_OK) {
-                ak_python_kernel_blame(err, files->folder, name);
-            }
-        }
+    } else if (python) {
+        AK_TRY(ak_python_kernel_folder(files->folder, name, err));
     } else if (!ak_fs_is_file(name)) {
-        status = ak_fs_reachable(name, err);
-        status = status == AK_OK ? unknown_kernel(name, err) : status;
-    } else if (strcmp(base, AK_PROBLEM_FILE) == 0) {
-        if (slash == NULL) {
-            memcpy(files->folder, ".", 2);
-        } else {
-            memcpy(files->folder, name, slash == name ? 1 : (size_t)(slash - name));
-        }
-        status = ak_kernel_open(problem, files, err);
+        AK_TRY(ak_fs_reachable(name, err));
+        AK_TRY(unknown_kernel(name, err));
+    } else if (strcmp(ak_fs_base(name), AK_PROBLEM_FILE) == 0) {
+        (void)snprintf(files->folder, sizeof files->folder, "%.*s",
+                       slash == NULL || slash == name ? 1 : (int)(slash - name),
+                       slash == NULL ? "." : name);
     } else {
-        status = refuse_source(name, err);
-        status = status == AK_OK ? refuse_space(name, err) : status;
-        status = status == AK_OK ? ak_t1_open(problem, name, err) : status;
+        single = true;
+        AK_TRY(refuse_source(name, err));
+        AK_TRY(refuse_space(name, err));
     }
+    status = single ? ak_t1_open(problem, name, err) : ak_kernel_open(problem, files, err);
+    if (status != AK_OK && python) {
+        ak_python_kernel_blame(err, files->folder, name);
+    }
+out:
     ak_free(files);
     return status == AK_OK && !kept ? check_names(problem, err) : status;
 }

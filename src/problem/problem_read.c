@@ -138,11 +138,8 @@ static ak_status read_dtypes(ak_problem_reader *r)
             return ak_fail(r->err, AK_INVALID, "%s: dtype %zu (\"%.40s\") is unknown; there are %s",
                            r->path, i + 1, text == NULL ? "not a text" : text, names);
         }
-        for (size_t j = 0; j < i; j++) {
-            if (problem->dtypes[j] == problem->dtypes[i]) {
-                return ak_fail(r->err, AK_INVALID, "%s: dtype \"%s\" is there twice", r->path,
-                               text);
-            }
+        if (ak_problem_has_dtype(problem, problem->dtypes[i])) {
+            return ak_fail(r->err, AK_INVALID, "%s: dtype \"%s\" is there twice", r->path, text);
         }
         problem->dtype_count++;
     }
@@ -223,15 +220,6 @@ static ak_status read_tolerance(ak_tolerance_spec *out, const json_t *all, ak_dt
                         : ak_problem_read_tolerance(out, json, dtype, r);
 }
 
-static bool has_dtype(const ak_problem *problem, ak_dtype dtype)
-{
-    size_t i = 0;
-    while (i < problem->dtype_count && problem->dtypes[i] != dtype) {
-        i++;
-    }
-    return i < problem->dtype_count;
-}
-
 /* Returns whether an output has this dtype, or an expression that may give it. */
 static bool may_write(const ak_problem *problem, ak_dtype dtype)
 {
@@ -266,12 +254,12 @@ static ak_status read_tolerances(ak_problem_reader *r)
     {
         ak_dtype dtype;
         if (!ak_dtype_parse(&dtype, name) ||
-            !(has_dtype(problem, dtype) || may_write(problem, dtype))) {
+            !(ak_problem_has_dtype(problem, dtype) || may_write(problem, dtype))) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: \"tolerance\" has an entry that is not a dtype of the problem",
                            r->path);
         }
-        if (!has_dtype(problem, dtype)) {
+        if (!ak_problem_has_dtype(problem, dtype)) {
             AK_DO(read_tolerance(&problem->tolerances[problem->tolerance_count], all, dtype, r));
             problem->tolerance_count++;
         }
@@ -315,8 +303,7 @@ static ak_status read_sizes_to_use(ak_problem_reader *r)
         return ak_fail(r->err, AK_LIMIT, "%s: \"awkward\" has more than %d sizes", r->path,
                        EDGE_CASE_MAX);
     }
-    problem->edge_cases = ak_arena_alloc(problem->arena, (count + 1) * sizeof *problem->edge_cases);
-    AK_DO(ak_made(problem->edge_cases, r->err));
+    AK_DO(AK_ARENA_NEW(problem->edge_cases, problem->arena, count + 1, r->err));
     for (size_t i = 0; i < count; i++) {
         ak_problem_at(r, "edge-case size", i + 1);
         AK_DO(read_size_object(problem->edge_cases[i], json_array_get(list, i), r));

@@ -126,18 +126,19 @@ static ak_status place_of(char out[AK_PATH_MAX], const ak_python_source *source,
 {
     char cache[AK_PATH_MAX], root[AK_PATH_MAX], hash[AK_HASH_BYTES];
     ak_hasher *hasher = ak_hasher_new();
+    ak_status status = AK_OK;
     AK_DO(ak_made(hasher, err));
     ak_hasher_add_text(hasher, AK_VERSION);
     ak_hasher_add_text(hasher, source->function);
-    ak_status status = add_file(hasher, source->path, err);
-    status = status == AK_OK ? add_file(hasher, settings_path, err) : status;
-    if (status == AK_OK && source->reference[0] != 0) {
-        status = add_file(hasher, source->reference, err);
-    }
+    AK_TRY(add_file(hasher, source->path, err));
+    AK_TRY(add_file(hasher, settings_path, err));
+    AK_TRY(source->reference[0] != 0 ? add_file(hasher, source->reference, err) : AK_OK);
+out:
     ak_hasher_end(hash, hasher);
-    status = status == AK_OK ? ak_fs_cache_folder(cache, err) : status;
-    status = status == AK_OK ? ak_fs_join(root, cache, CACHE_FOLDER, err) : status;
-    return status == AK_OK ? ak_fs_join(out, root, hash, err) : status;
+    AK_DO(status);
+    AK_DO(ak_fs_cache_folder(cache, err));
+    AK_DO(ak_fs_join(root, cache, CACHE_FOLDER, err));
+    return ak_fs_join(out, root, hash, err);
 }
 
 /* A Python file with its settings, as found. */

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 
 #define DEVICE_REFERENCE "reference.cu"
-#define DATA_BYTES_MAX   ((size_t)4 << 30)
 
 ak_status ak_problem_read_data(const char **out, const char *name, ak_problem_reader *r)
 {
@@ -19,7 +18,7 @@ ak_status ak_problem_read_data(const char **out, const char *name, ak_problem_re
     ak_buf known = AK_BUF(AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(ak_kernel_locate(path, r->files, name, r->err));
-    AK_TRY(ak_fs_read(&bytes, &length, path, DATA_BYTES_MAX, r->err));
+    AK_TRY(ak_fs_read(&bytes, &length, path, AK_DATA_BYTES_MAX, r->err));
     ak_hash_text(hash, bytes, length);
     /* Results depend on the file's content, so its hash is part of their identity. */
     ak_buf_print(&known, "%s%s %s\n", r->problem->data, name, hash);

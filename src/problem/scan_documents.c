@@ -46,14 +46,14 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
         const ak_scan_argument *a = &s->arguments[i];
         size_t used = strlen(bytes);
         if (ak_scan_is_size(a)) {
-            good = json_array_append_new(
-                       sizes, json_pack("{s:s, s:I}", "name", a->name, "default", usual)) == 0 &&
-                   good;
+            good =
+                ak_json_append(sizes, json_pack("{s:s, s:I}", "name", a->name, "default", usual)) &&
+                good;
         } else if (a->pointer) {
-            good = json_array_append_new(arguments,
-                                         json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name,
-                                                   "dtype", ak_dtype_text(a->dtype), "shape", shape,
-                                                   "access", a->reads_only ? "in" : "out")) == 0 &&
+            good = ak_json_append(arguments,
+                                  json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name, "dtype",
+                                            ak_dtype_text(a->dtype), "shape", shape, "access",
+                                            a->reads_only ? "in" : "out")) &&
                    good;
             if (!a->reads_only) {
                 const char *own = ak_dtype_text(a->dtype);
@@ -68,9 +68,8 @@ bool ak_scan_problem(ak_kernel_scan *out, ak_scan *s, const char *name, const ch
         }
     }
     if (json_array_size(sizes) == 0) {
-        good = json_array_append_new(sizes,
-                                     json_pack("{s:s, s:I}", "name", "n", "default", usual)) == 0 &&
-               good;
+        good =
+            ak_json_append(sizes, json_pack("{s:s, s:I}", "name", "n", "default", usual)) && good;
     }
     out->problem = json_pack("{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:o, s:[]}", "schema",
                              1, "name", name, "description", s->name, "sizes", sizes, "dtypes",
@@ -85,13 +84,11 @@ static bool add_values(json_t *list, const char *name, int64_t value, bool truth
     json_t *values = json_array();
     bool good = true;
     for (size_t i = 0; i < (truth ? 2 : AK_COUNT(choices)); i++) {
-        good = ((choices[i] == 0 && !truth) ||
-                json_array_append_new(values, json_integer(choices[i])) == 0) &&
+        good = ((choices[i] == 0 && !truth) || ak_json_append(values, json_integer(choices[i]))) &&
                good;
     }
-    return json_array_append_new(list,
-                                 json_pack("{s:s, s:s, s:o, s:I}", "Name", name, "Type", "int",
-                                           "Values", values, "Default", (json_int_t)value)) == 0 &&
+    return ak_json_append(list, json_pack("{s:s, s:s, s:o, s:I}", "Name", name, "Type", "int",
+                                          "Values", values, "Default", (json_int_t)value)) &&
            good;
 }
 
@@ -101,10 +98,9 @@ static json_t *make_launch(const ak_scan *s, const char *block, const char *shap
     bool good = passed != NULL;
     for (size_t i = 0; good && i < s->argument_count; i++) {
         const ak_scan_argument *a = &s->arguments[i];
-        good = json_array_append_new(
-                   passed, a->pointer ? json_pack("{s:s}", "Buffer", a->name)
-                                      : json_pack("{s:s}", ak_dtype_scalar(a->dtype),
-                                                  ak_scan_is_size(a) ? a->name : "1")) == 0;
+        good = ak_json_append(passed, a->pointer ? json_pack("{s:s}", "Buffer", a->name)
+                                                 : json_pack("{s:s}", ak_dtype_scalar(a->dtype),
+                                                             ak_scan_is_size(a) ? a->name : "1"));
     }
     if (block == NULL) {
         launch = json_pack("{s:O}", "Arguments", passed);
@@ -124,14 +120,12 @@ static bool add_compilers(json_t *parameters, const ak_scan *s)
 {
     json_t *compilers = s->openmp == AK_SOURCE_OMP_THREADS ? json_pack("[s]", "gcc")
                                                            : json_pack("[s, s]", "gcc", "clang");
-    return json_array_append_new(parameters,
-                                 json_pack("{s:s, s:s, s:o, s:s, s:s}", "Name", "COMPILER", "Type",
-                                           "string", "Values", compilers, "Default", "gcc", "Use",
-                                           "compiler")) == 0 &&
-           json_array_append_new(parameters,
-                                 json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}", "Name",
-                                           "OPT_LEVEL", "Type", "int", "Values", 2, 3, "Default", 3,
-                                           "Use", "option", "Option", "-O{}")) == 0;
+    return ak_json_append(parameters, json_pack("{s:s, s:s, s:o, s:s, s:s}", "Name", "COMPILER",
+                                                "Type", "string", "Values", compilers, "Default",
+                                                "gcc", "Use", "compiler")) &&
+           ak_json_append(parameters, json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}", "Name",
+                                                "OPT_LEVEL", "Type", "int", "Values", 2, 3,
+                                                "Default", 3, "Use", "option", "Option", "-O{}"));
 }
 
 /* Adds "CompilerOptions" and, for OpenMP, "Threads" of a host kernel. */

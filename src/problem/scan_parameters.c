@@ -8,6 +8,16 @@
 
 #define VALUE_MAX (1 << 20)
 
+bool ak_scan_is_parameter(const ak_scan *s, const char *name)
+{
+    for (size_t i = 0; i < s->parameter_count; i++) {
+        if (strcmp(s->parameters[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_parameter(ak_scan *s, const char *name, size_t length, int64_t value)
 {
     char copy[AK_SCAN_NAME];
@@ -17,10 +27,8 @@ static void add_parameter(ak_scan *s, const char *name, size_t length, int64_t v
             return; /* as a macro it would replace the argument */
         }
     }
-    for (size_t i = 0; i < s->parameter_count; i++) {
-        if (strcmp(s->parameters[i].name, copy) == 0) {
-            return;
-        }
+    if (ak_scan_is_parameter(s, copy)) {
+        return;
     }
     if (value >= 1 && value <= VALUE_MAX && s->parameter_count == AK_SCAN_PARAMETERS) {
         s->parameters_left++;
@@ -138,13 +146,8 @@ static ak_status read_template_item(ak_scan *s, const char *item, size_t length,
     char *equals = strchr(part, '=');
     const char *given = equals == NULL ? "" : equals + 1 + strspn(equals + 1, AK_SOURCE_BLANK);
     length = equals == NULL ? strlen(part) : (size_t)(equals - part);
-    while (length > 0 && strchr(AK_SOURCE_BLANK, part[length - 1]) != NULL) {
-        length--;
-    }
-    size_t first = length;
-    while (first > 0 && strchr(AK_SOURCE_WORD, part[first - 1]) != NULL) {
-        first--;
-    }
+    length = ak_source_back(part, length, AK_SOURCE_BLANK);
+    const size_t first = ak_source_back(part, length, AK_SOURCE_WORD);
     char type[160];
     (void)snprintf(type, sizeof type, "%.*s", (int)first, part);
     ak_dtype dtype;
@@ -169,10 +172,7 @@ static ak_status read_template_item(ak_scan *s, const char *item, size_t length,
 /* Reads "template <int BLOCK, int TILE = 2>" right before the entry. */
 ak_status ak_scan_template(ak_scan *s)
 {
-    size_t end = s->entry;
-    while (end > 0 && strchr(AK_SOURCE_BLANK, s->plain[end - 1]) != NULL) {
-        end--;
-    }
+    const size_t end = ak_source_back(s->plain, s->entry, AK_SOURCE_BLANK);
     s->begin = s->end = 0;
     if (end == 0 || s->plain[end - 1] != '>' || !ak_scan_find_template(s, end)) {
         return AK_OK;

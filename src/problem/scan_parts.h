@@ -58,6 +58,7 @@ bool ak_scan_type_of(ak_dtype *out, const char *words);
 
 /* Find parameters: those that the source lets the compiler define, those in options such as -DX=16
    in comments, and the arguments of the template right before the entry. */
+bool ak_scan_is_parameter(const ak_scan *s, const char *name);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);
 ak_status ak_scan_template(ak_scan *s);

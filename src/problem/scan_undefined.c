@@ -38,11 +38,8 @@ static bool is_usual(const char *name)
 static bool defines(const char *text, const char *name)
 {
     for (const char *at = text; (at = ak_source_find(at, name)) != NULL; at += strlen(name)) {
-        const char *before = at;
-        while (before > text && (before[-1] == ' ' || before[-1] == '\t')) {
-            before--;
-        }
-        if (before - text >= 6 && strncmp(before - 6, "define", 6) == 0) {
+        const size_t before = ak_source_back(text, (size_t)(at - text), " \t");
+        if (before >= 6 && strncmp(text + before - 6, "define", 6) == 0) {
             return true;
         }
     }
@@ -65,11 +62,8 @@ static bool follows_word(const char *text, const char *at)
         star = star || at[-1] == '*' || at[-1] == '&';
         at--;
     }
-    const char *end = at;
-    while (at > text && strchr(AK_SOURCE_WORD, at[-1]) != NULL) {
-        at--;
-    }
-    ak_scan_copy_name(word, at, (size_t)(end - at));
+    const size_t end = (size_t)(at - text), begin = ak_source_back(text, end, AK_SOURCE_WORD);
+    ak_scan_copy_name(word, text + begin, end - begin);
     const size_t length = strlen(word);
     bool type = AK_HAS_TEXT(types, AK_COUNT(types), word) ||
                 (length > 2 && strcmp(word + length - 2, "_t") == 0);
@@ -97,13 +91,11 @@ static bool is_enumerator(const char *text, const char *at)
 /* Returns whether the use of a name at `at` shows that it is no macro with a value. */
 static bool is_declared_at(const char *text, const char *at, size_t length)
 {
-    const char *next = at + length + strspn(at + length, AK_SOURCE_BLANK), *last = at;
-    while (last > text && strchr(AK_SOURCE_BLANK, last[-1]) != NULL) {
-        last--;
-    }
-    const char before = last > text ? last[-1] : ';';
+    const char *next = at + length + strspn(at + length, AK_SOURCE_BLANK);
+    const size_t last = ak_source_back(text, (size_t)(at - text), AK_SOURCE_BLANK);
+    const char before = last > 0 ? text[last - 1] : ';';
     return *next == '(' || (*next == '=' && next[1] != '=') || (before == '}' && *next == ';') ||
-           before == '.' || (before == '>' && last - text > 1 && last[-2] == '-') ||
+           before == '.' || (before == '>' && last > 1 && text[last - 2] == '-') ||
            follows_word(text, at) || is_enumerator(text, at);
 }
 
@@ -119,13 +111,8 @@ static bool is_declared(const char *text, const char *name)
 
 static bool is_known(const ak_scan *s, const char *name)
 {
-    for (size_t i = 0; i < s->parameter_count; i++) {
-        if (strcmp(s->parameters[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return is_usual(name) || defines(s->plain, name) || defines(s->beside, name) ||
-           is_declared(s->plain, name) || is_declared(s->beside, name);
+    return ak_scan_is_parameter(s, name) || is_usual(name) || defines(s->plain, name) ||
+           defines(s->beside, name) || is_declared(s->plain, name) || is_declared(s->beside, name);
 }
 
 /* Returns the length of the name in capitals that begins the text; 0 if there is none. */

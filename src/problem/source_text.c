@@ -125,6 +125,14 @@ const char *ak_source_closing(const char *open)
     return NULL;
 }
 
+size_t ak_source_back(const char *text, size_t end, const char *set)
+{
+    while (end > 0 && strchr(set, text[end - 1]) != NULL) {
+        end--;
+    }
+    return end;
+}
+
 size_t ak_source_item(const char *text, char stop)
 {
     size_t length = 0;

@@ -8,9 +8,6 @@
 #include "problem/identity.h"
 #include "problem/kernel_files.h"
 
-/* the largest data file that is copied, in bytes */
-#define DATA_BYTES_MAX (1u << 30)
-
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX];
@@ -59,7 +56,7 @@ static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err
         size_t length = 0;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
         AK_DO(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
-        AK_DO(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
+        AK_DO(ak_fs_read(&data, &length, path, AK_DATA_BYTES_MAX, err));
         ak_status status = ak_kernel_path(path, problem->name, name, err);
         status = status == AK_OK ? ak_pack_add(out, path, data, length, err) : status;
         ak_free(data);
@@ -88,17 +85,23 @@ static ak_status find_other(const ak_implementation_spec **out, const ak_problem
                : AK_OK;
 }
 
-/* Hashes the sources, then the texts of problem.json (`words`), of the space file (`definition`)
-   and, if `others` is not NULL, of the space file of the reference implementation, whose default
-   options, workspace and threads decide how the reference runs. */
-static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                          const ak_implementation_spec *implementation, const char *words,
-                          const char *definition, const char *others, ak_error *err)
+/* Hashes the sources, then problem.json, the space file and, if another implementation is the
+   reference, its space file, whose default options, workspace and threads decide how the reference
+   runs. */
+static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                         const ak_implementation_spec *implementation, printer of_problem,
+                         printer of_space, ak_error *err)
 {
     const ak_implementation_spec *other;
-    AK_DO(find_other(&other, problem, err));
+    char *words = NULL, *definition = NULL, *others = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(find_other(&other, problem, err));
+    AK_TRY(of_problem(&words, problem->documents[0], err));
+    AK_TRY(of_space(&definition, implementation->definition, err));
+    AK_TRY(other == NULL || other == implementation ? AK_OK
+                                                    : of_space(&others, other->definition, err));
     ak_hasher *hasher = ak_hasher_new();
-    AK_DO(ak_made(hasher, err));
+    AK_TRY(ak_made(hasher, err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
     if (problem->device_reference != NULL && strcmp(implementation->backend, "cuda") == 0) {
@@ -116,22 +119,6 @@ static ak_status hash_all(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
         ak_hasher_add_text(hasher, others);
     }
     ak_hasher_end(out, hasher);
-    return AK_OK;
-}
-
-static ak_status hash_as(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
-                         const ak_implementation_spec *implementation, printer of_problem,
-                         printer of_space, ak_error *err)
-{
-    const ak_implementation_spec *other;
-    char *words = NULL, *definition = NULL, *others = NULL;
-    ak_status status = AK_OK;
-    AK_TRY(find_other(&other, problem, err));
-    AK_TRY(of_problem(&words, problem->documents[0], err));
-    AK_TRY(of_space(&definition, implementation->definition, err));
-    AK_TRY(other == NULL || other == implementation ? AK_OK
-                                                    : of_space(&others, other->definition, err));
-    AK_TRY(hash_all(out, problem, implementation, words, definition, others, err));
 out:
     ak_free(others);
     ak_free(definition);

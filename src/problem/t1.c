@@ -160,10 +160,10 @@ static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *docu
     AK_TRY(take(&space, problem, file, space, err));
     AK_TRY(ak_problem_text(&problem->where, problem, path, err));
     AK_TRY(note_unread(problem, document, err));
-    problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
-    AK_TRY(ak_made(problem->implementations, err));
+    AK_TRY(AK_ARENA_NEW(problem->implementations, problem->arena, 1, err));
     AK_TRY(ak_problem_read(problem, files, made, err));
-    status = ak_implementation_read(problem, files, backend, backend, space, problem->where, err);
+    const ak_space_file made_file = {backend, backend, space, problem->where};
+    status = ak_implementation_read(problem, files, &made_file, err);
 out:
     ak_free(files);
     return status;
@@ -178,10 +178,9 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
     length = length < sizeof stem ? length : sizeof stem - 1;
     memcpy(stem, base, length);
     stem[length] = 0;
-    ak_status status = AK_OK;
     ak_error why = AK_ERROR_INIT;
-    AK_TRY(ak_json_read(&document, path, err));
-    status =
+    AK_DO(ak_json_read(&document, path, err));
+    ak_status status =
         json_is_object(document) ? open_kernel(problem, stem, document, path, &why) : AK_INVALID;
     if (status == AK_OK || status == AK_NO_MEMORY) {
         json_decref(document);
@@ -195,11 +194,9 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
     ak_free(problem->documents);
     ak_free(problem->files);
     *problem = (ak_problem){.arena = arena};
-    AK_TRY(ak_problem_keep(problem, document, err));
-    AK_TRY(ak_problem_text(&problem->lacks, problem, why.text, err));
-    status = ak_t1_fill(problem, stem, document, path, err);
-out:
-    return status;
+    AK_DO(ak_problem_keep(problem, document, err));
+    AK_DO(ak_problem_text(&problem->lacks, problem, why.text, err));
+    return ak_t1_fill(problem, stem, document, path, err);
 }
 
 ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
@@ -216,10 +213,9 @@ ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *docume
     problem->reference_source = "";
     problem->dtypes[0] = AK_DTYPE_F32; /* a task has a dtype even if nothing depends on it */
     problem->dtype_count = 1;
-    problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
-    AK_DO(ak_made(problem->implementations, err));
+    AK_DO(AK_ARENA_NEW(problem->implementations, problem->arena, 1, err));
     const char *backend;
     AK_DO(ak_t1_backend(&backend, document, problem->where, err));
-    return ak_implementation_read(problem, NULL, problem->name, backend, document, problem->where,
-                                  err);
+    const ak_space_file file = {problem->name, backend, document, problem->where};
+    return ak_implementation_read(problem, NULL, &file, err);
 }

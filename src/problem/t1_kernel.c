@@ -122,8 +122,8 @@ static ak_status read_sizes(converter *c)
                            c->where, i);
         }
         (void)snprintf(name, sizeof name, "problem_size_%s", axis_names[i]);
-        if (json_array_append_new(c->sizes, json_pack("{s:s, s:I}", "name", name, "default",
-                                                      (json_int_t)value)) != 0) {
+        if (!ak_json_append(c->sizes,
+                            json_pack("{s:s, s:I}", "name", name, "default", (json_int_t)value))) {
             return ak_fail_memory(c->err);
         }
         c->axes = i + 1;
@@ -197,10 +197,9 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
                        "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory",
                        c->where, memory, c->backend);
     }
-    AK_DO(json_object_get(argument, "Size") == NULL
-              ? ak_fail(c->err, AK_INVALID, "%s: a vector needs a \"Size\"", c->where)
-              : AK_OK);
-    AK_DO(expression(size, json_object_get(argument, "Size"), "Size", c));
+    const json_t *count = json_object_get(argument, "Size");
+    AK_DO(count == NULL ? ak_fail(c->err, AK_INVALID, "%s: a vector needs a \"Size\"", c->where)
+                        : expression(size, count, "Size", c));
     AK_DO(read_access(&access, argument, c));
     AK_DO(read_fill(fill, argument, type, c));
     (void)snprintf(shape, sizeof shape, type->width == 1 ? "%s" : "(%s)*%d", size, type->width);
@@ -210,12 +209,11 @@ static ak_status add_vector(const json_t *argument, const char *name, const stru
     if (good && strcmp(access, "out") != 0) {
         good = ak_json_set_text(made, "fill", fill);
     }
-    good = json_array_append_new(c->arguments, made) == 0 && good;
+    good = ak_json_append(c->arguments, made) && good;
     /* In CUDA, constant memory is a variable of the module and not a parameter of the kernel. */
     constant = constant && strcmp(c->backend, "cuda") == 0;
-    good = good &&
-           (constant ? json_array_append_new(c->constants, json_string(name))
-                     : json_array_append_new(c->passed, json_pack("{s:s}", "Buffer", name))) == 0;
+    good = good && (constant ? ak_json_append(c->constants, json_string(name))
+                             : ak_json_append(c->passed, json_pack("{s:s}", "Buffer", name)));
     AK_DO(good ? AK_OK : ak_fail_memory(c->err));
     c->dtype =
         c->dtype == NULL && strcmp(access, "in") != 0 ? ak_dtype_text(type->dtype) : c->dtype;
@@ -253,13 +251,11 @@ static ak_status add_argument(const json_t *argument, converter *c)
     if (!scalar) {
         return add_vector(argument, name, found, c);
     }
-    AK_DO(json_object_get(argument, "FillValue") == NULL
-              ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
-              : AK_OK);
     const json_t *given = json_object_get(argument, "FillValue");
-    AK_DO(expression(value, given, "FillValue", c));
-    if (json_array_append_new(c->passed,
-                              json_pack("{s:s}", ak_dtype_scalar(found->dtype), value)) != 0) {
+    AK_DO(given == NULL
+              ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
+              : expression(value, given, "FillValue", c));
+    if (!ak_json_append(c->passed, json_pack("{s:s}", ak_dtype_scalar(found->dtype), value))) {
         return ak_fail_memory(c->err);
     }
     return AK_OK;
@@ -404,8 +400,7 @@ static ak_status make_launch(json_t **out, converter *c)
     for (size_t i = 0; good && device && i < AXES; i++) {
         AK_TRY(block_extent(text, i, c));
         AK_TRY(grid_extent(cells, i, text, c));
-        good = json_array_append_new(block, json_string(text)) == 0 &&
-               json_array_append_new(grid, json_string(cells)) == 0;
+        good = ak_json_append(block, json_string(text)) && ak_json_append(grid, json_string(cells));
     }
     if (good && device) {
         good = json_object_set(launch, "Block", block) == 0 &&
@@ -452,22 +447,16 @@ static ak_status make_space(json_t **out, const json_t *document, converter *c)
         char text[96];
         (void)snprintf(text, sizeof text, "%s == %lld", name,
                        (long long)json_integer_value(json_object_get(size, "default")));
-        good = json_array_append_new(
-                   needs, json_pack("{s:s, s:s}", "Expression", text, "Description",
-                                    "the ProblemSize of the T1 file, whose arguments have fixed "
-                                    "sizes and values")) == 0;
+        good = ak_json_append(
+            needs, json_pack("{s:s, s:s}", "Expression", text, "Description",
+                             "the ProblemSize of the T1 file, whose arguments have fixed "
+                             "sizes and values"));
     }
     good = good && json_object_set(kernel, "Needs", needs) == 0;
     json_t *space =
         json_pack("{s:O, s:O}", "ConfigurationSpace",
                   json_object_get(document, "ConfigurationSpace"), "KernelSpecification", kernel);
-    good = good && space != NULL;
-    if (!good) {
-        json_decref(space);
-        status = ak_fail_memory(c->err);
-        goto out;
-    }
-    *out = space;
+    status = ak_json_give(out, space, good, c->err);
 out:
     json_decref(launch);
     json_decref(needs);
@@ -525,9 +514,8 @@ ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document
     {
         if (!ak_text_is_one_of(key, known) ||
             (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
-            status = ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported",
-                             c.where, key);
-            goto out;
+            AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported", c.where,
+                           key));
         }
     }
     AK_TRY(read_sizes(&c));

@@ -176,22 +176,20 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     if (device->problem == NULL) {
         AK_DO(ak_problem_open_spec(&task->problem, spec, err));
     }
-    task->kernel = ak_strdup(spec->kernel);
-    task->device = ak_strdup(device->device);
-    task->devices = ak_strdup(device->devices == NULL ? device->device : device->devices);
-    task->opens = ak_strdup(device->opens == NULL ? device->device : device->opens);
-    task->fix = ak_strdup(spec->fix);
-    task->libraries = ak_strdup(spec->libraries);
-    task->protocol = ak_strdup(spec->protocol);
-    task->launcher = ak_strdup(spec->launcher);
-    task->workers = ak_strdup(spec->workers);
-    if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
-        task->opens == NULL || (spec->fix != NULL && task->fix == NULL) ||
-        (spec->libraries != NULL && task->libraries == NULL) ||
-        (spec->launcher != NULL && task->launcher == NULL) ||
-        (spec->workers != NULL && task->workers == NULL) ||
-        (spec->protocol != NULL && task->protocol == NULL)) {
-        return ak_fail_memory(err);
+    const struct {
+        char **to;
+        const char *from; /* NULL: none */
+    } texts[] = {{&task->kernel, spec->kernel},
+                 {&task->device, device->device},
+                 {&task->devices, device->devices == NULL ? device->device : device->devices},
+                 {&task->opens, device->opens == NULL ? device->device : device->opens},
+                 {&task->fix, spec->fix},
+                 {&task->libraries, spec->libraries},
+                 {&task->protocol, spec->protocol},
+                 {&task->launcher, spec->launcher},
+                 {&task->workers, spec->workers}};
+    for (size_t i = 0; i < AK_COUNT(texts); i++) {
+        AK_DO(texts[i].from == NULL ? AK_OK : ak_copy_text(texts[i].to, texts[i].from, err));
     }
     bool dtype_given = false;
     AK_DO(ak_task_read_dtype(&dtype_given, task, spec->dtype, err));

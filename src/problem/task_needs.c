@@ -216,14 +216,32 @@ ak_status ak_task_try_workspace(const ak_task *task, ak_error *err)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
+/* Returns whether an expression can be evaluated and is true. */
+static bool holds(const char *text, const ak_scope *scope, const char *where)
+{
+    bool truth = false;
+    return ak_expr_bool(&truth, text, scope, where, NULL) == AK_OK && truth;
+}
+
+static const json_t *conditions_of(const ak_task *task)
+{
+    const json_t *definition = task->implementation->definition;
+    return json_object_get(json_object_get(definition, "ConfigurationSpace"), "Conditions");
+}
+
+/* Returns the expression of a condition with "EverySize"; NULL for other conditions. */
+static const char *for_every_size(const json_t *condition)
+{
+    const bool every = json_is_true(json_object_get(condition, "EverySize"));
+    return every ? ak_json_text_or_null(condition, "Expression") : NULL;
+}
+
 const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope)
 {
     for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
         const json_t *need = json_array_get(implementation->needs, i);
-        const char *text = json_string_value(json_object_get(need, "Expression"));
-        bool holds = false;
-        if (ak_expr_bool(&holds, text, scope, implementation->where, NULL) != AK_OK || !holds) {
+        if (!holds(ak_json_text_at(need, "Expression"), scope, implementation->where)) {
             return need;
         }
     }
@@ -234,18 +252,13 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
-    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
-    const json_t *conditions = json_object_get(space, "Conditions");
+    const json_t *conditions = conditions_of(task);
     ak_scope *scope = NULL;
     AK_DO(ak_task_scope(&scope, task, shape, config, err));
     *out = ak_task_broken_need(implementation, scope) == NULL;
     for (size_t i = 0; *out && config != NULL && i < json_array_size(conditions); i++) {
-        const json_t *condition = json_array_get(conditions, i);
-        if (json_is_true(json_object_get(condition, "EverySize"))) {
-            const char *text = json_string_value(json_object_get(condition, "Expression"));
-            bool holds = false;
-            *out = ak_expr_bool(&holds, text, scope, implementation->where, NULL) == AK_OK && holds;
-        }
+        const char *text = for_every_size(json_array_get(conditions, i));
+        *out = text == NULL || holds(text, scope, implementation->where);
     }
     ak_scope_free(scope);
     return AK_OK;
@@ -277,14 +290,12 @@ static bool reads_alike(const char *text, const ak_task *task, const ak_config *
 bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_config *b)
 {
     const ak_implementation_spec *implementation = task->implementation;
-    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
-    const json_t *conditions = json_object_get(space, "Conditions");
+    const json_t *conditions = conditions_of(task);
     bool alike = reads_alike(implementation->workspace, task, a, b) &&
                  reads_alike(implementation->threads, task, a, b);
     for (size_t i = 0; alike && i < json_array_size(conditions); i++) {
-        const json_t *condition = json_array_get(conditions, i);
-        alike = !json_is_true(json_object_get(condition, "EverySize")) ||
-                reads_alike(ak_json_text_at(condition, "Expression"), task, a, b);
+        const char *text = for_every_size(json_array_get(conditions, i));
+        alike = text == NULL || reads_alike(text, task, a, b);
     }
     return alike;
 }

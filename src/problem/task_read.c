@@ -46,28 +46,6 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
     return AK_OK;
 }
 
-static ak_status unknown_name(const char *what, const char *name, const char *const *names,
-                              const ak_problem *problem, ak_error *err)
-{
-    const char *near = ak_text_nearest(name, names);
-    if (names[0] == NULL) {
-        return ak_fail(err, AK_INVALID, "%s has no %ss, so \"%.60s\" is unknown", problem->name,
-                       what, name);
-    }
-    if (near != NULL) {
-        return ak_fail(err, AK_INVALID, "%s has no %s \"%.60s\"; did you mean \"%s\"?",
-                       problem->name, what, name, near);
-    }
-    ak_buf list = AK_BUF(400);
-    for (size_t i = 0; names[i] != NULL; i++) {
-        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
-    }
-    ak_status status = ak_fail(err, AK_INVALID, "%s has no %s \"%.60s\"; it has %s", problem->name,
-                               what, name, list.data);
-    ak_buf_free(&list);
-    return status;
-}
-
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 static ak_status read_size(int64_t *out, const char *name, const char *text, ak_error *err)
@@ -96,7 +74,7 @@ static ak_status set_size(ak_task *task, const char *name, const char *value, ak
             return read_size(&task->shape.size[i], name, value, err);
         }
     }
-    return unknown_name("size", name, names, problem, err);
+    return ak_problem_lacks(problem, "size", name, names, AK_INVALID, err);
 }
 
 ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err)
@@ -236,7 +214,7 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
         ak_buf_free(&list);
         return status;
     }
-    return unknown_name("option", name, names, problem, err);
+    return ak_problem_lacks(problem, "option", name, names, AK_INVALID, err);
 }
 
 ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err)

@@ -33,11 +33,8 @@ static ak_status look_up_names(ak_atom *atom, ak_symbols *symbols, ak_error *err
 {
     const char *const *names;
     size_t count = ak_expr_names(&names, atom->expr);
-    atom->values = ak_arena_alloc(symbols->arena, (count + 1) * sizeof atom->values[0]);
-    atom->parameter_of = ak_arena_alloc(symbols->arena, count + 1);
-    if (atom->values == NULL || atom->parameter_of == NULL) {
-        return ak_fail_memory(err);
-    }
+    AK_DO(AK_ARENA_NEW(atom->values, symbols->arena, count + 1, err));
+    AK_DO(AK_ARENA_NEW(atom->parameter_of, symbols->arena, count + 1, err));
     for (size_t i = 0; i < count; i++) {
         atom->parameter_of[i] = AK_PARAMETERS_MAX;
         for (size_t p = 0; p < symbols->count; p++) {
@@ -74,8 +71,7 @@ static ak_status add_atom(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *s
             reads[atom.parameter_of[i]] = true;
         }
     }
-    atom.variable = ak_arena_alloc(symbols->arena, AK_PARAMETERS_MAX);
-    AK_DO(ak_made(atom.variable, err));
+    AK_DO(AK_ARENA_NEW(atom.variable, symbols->arena, AK_PARAMETERS_MAX, err));
     for (size_t p = 0; p < symbols->count; p++) {
         if (reads[p]) {
             atom.variable[atom.variable_count++] = (uint8_t)p;
@@ -93,8 +89,8 @@ static ak_status add_chain(ak_atoms *atoms, ak_symbols *symbols, const ak_atom *
                            const ak_node *node, ak_error *err)
 {
     for (const ak_node *left = node->child; left->next != NULL; left = left->next) {
-        ak_node *part = ak_arena_alloc(symbols->arena, 3 * sizeof *part);
-        AK_DO(ak_made(part, err));
+        ak_node *part;
+        AK_DO(AK_ARENA_NEW(part, symbols->arena, 3, err));
         part[1] = *left;
         part[2] = *left->next;
         part[0].kind = AK_NODE_COMPARE;

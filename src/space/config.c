@@ -30,26 +30,14 @@ ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t 
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static size_t put(char *out, size_t bytes, size_t length, const char *text)
-{
-    size_t n = strlen(text);
-    if (length < bytes) {
-        size_t room = bytes - length - 1;
-        size_t copied = n < room ? n : room;
-        memcpy(out + length, text, copied);
-        out[length + copied] = 0;
-    }
-    return length + n;
-}
-
 size_t ak_config_format(char *out, size_t bytes, const ak_space *space, const ak_config *config)
 {
-    size_t length = put(out, bytes, 0, "");
+    size_t length = ak_text_put(out, bytes, 0, "");
     for (size_t p = 0; p < space->count; p++) {
-        length = put(out, bytes, length, p == 0 ? "" : ",");
-        length = put(out, bytes, length, space->parameters[p].name);
-        length = put(out, bytes, length, "=");
-        length = put(out, bytes, length, space->bodies[p].text[config->at[p]]);
+        length = ak_text_put(out, bytes, length, p == 0 ? "" : ",");
+        length = ak_text_put(out, bytes, length, space->parameters[p].name);
+        length = ak_text_put(out, bytes, length, "=");
+        length = ak_text_put(out, bytes, length, space->bodies[p].text[config->at[p]]);
     }
     return length;
 }

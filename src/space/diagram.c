@@ -88,13 +88,8 @@ static ak_status graph_make(uint32_t *out, product *p, size_t depth, const ak_ed
 static ak_status visit(size_t *out, bool *known, product *p, size_t depth)
 {
     const layer *l = &p->layers[depth];
-    ak_status status = AK_OK;
-    AK_TRY(ak_unique_room(&p->visited, p->err));
-    AK_TRY(AK_GROW(p->keys, &p->key_capacity, p->key_count + l->live_count + 1, p->err));
-out:
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_unique_room(&p->visited, p->err));
+    AK_DO(AK_GROW(p->keys, &p->key_capacity, p->key_count + l->live_count + 1, p->err));
     uint32_t *key = &p->keys[p->key_count];
     for (size_t i = 0; i < l->live_count; i++) {
         key[i] = l->now[l->live[i]];
@@ -114,10 +109,7 @@ out:
     if (p->state_count >= AK_SPACE_NODES_MAX || p->key_count > 4 * (size_t)AK_SPACE_EDGES_MAX) {
         return too_large(p);
     }
-    status = AK_GROW(p->states, &p->state_capacity, p->state_count + 1, p->err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(AK_GROW(p->states, &p->state_capacity, p->state_count + 1, p->err));
     p->states[p->state_count] = (state){p->key_count, (uint32_t)depth, 0};
     p->key_count += l->live_count;
     p->visited.slots[at].hash = hash;
@@ -139,10 +131,10 @@ static ak_status product_build(uint32_t *out, product *p, size_t depth)
     }
     size_t self = 0;
     bool known = false;
-    ak_status status = visit(&self, &known, p, depth);
-    if (status != AK_OK || known) {
-        *out = status == AK_OK ? p->states[self].node : 0;
-        return status;
+    AK_DO(visit(&self, &known, p, depth));
+    if (known) {
+        *out = p->states[self].node;
+        return AK_OK;
     }
     const layer *l = &p->layers[depth];
     uint32_t *next = p->layers[depth + 1].now;
@@ -161,12 +153,7 @@ static ak_status product_build(uint32_t *out, product *p, size_t depth)
             never = next[rule] == AK_RULE_NEVER;
         }
         uint32_t child = 0;
-        if (!never) {
-            status = product_build(&child, p, depth + 1);
-            if (status != AK_OK) {
-                return status;
-            }
-        }
+        AK_DO(never ? AK_OK : product_build(&child, p, depth + 1));
         if (child != 0) {
             ak_edge *edge = &l->edges[count++];
             edge->before = total;
@@ -184,11 +171,11 @@ static ak_status product_build(uint32_t *out, product *p, size_t depth)
     *out = 0;
     if (count > 0) {
         uint32_t node = 0;
-        status = graph_make(&node, p, depth, l->edges, count, total);
-        *out = status == AK_OK ? node + 1 : 0;
+        AK_DO(graph_make(&node, p, depth, l->edges, count, total));
+        *out = node + 1;
     }
     p->states[self].node = *out;
-    return status;
+    return AK_OK;
 }
 
 /* Allocates the layers and finds out which rules read each layer's parameter, and which are live
@@ -201,10 +188,7 @@ static ak_status layers_init(product *p)
     p->start = ak_alloc(atoms->count + 1, sizeof *p->start);
     const ak_atom **atom_of = ak_alloc(atoms->count + 1, sizeof(const ak_atom *));
     ak_status status = AK_OK;
-    if (p->start == NULL || atom_of == NULL) {
-        status = ak_fail_memory(p->err);
-        goto out;
-    }
+    AK_TRY(p->start == NULL || atom_of == NULL ? ak_fail_memory(p->err) : AK_OK);
     for (size_t i = 0; i < atoms->count; i++) {
         if (p->r->root[i] != AK_RULE_ALWAYS) {
             atom_of[p->rule_count] = &atoms->items[i];
@@ -219,8 +203,7 @@ static ak_status layers_init(product *p)
         l->live = ak_alloc(p->rule_count + 1, sizeof *l->live);
         l->reads = ak_alloc(p->rule_count + 1, sizeof *l->reads);
         if (l->now == NULL || l->edges == NULL || l->live == NULL || l->reads == NULL) {
-            status = ak_fail_memory(p->err);
-            goto out;
+            AK_TRY(ak_fail_memory(p->err));
         }
         for (size_t i = 0; i < p->rule_count; i++) {
             const ak_atom *atom = atom_of[i];
@@ -255,6 +238,15 @@ static void product_clear(product *p)
     ak_free(p->unique.slots);
 }
 
+/* Adds the node AK_GRAPH_END to an empty graph. */
+static ak_status begin_graph(ak_graph *graph, const ak_symbols *symbols, ak_error *err)
+{
+    AK_DO(AK_GROW(graph->nodes, &graph->node_capacity, 1, err));
+    graph->nodes[AK_GRAPH_END] = (ak_graph_node){.count = 1, .layer = (uint32_t)symbols->count};
+    graph->node_count = 1;
+    return AK_OK;
+}
+
 ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols *symbols,
                          uint64_t work_max, const char *where, ak_error *err)
 {
@@ -262,19 +254,11 @@ ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols 
     ak_rules *r = ak_alloc(1, sizeof *r);
     product *p = ak_alloc(1, sizeof *p);
     ak_status status = AK_OK;
-    if (r == NULL || p == NULL) {
-        status = ak_fail_memory(err);
-        goto out;
-    }
+    AK_TRY(r == NULL || p == NULL ? ak_fail_memory(err) : AK_OK);
     *r = (ak_rules){
         .atoms = atoms, .symbols = symbols, .where = where, .work_max = work_max, .err = err};
     *p = (product){.r = r, .graph = &graph, .err = err};
-    status = AK_GROW(graph.nodes, &graph.node_capacity, 1, err);
-    if (status != AK_OK) {
-        goto out;
-    }
-    graph.nodes[AK_GRAPH_END] = (ak_graph_node){.count = 1, .layer = (uint32_t)symbols->count};
-    graph.node_count = 1;
+    AK_TRY(begin_graph(&graph, symbols, err));
     AK_TRY(ak_rules_build(r));
     for (size_t i = 0; i < atoms->count; i++) {
         if (r->root[i] == AK_RULE_NEVER) {
@@ -346,14 +330,10 @@ ak_status ak_graph_list(ak_graph *out, const ak_symbols *symbols, const ak_confi
     AK_DO(AK_NEW(p, 1, err));
     *p = (product){.r = &r, .graph = &graph, .err = err};
     ak_status status = AK_OK;
-    AK_TRY(AK_GROW(graph.nodes, &graph.node_capacity, 1, err));
+    AK_TRY(begin_graph(&graph, symbols, err));
     for (size_t depth = 0; depth < symbols->count; depth++) {
-        p->layers[depth].edges =
-            ak_alloc(symbols->parameters[depth].value_count, sizeof *p->layers[depth].edges);
-        AK_TRY(ak_made(p->layers[depth].edges, err));
+        AK_TRY(AK_NEW(p->layers[depth].edges, symbols->parameters[depth].value_count, err));
     }
-    graph.nodes[AK_GRAPH_END] = (ak_graph_node){.count = 1, .layer = (uint32_t)symbols->count};
-    graph.node_count = 1;
     if (count > 0) {
         AK_TRY(list_build(&graph.root, p, configs, count, 0));
     }

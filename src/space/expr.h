@@ -76,6 +76,8 @@ bool ak_expr_is_name(const char *text);
 /* Truth and equality as Python defines them. */
 bool ak_value_truth(const ak_value *value);
 bool ak_value_equal(const ak_value *a, const ak_value *b); /* 1 == 1.0 == True */
+/* Copies a value with its texts and lists into the arena. Returns false if there is no memory. */
+bool ak_value_copy(ak_value *out, const ak_value *value, ak_arena *arena);
 /* Writes a value as configurations show it: 6, 0.5, True, gcc (without quotes). Returns the
    length of the whole text, as snprintf does. */
 size_t ak_value_format(char *out, size_t bytes, const ak_value *value);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "space/code_ops.h"
+
 #define TEXT_BYTES_A_STEP 8 /* bytes of text that are copied or compared for one step */
 
 /* ---- faults and budgets ---------------------------------------------------------------------- */
@@ -48,8 +50,7 @@ ak_status ak_give_list(ak_value *out, ak_value **items, size_t count, ak_walk *w
                        w->expr->where, w->expr->text, AK_EXPR_LIST_MAX);
     }
     AK_DO(ak_walk_spend(w, count));
-    *items = ak_arena_alloc(w->arena, (count + 1) * sizeof **items);
-    AK_DO(ak_made(*items, w->err));
+    AK_DO(AK_ARENA_NEW(*items, w->arena, count + 1, w->err));
     *out = (ak_value){.type = AK_VALUE_LIST, .as.list = {*items, count}};
     return AK_OK;
 }
@@ -80,13 +81,11 @@ static ak_status join(ak_value *out, const ak_value *a, const ak_value *b, ak_wa
     if (a->type == AK_VALUE_LIST) {
         size_t m = a->as.list.count, n = b->as.list.count;
         ak_value *items;
-        ak_status status = ak_give_list(out, &items, m + n, w);
-        if (status == AK_OK) {
-            for (size_t i = 0; i < m + n; i++) {
-                items[i] = i < m ? a->as.list.items[i] : b->as.list.items[i - m];
-            }
+        AK_DO(ak_give_list(out, &items, m + n, w));
+        for (size_t i = 0; i < m + n; i++) {
+            items[i] = i < m ? a->as.list.items[i] : b->as.list.items[i - m];
         }
-        return status;
+        return AK_OK;
     }
     size_t m = strlen(a->as.string), n = strlen(b->as.string);
     if (m + n > AK_EXPR_TEXT_MAX) {
@@ -116,45 +115,16 @@ ak_status ak_apply_arithmetic(ak_value *out, ak_op op, const ak_value *a, const 
     if (divides && y.r == 0.0) {
         return ak_walk_fault(w, "division by zero");
     }
-    int64_t result;
-    bool fits = true;
-    switch (op) {
-    case AK_OP_ADD:
-        if (real) {
-            return ak_give_real(out, x.r + y.r, w);
-        }
-        fits = !__builtin_add_overflow(x.i, y.i, &result);
-        break;
-    case AK_OP_SUBTRACT:
-        if (real) {
-            return ak_give_real(out, x.r - y.r, w);
-        }
-        fits = !__builtin_sub_overflow(x.i, y.i, &result);
-        break;
-    case AK_OP_MULTIPLY:
-        if (real) {
-            return ak_give_real(out, x.r * y.r, w);
-        }
-        fits = !__builtin_mul_overflow(x.i, y.i, &result);
-        break;
-    case AK_OP_DIVIDE:
-        return ak_give_real(out, real ? x.r / y.r : ak_int_divide(x.i, y.i), w);
-    case AK_OP_FLOOR_DIVIDE:
-        if (real) {
-            return ak_give_real(out, ak_real_floor_divide(x.r, y.r), w);
-        }
-        fits = ak_int_floor_divide(&result, x.i, y.i);
-        break;
-    case AK_OP_MODULO:
-        if (real) {
-            return ak_give_real(out, ak_real_modulo(x.r, y.r), w);
-        }
-        fits = ak_int_modulo(&result, x.i, y.i);
-        break;
-    default:
-        return ak_fail(w->err, AK_INTERNAL, "%s: unknown operator", w->expr->where);
+    if (real) {
+        double result = 0.0;
+        (void)ak_cell_combine_real(&result, op, x.r, y.r);
+        return ak_give_real(out, result, w);
     }
-    return fits ? ak_give_int(out, result) : too_large(w);
+    if (op == AK_OP_DIVIDE) {
+        return ak_give_real(out, ak_int_divide(x.i, y.i), w);
+    }
+    int64_t result;
+    return ak_cell_combine_int(&result, op, x.i, y.i) ? ak_give_int(out, result) : too_large(w);
 }
 
 ak_status ak_apply_power(ak_value *out, const ak_value *a, const ak_value *b, ak_walk *w)
@@ -191,19 +161,19 @@ static ak_status spend_compare(ak_walk *w, const ak_value *a, const ak_value *b)
     return AK_OK;
 }
 
+static ak_cell_type cell_of(ak_cell *out, const ak_number *x)
+{
+    *out = x->real ? (ak_cell){.r = x->r} : (ak_cell){.i = x->i};
+    return x->real ? AK_CELL_REAL : AK_CELL_INT;
+}
+
 static ak_status order(int *out, const ak_value *a, const ak_value *b, const ak_walk *w)
 {
     ak_number x, y;
     if (ak_number_of(&x, a) && ak_number_of(&y, b)) {
-        if (x.real && y.real) {
-            *out = (x.r > y.r) - (x.r < y.r);
-        } else if (x.real) {
-            *out = -ak_number_compare(y.i, x.r);
-        } else if (y.real) {
-            *out = ak_number_compare(x.i, y.r);
-        } else {
-            *out = (x.i > y.i) - (x.i < y.i);
-        }
+        ak_cell p, q;
+        ak_cell_type p_type = cell_of(&p, &x), q_type = cell_of(&q, &y);
+        *out = ak_cell_compare(p_type, p, q_type, q);
         return AK_OK;
     }
     if (a->type == AK_VALUE_STRING && b->type == AK_VALUE_STRING) {
@@ -227,30 +197,27 @@ static ak_status contains(bool *out, const ak_value *item, const ak_value *list,
 {
     *out = false;
     if (list->type == AK_VALUE_STRING && item->type == AK_VALUE_STRING) {
-        ak_status status = spend_text(w, list->as.string);
-        *out = status == AK_OK && strstr(list->as.string, item->as.string) != NULL;
-        return status;
+        AK_DO(spend_text(w, list->as.string));
+        *out = strstr(list->as.string, item->as.string) != NULL;
+        return AK_OK;
     }
     if (list->type != AK_VALUE_LIST) {
         return ak_walk_fault(w, "\"in\" needs a list");
     }
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < list->as.list.count && !*out && status == AK_OK; i++) {
-        status = ak_walk_spend(w, 1);
-        if (status == AK_OK) {
-            status = spend_compare(w, item, &list->as.list.items[i]);
-        }
-        *out = status == AK_OK && ak_value_equal(item, &list->as.list.items[i]);
+    for (size_t i = 0; i < list->as.list.count && !*out; i++) {
+        AK_DO(ak_walk_spend(w, 1));
+        AK_DO(spend_compare(w, item, &list->as.list.items[i]));
+        *out = ak_value_equal(item, &list->as.list.items[i]);
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_apply_compare(bool *out, ak_op op, const ak_value *a, const ak_value *b, ak_walk *w)
 {
     if (op == AK_OP_IN || op == AK_OP_NOT_IN) {
-        ak_status status = contains(out, a, b, w);
+        AK_DO(contains(out, a, b, w));
         *out = *out == (op == AK_OP_IN);
-        return status;
+        return AK_OK;
     }
     AK_DO(spend_compare(w, a, b));
     if (op == AK_OP_EQUAL || op == AK_OP_NOT_EQUAL) {
@@ -258,12 +225,12 @@ ak_status ak_apply_compare(bool *out, ak_op op, const ak_value *a, const ak_valu
         return AK_OK;
     }
     int sign = 0;
-    ak_status status = order(&sign, a, b, w);
+    AK_DO(order(&sign, a, b, w));
     *out = op == AK_OP_LESS         ? sign < 0
            : op == AK_OP_LESS_EQUAL ? sign <= 0
            : op == AK_OP_GREATER    ? sign > 0
                                     : sign >= 0;
-    return status;
+    return AK_OK;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -273,13 +240,8 @@ static ak_status whole_of(ak_value *out, ak_function function, const ak_number *
     if (!x->real) {
         return ak_give_int(out, x->i);
     }
-    double r = function == AK_FUNCTION_CEIL    ? ceil(x->r)
-               : function == AK_FUNCTION_FLOOR ? floor(x->r)
-               /* rounds half to even, as Python does */
-               : function == AK_FUNCTION_ROUND ? rint(x->r)
-                                               : trunc(x->r);
-    int64_t result;
-    return ak_real_to_int(&result, r) ? ak_give_int(out, result) : too_large(w);
+    ak_cell result;
+    return ak_cell_call(&result, function, x->r) ? ak_give_int(out, result.i) : too_large(w);
 }
 
 static ak_status call_number(ak_value *out, ak_function function, const ak_value *a, ak_walk *w)
@@ -345,36 +307,28 @@ static ak_status call_extreme(ak_value *out, ak_function function, const ak_valu
         argument = argument->as.list.items;
     }
     *out = argument[0];
-    ak_status status = AK_OK;
-    for (size_t i = 1; i < count && status == AK_OK; i++) {
+    const ak_op op = function == AK_FUNCTION_MIN ? AK_OP_LESS : AK_OP_GREATER;
+    for (size_t i = 1; i < count; i++) {
         bool better = false;
-        status = ak_walk_spend(w, 1);
-        if (status == AK_OK) {
-            status =
-                ak_apply_compare(&better, function == AK_FUNCTION_MIN ? AK_OP_LESS : AK_OP_GREATER,
-                                 &argument[i], out, w);
-        }
-        if (better) {
-            *out = argument[i];
-        }
+        AK_DO(ak_walk_spend(w, 1));
+        AK_DO(ak_apply_compare(&better, op, &argument[i], out, w));
+        *out = better ? argument[i] : *out;
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_apply_function(ak_value *out, ak_function function, const ak_value *argument,
                             size_t count, ak_walk *w)
 {
     const bool is_list = argument->type == AK_VALUE_LIST;
-    ak_status status = AK_OK;
     switch (function) {
     case AK_FUNCTION_MIN:
     case AK_FUNCTION_MAX:
         return call_extreme(out, function, argument, count, w);
     case AK_FUNCTION_LEN:
         if (argument->type == AK_VALUE_STRING) {
-            status = spend_text(w, argument->as.string);
-            return status == AK_OK ? ak_give_int(out, (int64_t)strlen(argument->as.string))
-                                   : status;
+            AK_DO(spend_text(w, argument->as.string));
+            return ak_give_int(out, (int64_t)strlen(argument->as.string));
         }
         return is_list ? ak_give_int(out, (int64_t)argument->as.list.count)
                        : ak_walk_fault(w, "len needs a list or a text");
@@ -383,15 +337,12 @@ ak_status ak_apply_function(ak_value *out, ak_function function, const ak_value 
             return ak_walk_fault(w, "sum needs a list");
         }
         (void)ak_give_int(out, 0);
-        for (size_t k = 0; k < argument->as.list.count && status == AK_OK; k++) {
+        for (size_t k = 0; k < argument->as.list.count; k++) {
             ak_value total = *out;
-            status = ak_walk_spend(w, 1);
-            if (status == AK_OK) {
-                status =
-                    ak_apply_arithmetic(out, AK_OP_ADD, &total, &argument->as.list.items[k], w);
-            }
+            AK_DO(ak_walk_spend(w, 1));
+            AK_DO(ak_apply_arithmetic(out, AK_OP_ADD, &total, &argument->as.list.items[k], w));
         }
-        return status;
+        return AK_OK;
     case AK_FUNCTION_RANGE:
         return call_range(out, argument, count, w);
     case AK_FUNCTION_LIST:

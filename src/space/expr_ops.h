@@ -8,7 +8,8 @@
  * (code.h) has no type tags, no arena and no messages: it judges the millions of configurations
  * that a space is built from. Typed code over ranges tells what may happen in a box of
  * configurations, so that whole boxes are decided at once. All three share the arithmetic of 64-bit
- * integers and of reals (ak_int_*, ak_real_*, ak_number_compare in expr_tree.h).
+ * integers and of reals (ak_int_*, ak_real_*, ak_number_compare in expr_tree.h) and the operators
+ * on numbers (code_ops.h).
  */
 #ifndef AK_SPACE_EXPR_OPS_H
 #define AK_SPACE_EXPR_OPS_H

@@ -199,10 +199,11 @@ static ak_node *parse_power(ak_parser *p)
         return base;
     }
     ak_node *node = new_node(p, AK_NODE_POWER);
-    if (node == NULL || !ak_lex_advance(p)) {
+    if (node == NULL || !enter(p)) {
         return NULL;
     }
-    ak_node *exponent = parse_unary(p);
+    ak_node *exponent = ak_lex_advance(p) ? parse_unary(p) : NULL;
+    p->depth--;
     if (exponent == NULL) {
         return NULL;
     }

@@ -14,16 +14,12 @@ static ak_status call(ak_value *out, const ak_node *node, ak_walk *w)
     for (const ak_node *child = node->child; child != NULL; child = child->next) {
         count++;
     }
-    ak_status status = AK_OK;
-    if (count > 3) {
-        AK_TRY(ak_give_list(&unused, &argument, count, w));
-    }
+    AK_DO(count > 3 ? ak_give_list(&unused, &argument, count, w) : AK_OK);
     size_t i = 0;
     for (const ak_node *child = node->child; child != NULL; child = child->next) {
-        AK_TRY(eval(&argument[i++], child, w));
+        AK_DO(eval(&argument[i++], child, w));
     }
-out:
-    return status == AK_OK ? ak_apply_function(out, node->function, argument, count, w) : status;
+    return ak_apply_function(out, node->function, argument, count, w);
 }
 
 static ak_status eval_list(ak_value *out, const ak_node *node, ak_walk *w)
@@ -43,46 +39,38 @@ static ak_status eval_list(ak_value *out, const ak_node *node, ak_walk *w)
 static ak_status eval_comprehension(ak_value *out, const ak_node *node, ak_walk *w)
 {
     const ak_node *element = node->child->next;
-    ak_value list;
+    ak_value list, *items;
     AK_DO(eval(&list, node->child, w));
     if (list.type != AK_VALUE_LIST) {
         return ak_walk_fault(w, "\"for\" needs a list");
     }
-    ak_value *items;
-    ak_status status = ak_give_list(out, &items, list.as.list.count, w);
-    size_t count = 0;
-    for (size_t i = 0; i < list.as.list.count && status == AK_OK; i++) {
+    AK_DO(ak_give_list(out, &items, list.as.list.count, w));
+    out->as.list.count = 0;
+    for (size_t i = 0; i < list.as.list.count; i++) {
         bool wanted = true;
         w->local[node->slot] = list.as.list.items[i];
-        for (const ak_node *test = element->next; test != NULL && wanted && status == AK_OK;
-             test = test->next) {
-            ak_value truth = {.type = AK_VALUE_BOOL};
-            status = eval(&truth, test, w);
-            wanted = status == AK_OK && ak_value_truth(&truth);
+        for (const ak_node *test = element->next; test != NULL && wanted; test = test->next) {
+            ak_value truth;
+            AK_DO(eval(&truth, test, w));
+            wanted = ak_value_truth(&truth);
         }
-        if (status == AK_OK && wanted) {
-            status = eval(&items[count++], element, w);
-        }
+        AK_DO(wanted ? eval(&items[out->as.list.count], element, w) : AK_OK);
+        out->as.list.count += wanted ? 1 : 0;
     }
-    out->as.list.count = count;
-    return status;
+    return AK_OK;
 }
 
 static ak_status eval_compare(ak_value *out, const ak_node *node, ak_walk *w)
 {
-    ak_value left;
-    ak_status status = eval(&left, node->child, w);
+    ak_value left, right;
     bool holds = true;
-    for (const ak_node *child = node->child->next; child != NULL && holds && status == AK_OK;
-         child = child->next) {
-        ak_value right;
-        status = eval(&right, child, w);
-        if (status == AK_OK) {
-            status = ak_apply_compare(&holds, child->op, &left, &right, w);
-            left = right;
-        }
+    AK_DO(eval(&left, node->child, w));
+    for (const ak_node *child = node->child->next; child != NULL && holds; child = child->next) {
+        AK_DO(eval(&right, child, w));
+        AK_DO(ak_apply_compare(&holds, child->op, &left, &right, w));
+        left = right;
     }
-    return status == AK_OK ? ak_give_bool(out, holds) : status;
+    return ak_give_bool(out, holds);
 }
 
 static ak_status eval_chain(ak_value *out, const ak_node *node, ak_walk *w)
@@ -127,7 +115,6 @@ static ak_status eval_negate(ak_value *out, const ak_node *operand, ak_walk *w)
 static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
 {
     AK_DO(ak_walk_spend(w, 1));
-    ak_status status = AK_OK;
     ak_value a, b;
     switch (node->kind) {
     case AK_NODE_CONSTANT:
@@ -143,33 +130,28 @@ static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
     case AK_NODE_OR:
     case AK_NODE_AND:
         for (const ak_node *child = node->child; child != NULL; child = child->next) {
-            status = eval(out, child, w);
-            if (status != AK_OK || ak_value_truth(out) == (node->kind == AK_NODE_OR)) {
+            AK_DO(eval(out, child, w));
+            if (ak_value_truth(out) == (node->kind == AK_NODE_OR)) {
                 break;
             }
         }
-        return status;
+        return AK_OK;
     case AK_NODE_NOT:
-        status = eval(&a, node->child, w);
-        return status == AK_OK ? ak_give_bool(out, !ak_value_truth(&a)) : status;
+        AK_DO(eval(&a, node->child, w));
+        return ak_give_bool(out, !ak_value_truth(&a));
     case AK_NODE_NEGATE:
         return eval_negate(out, node->child, w);
     case AK_NODE_SUM:
     case AK_NODE_PRODUCT:
         return eval_chain(out, node, w);
     case AK_NODE_POWER:
-        status = eval(&a, node->child, w);
-        if (status == AK_OK) {
-            status = eval(&b, node->child->next, w);
-        }
-        return status == AK_OK ? ak_apply_power(out, &a, &b, w) : status;
+        AK_DO(eval(&a, node->child, w));
+        AK_DO(eval(&b, node->child->next, w));
+        return ak_apply_power(out, &a, &b, w);
     case AK_NODE_COMPARE:
         return eval_compare(out, node, w);
     case AK_NODE_IF:
-        status = eval(&a, node->child, w);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(eval(&a, node->child, w));
         return eval(out, ak_value_truth(&a) ? node->child->next : node->child->next->next, w);
     case AK_NODE_CALL:
         return call(out, node, w);
@@ -220,13 +202,9 @@ static ak_status eval_text(ak_value *out, const char *text, const ak_scope *scop
     ak_expr *expr = NULL;
     ak_value value;
     ak_arena *arena = ak_arena_new();
-    ak_status status = arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err);
-    if (status == AK_OK) {
-        status = ak_expr_eval(&value, expr, scope, arena, err);
-    }
-    if (status != AK_OK) {
-        goto out;
-    }
+    ak_status status = AK_OK;
+    AK_TRY(arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err));
+    AK_TRY(ak_expr_eval(&value, expr, scope, arena, err));
     ak_number x;
     int64_t whole;
     if (kind == WANT_BOOL) {

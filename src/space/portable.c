@@ -30,7 +30,7 @@ static ak_status put(writer *w, json_t *token)
         json_decref(token);
         return cannot(w, "it is too long");
     }
-    return json_array_append_new(w->tokens, token) == 0 ? AK_OK : ak_fail_memory(w->err);
+    return ak_json_append(w->tokens, token) ? AK_OK : ak_fail_memory(w->err);
 }
 
 static ak_status put_word(writer *w, const char *word)

@@ -57,6 +57,7 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
         return AK_OK;
     }
     ak_status status = AK_OK;
+    char place[320];
     ak_rank *rank;
     AK_DO(AK_NEW(rank, 1, err));
     rank->space = space;
@@ -65,7 +66,8 @@ ak_status ak_rank_open(ak_rank **out, const ak_space *space, const ak_scope *con
         AK_TRY(ak_fail_memory(err));
         goto out;
     }
-    AK_TRY(ak_expr_parse(&rank->expr, text, "\"Rank\"", err));
+    (void)snprintf(place, sizeof place, "%.300s: \"Rank\"", where);
+    AK_TRY(ak_expr_parse(&rank->expr, text, place, err));
     AK_TRY(bind_names(rank, constants, where, err));
 out:
     if (status != AK_OK) {

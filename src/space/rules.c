@@ -55,9 +55,9 @@ static ak_status rule_make(uint32_t *out, ak_rules *r, size_t variable, const ui
     }
     if (r->node_count >= AK_SPACE_NODES_MAX || r->child_count + count > AK_SPACE_EDGES_MAX) {
         return ak_fail(err, AK_LIMIT,
-                       "%s (%.120s) is too large to be analysed: it has more than %u "
-                       "different cases; split it, or give its parameters fewer values",
-                       r->atom->expr->where, r->atom->expr->text, AK_SPACE_EDGES_MAX);
+                       "%s (%.120s) is too large to be analysed: it has too many different cases; "
+                       "split it, or give its parameters fewer values",
+                       r->atom->expr->where, r->atom->expr->text);
     }
     AK_DO(AK_GROW(r->nodes, &r->node_capacity, r->node_count + 1, err));
     AK_DO(AK_GROW(r->children, &r->child_capacity, r->child_count + count, err));

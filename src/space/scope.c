@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 typedef struct entry {
-    char *name;
+    const char *name;
     ak_value value;
 } entry;
 
@@ -45,7 +45,7 @@ void ak_scope_free(ak_scope *scope)
     }
 }
 
-static bool copy_value(ak_value *out, const ak_value *value, ak_arena *arena)
+bool ak_value_copy(ak_value *out, const ak_value *value, ak_arena *arena)
 {
     *out = *value;
     if (value->type == AK_VALUE_STRING) {
@@ -59,7 +59,7 @@ static bool copy_value(ak_value *out, const ak_value *value, ak_arena *arena)
             return false;
         }
         for (size_t i = 0; i < count; i++) {
-            if (!copy_value(&items[i], &value->as.list.items[i], arena)) {
+            if (!ak_value_copy(&items[i], &value->as.list.items[i], arena)) {
                 return false;
             }
         }
@@ -71,7 +71,7 @@ static bool copy_value(ak_value *out, const ak_value *value, ak_arena *arena)
 ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_error *err)
 {
     ak_value copy;
-    if (!copy_value(&copy, &value, scope->arena)) {
+    if (!ak_value_copy(&copy, &value, scope->arena)) {
         return ak_fail_memory(err);
     }
     size_t index;
@@ -80,8 +80,8 @@ ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_err
         return AK_OK;
     }
     AK_DO(AK_GROW(scope->entries, &scope->capacity, scope->count + 1, err));
-    char *kept = ak_arena_strndup(scope->arena, name, strlen(name));
-    AK_DO(ak_made(kept, err));
+    const char *kept;
+    AK_DO(ak_arena_text(&kept, scope->arena, name, err));
     AK_DO(ak_map_put(scope->names, name, scope->count, err));
     scope->entries[scope->count++] = (entry){kept, copy};
     return AK_OK;

@@ -68,10 +68,8 @@ static ak_status mark_values(ak_space *space, ak_error *err)
 {
     const ak_graph *graph = &space->graph;
     for (size_t p = 0; p < space->count; p++) {
-        space->bodies[p].occurs =
-            ak_arena_alloc(space->arena, space->parameters[p].value_count * sizeof(bool));
-        AK_DO(ak_made(space->bodies[p].occurs, err));
-        memset(space->bodies[p].occurs, 0, space->parameters[p].value_count * sizeof(bool));
+        const size_t count = space->parameters[p].value_count;
+        AK_DO(AK_ARENA_NEW(space->bodies[p].occurs, space->arena, count, err));
     }
     for (size_t n = AK_GRAPH_END + 1; n < graph->node_count; n++) {
         const ak_graph_node *node = &graph->nodes[n];

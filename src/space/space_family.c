@@ -103,9 +103,7 @@ static ak_status read_choices(family *f, const json_t *object, const ak_scope *c
                            f->where, name, ALTERNATIVES_MAX);
         }
         choice *c = &f->choices[p];
-        c->items = ak_arena_alloc(f->arena, count * sizeof *c->items);
-        AK_DO(ak_made(c->items, f->err));
-        memset(c->items, 0, count * sizeof *c->items);
+        AK_DO(AK_ARENA_NEW(c->items, f->arena, count, f->err));
         c->count = count; /* from here on `clear` frees the expressions */
         json_array_foreach(json, i, item)
         {
@@ -270,8 +268,7 @@ ak_status ak_space_family(const ak_space *space, const ak_scope *constants, cons
     f->scope = ak_scope_new(constants);
     ak_status status = AK_OK;
     if (f->arena == NULL || f->scratch == NULL || f->scope == NULL) {
-        status = ak_fail_memory(err);
-        goto out;
+        AK_TRY(ak_fail_memory(err));
     }
     AK_TRY(read_choices(f, object, constants));
     AK_TRY(read_limits(f, conditions, constants));

@@ -150,8 +150,7 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
     if (!numerics && !compiler && !fixed) {
         return AK_OK;
     }
-    body->absent = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->absent);
-    AK_DO(ak_made(body->absent, r->err));
+    AK_DO(AK_ARENA_NEW(body->absent, r->space->arena, parameter->value_count, r->err));
     /* the space owns the array, so it may be changed */
     ak_value *values = (ak_value *)(uintptr_t)parameter->values;
     size_t kept = 0, fallback = 0;

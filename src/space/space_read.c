@@ -36,15 +36,8 @@ static ak_status read_name(ak_parameter *parameter, const json_t *json, size_t n
                        "%s has the name of a size, a problem option or a device fact; rename it",
                        r->where);
     }
-    parameter->name = ak_arena_strndup(r->space->arena, name, strlen(name));
-    return parameter->name == NULL ? ak_fail_memory(r->err)
-                                   : ak_map_put(r->space->names, name, number - 1, r->err);
-}
-
-static ak_status copy_text(const char **out, const char *text, ak_space_reader *r)
-{
-    *out = ak_arena_strndup(r->space->arena, text, strlen(text));
-    return ak_made(*out, r->err);
+    AK_DO(ak_arena_text(&parameter->name, r->space->arena, name, r->err));
+    return ak_map_put(r->space->names, name, number - 1, r->err);
 }
 
 static ak_status read_parameter(const json_t *json, ak_space_reader *r)
@@ -56,7 +49,7 @@ static ak_status read_parameter(const json_t *json, ak_space_reader *r)
     AK_DO(read_name(parameter, json, space->count + 1, r));
     AK_DO(ak_json_no_typo(json, parameter_keys, r->where, r->err));
     AK_DO(ak_json_string_or(&description, json, "Description", "", r->where, r->err));
-    AK_DO(copy_text(&parameter->description, description, r));
+    AK_DO(ak_arena_text(&parameter->description, space->arena, description, r->err));
     AK_DO(ak_space_read_values(parameter, body, json, r));
     AK_DO(ak_space_read_default(parameter, json, r));
     AK_DO(ak_space_read_use(parameter, body, json, r));
@@ -89,8 +82,8 @@ static ak_status read_condition(const json_t *json, ak_space_reader *r)
     } else {
         return ak_fail(r->err, AK_INVALID, "%s must be an object or an expression", r->where);
     }
-    AK_DO(copy_text(&space->texts[index], text, r));
-    AK_DO(copy_text(&space->reasons[index], reason, r));
+    AK_DO(ak_arena_text(&space->texts[index], space->arena, text, r->err));
+    AK_DO(ak_arena_text(&space->reasons[index], space->arena, reason, r->err));
     AK_DO(ak_expr_parse(&space->conditions[index], text, r->where, r->err));
     space->condition_count++;
     return AK_OK;
@@ -120,12 +113,9 @@ static ak_status read_all(ak_space_reader *r)
         return ak_fail(r->err, AK_LIMIT, "%s has %zu conditions; at most %d are possible", where, m,
                        AK_CONDITIONS_MAX);
     }
-    space->conditions = ak_arena_alloc(space->arena, (m + 1) * sizeof(ak_expr *));
-    space->texts = ak_arena_alloc(space->arena, (m + 1) * sizeof *space->texts);
-    space->reasons = ak_arena_alloc(space->arena, (m + 1) * sizeof *space->reasons);
-    if (space->conditions == NULL || space->texts == NULL || space->reasons == NULL) {
-        return ak_fail_memory(r->err);
-    }
+    AK_DO(AK_ARENA_NEW(space->conditions, space->arena, m + 1, r->err));
+    AK_DO(AK_ARENA_NEW(space->texts, space->arena, m + 1, r->err));
+    AK_DO(AK_ARENA_NEW(space->reasons, space->arena, m + 1, r->err));
     for (size_t i = 0; i < n; i++) {
         AK_DO(read_parameter(json_array_get(parameters, i), r));
     }

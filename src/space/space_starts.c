@@ -184,14 +184,6 @@ static int first_come(const void *a, const void *b)
     return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-static void make_default(ak_space *space, const ak_config *config)
-{
-    space->fallback = *config;
-    for (size_t p = 0; p < space->count; p++) {
-        space->parameters[p].default_index = config->at[p];
-    }
-}
-
 /* Returns true if the second start adds nothing to the first: they are the same configuration, or
    starts for every size of which the rank expects the same time, because it ignores what
    distinguishes them. */
@@ -229,7 +221,7 @@ static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
     keep(space, list, count);
     if (list[0].kind == NEARBY ||
         (list[0].kind == FOR_EVERY_SIZE && list[0].amount < ak_rank_log(rank, &space->fallback))) {
-        make_default(space, &list[0].config);
+        ak_space_set_default(space, &list[0].config);
     }
 }
 

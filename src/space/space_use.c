@@ -12,8 +12,8 @@ static ak_status add_option(const char *const **out, const char *pattern, const 
                             ak_space_reader *r)
 {
     const char *hole = strstr(pattern, "{}");
-    const char **list = ak_arena_alloc(r->space->arena, 2 * sizeof *list);
-    AK_DO(ak_made(list, r->err));
+    const char **list;
+    AK_DO(AK_ARENA_NEW(list, r->space->arena, 2, r->err));
     *out = list;
     bool on = hole != NULL ? *text != 0 : strcmp(text, "True") == 0 || strcmp(text, "1") == 0;
     if (!on) {
@@ -23,8 +23,8 @@ static ak_status add_option(const char *const **out, const char *pattern, const 
     const char *after = hole == NULL ? "" : hole + 2;
     const char *middle = hole == NULL ? "" : text;
     size_t m = strlen(middle), n = strlen(after);
-    char *argument = ak_arena_alloc(r->space->arena, before + m + n + 1);
-    AK_DO(ak_made(argument, r->err));
+    char *argument;
+    AK_DO(AK_ARENA_NEW(argument, r->space->arena, before + m + n + 1, r->err));
     (void)snprintf(argument, before + m + n + 1, "%.*s%s%s", (int)before, pattern, middle, after);
     list[0] = argument;
     return AK_OK;
@@ -51,8 +51,8 @@ static ak_status add_listed(const char *const **out, const json_t *options, cons
         return ak_fail(r->err, AK_LIMIT, "%s: Options of \"%s\" has more than %d arguments",
                        r->where, text, AK_OPTIONS_MAX);
     }
-    const char **list = ak_arena_alloc(r->space->arena, (count + 1) * sizeof *list);
-    AK_DO(ak_made(list, r->err));
+    const char **list;
+    AK_DO(AK_ARENA_NEW(list, r->space->arena, count + 1, r->err));
     for (size_t i = 0; i < count; i++) {
         const char *argument = json_string_value(json_array_get(entry, i));
         if (argument == NULL || *argument == 0) {
@@ -60,8 +60,7 @@ static ak_status add_listed(const char *const **out, const json_t *options, cons
                            "%s: Options of \"%s\" must be a list of texts that are not empty",
                            r->where, text);
         }
-        list[i] = ak_arena_strndup(r->space->arena, argument, strlen(argument));
-        AK_DO(ak_made(list[i], r->err));
+        AK_DO(ak_arena_text(&list[i], r->space->arena, argument, r->err));
     }
     *out = list;
     return AK_OK;
@@ -118,8 +117,7 @@ static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *b
     if (options != NULL) {
         AK_DO(check_option_names(options, body, parameter->value_count, r));
     }
-    body->added = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->added);
-    AK_DO(ak_made(body->added, r->err));
+    AK_DO(AK_ARENA_NEW(body->added, r->space->arena, parameter->value_count, r->err));
     for (size_t i = 0; i < parameter->value_count; i++) {
         AK_DO(pattern != NULL ? add_option(&body->added[i], pattern, body->text[i], r)
                               : add_listed(&body->added[i], options, body->text[i], r));

@@ -117,31 +117,14 @@ static ak_status from_json(ak_value *out, const json_t *json, ak_space_reader *r
 static ak_status evaluate(ak_value *out, const char *text, ak_space_reader *r)
 {
     ak_expr *expr;
-    ak_status status = ak_expr_parse(&expr, text, r->where, r->err);
-    if (status == AK_OK) {
-        status = ak_expr_eval(out, expr, r->spec->constants, r->scratch, r->err);
-        /* Texts in the result may be literals of the expression, so they are copied. */
-        if (status == AK_OK && out->type == AK_VALUE_STRING) {
-            out->as.string =
-                ak_arena_strndup(r->space->arena, out->as.string, strlen(out->as.string));
-            status = ak_made(out->as.string, r->err);
-        }
-        if (status == AK_OK && out->type == AK_VALUE_LIST) {
-            ak_value *items =
-                ak_arena_alloc(r->space->arena, (out->as.list.count + 1) * sizeof *items);
-            for (size_t i = 0; items != NULL && i < out->as.list.count; i++) {
-                items[i] = out->as.list.items[i];
-                if (items[i].type == AK_VALUE_STRING) {
-                    items[i].as.string = ak_arena_strndup(r->space->arena, items[i].as.string,
-                                                          strlen(items[i].as.string));
-                    items = items[i].as.string == NULL ? NULL : items;
-                }
-            }
-            out->as.list.items = items;
-            status = ak_made(items, r->err);
-        }
-        ak_expr_free(expr);
-    }
+    ak_value value;
+    ak_status status = AK_OK;
+    AK_DO(ak_expr_parse(&expr, text, r->where, r->err));
+    AK_TRY(ak_expr_eval(&value, expr, r->spec->constants, r->scratch, r->err));
+    /* Texts in the result may be literals of the expression, so they are copied. */
+    AK_TRY(ak_value_copy(out, &value, r->space->arena) ? AK_OK : ak_fail_memory(r->err));
+out:
+    ak_expr_free(expr);
     return status;
 }
 
@@ -182,23 +165,17 @@ static ak_status finish_values(ak_value *values, const char ***text, size_t coun
         char line[AK_VALUE_TEXT_MAX + 2];
         if (!convert(&values[i], *type)) {
             (void)ak_value_format(line, 60, &values[i]);
-            status = ak_fail(r->err, AK_INVALID, "%s: the value %s is not of the parameter's type",
-                             r->where, line);
-            goto out;
+            AK_TRY(ak_fail(r->err, AK_INVALID, "%s: the value %s is not of the parameter's type",
+                           r->where, line));
         }
         (void)ak_value_format(line, sizeof line, &values[i]);
         AK_TRY(check_text(line, r));
         if (ak_map_get(NULL, seen, line)) {
-            status = ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
-                             line);
-            goto out;
+            AK_TRY(ak_fail(r->err, AK_INVALID, "%s: the value \"%.60s\" is there twice", r->where,
+                           line));
         }
         AK_TRY(ak_map_put(seen, line, i, r->err));
-        (*text)[i] = ak_arena_strndup(r->space->arena, line, strlen(line));
-        if ((*text)[i] == NULL) {
-            status = ak_fail_memory(r->err);
-            goto out;
-        }
+        AK_TRY(ak_arena_text(&(*text)[i], r->space->arena, line, r->err));
         if (values[i].type == AK_VALUE_STRING) {
             values[i].as.string = (*text)[i]; /* owned by the space, not by the file */
         }
@@ -238,8 +215,8 @@ ak_status ak_space_read_values(ak_parameter *parameter, ak_parameter_body *body,
         return ak_fail(r->err, AK_LIMIT, "%s has %zu values; at most %d are possible", r->where,
                        count, AK_VALUES_MAX);
     }
-    ak_value *values = ak_arena_alloc(r->space->arena, count * sizeof *values);
-    AK_DO(ak_made(values, r->err));
+    ak_value *values;
+    AK_DO(AK_ARENA_NEW(values, r->space->arena, count, r->err));
     for (size_t i = 0; i < count; i++) {
         if (json_is_array(list)) {
             AK_DO(from_json(&values[i], json_array_get(list, i), r));
@@ -316,8 +293,7 @@ ak_status ak_space_read_default(ak_parameter *parameter, const json_t *json, ak_
     if (status == AK_OK && value.type == AK_VALUE_STRING &&
         !find_value(&parameter->default_index, parameter, &value)) {
         status = evaluate(&value, value.as.string, r);
-        if (status != AK_OK && parameter->values[0].type == AK_VALUE_STRING &&
-            status == AK_INVALID) {
+        if (status == AK_INVALID && parameter->values[0].type == AK_VALUE_STRING) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: the default \"%.60s\" is neither one of its values nor an "
                            "expression that gives one",

@@ -62,6 +62,9 @@ void ak_space_set_default(ak_space *space, const ak_config *config)
 {
     assert(ak_space_has(space, config));
     space->fallback = *config;
+    for (size_t p = 0; p < space->count; p++) {
+        space->parameters[p].default_index = config->at[p];
+    }
 }
 
 bool ak_space_ordered(const ak_space *space, size_t parameter)

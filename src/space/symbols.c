@@ -43,8 +43,8 @@ ak_status ak_symbols_cell(ak_cell *out, ak_cell_type *type, ak_symbols *symbols,
 static ak_status fill_table(ak_symbols *symbols, size_t p, ak_error *err)
 {
     const ak_parameter *parameter = &symbols->parameters[p];
-    ak_cell *table = ak_arena_alloc(symbols->arena, parameter->value_count * sizeof *table);
-    AK_DO(ak_made(table, err));
+    ak_cell *table;
+    AK_DO(AK_ARENA_NEW(table, symbols->arena, parameter->value_count, err));
     symbols->table[p] = table;
     for (size_t i = 0; i < parameter->value_count; i++) {
         AK_DO(ak_symbols_cell(&table[i], &symbols->type[p], symbols, &parameter->values[i], err));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 bool ak_value_truth(const ak_value *value)
 {
@@ -179,61 +180,35 @@ bool ak_real_to_int(int64_t *out, double value)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-typedef struct sink {
-    char *out;
-    size_t bytes, length;
-} sink;
-
-static void put(sink *s, const char *text)
-{
-    size_t n = strlen(text);
-    if (s->length < s->bytes) {
-        size_t room = s->bytes - s->length - 1;
-        size_t copied = n < room ? n : room;
-        memcpy(s->out + s->length, text, copied);
-        s->out[s->length + copied] = 0;
-    }
-    s->length += n;
-}
-
-static void put_value(sink *s, const ak_value *value)
+/* Appends as ak_text_put does. */
+static size_t put_value(char *out, size_t bytes, size_t length, const ak_value *value)
 {
     char number[AK_REAL_BYTES];
     switch (value->type) {
     case AK_VALUE_BOOL:
-        put(s, value->as.boolean ? "True" : "False");
-        break;
+        return ak_text_put(out, bytes, length, value->as.boolean ? "True" : "False");
     case AK_VALUE_INT:
         (void)snprintf(number, sizeof number, "%lld", (long long)value->as.integer);
-        put(s, number);
-        break;
+        return ak_text_put(out, bytes, length, number);
     case AK_VALUE_REAL:
         ak_number_shortest(number, value->as.real);
-        put(s, number);
-        if (strpbrk(number, ".en") == NULL) { /* "nan", "inf" and exponents can only be reals */
-            put(s, ".0");
-        }
-        break;
+        length = ak_text_put(out, bytes, length, number);
+        /* "nan", "inf" and exponents can only be reals */
+        return ak_text_put(out, bytes, length, strpbrk(number, ".en") == NULL ? ".0" : "");
     case AK_VALUE_STRING:
-        put(s, value->as.string);
-        break;
+        return ak_text_put(out, bytes, length, value->as.string);
     case AK_VALUE_LIST:
-        put(s, "[");
+        length = ak_text_put(out, bytes, length, "[");
         for (size_t i = 0; i < value->as.list.count; i++) {
-            put(s, i == 0 ? "" : ", ");
-            put_value(s, &value->as.list.items[i]);
+            length = ak_text_put(out, bytes, length, i == 0 ? "" : ", ");
+            length = put_value(out, bytes, length, &value->as.list.items[i]);
         }
-        put(s, "]");
-        break;
+        return ak_text_put(out, bytes, length, "]");
     }
+    return length;
 }
 
 size_t ak_value_format(char *out, size_t bytes, const ak_value *value)
 {
-    sink s = {out, bytes, 0};
-    if (bytes > 0) {
-        out[0] = 0;
-    }
-    put_value(&s, value);
-    return s.length;
+    return put_value(out, bytes, 0, value);
 }

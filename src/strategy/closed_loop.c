@@ -190,7 +190,8 @@ static bool await_loop(ak_strategy *strategy, int64_t timeout_ns)
 static size_t recheck_loop(ak_config *out, ak_strategy *strategy, size_t max)
 {
     closed_loop *self = (closed_loop *)strategy;
-    return self->fallback == NULL ? ak_advisor_doubts(out, self->advisor, max) : 0;
+    bool asks = self->rechecks && self->fallback == NULL;
+    return asks ? ak_advisor_doubts(out, self->advisor, max) : 0;
 }
 
 static const char *ended_loop(const ak_strategy *strategy)

@@ -123,7 +123,8 @@ typedef struct ak_strategy_ops {
     bool (*await)(ak_strategy *strategy, int64_t timeout_ns);
     /* (optional) Writes at most `max` configurations to measure again before the next propose, and
        returns their number. It is called when nothing is outstanding and propose found none. Each
-       result is observed with `again`. */
+       result is observed with `again`. Returns 0 if the results would be the same again
+       (ak_advisor_options.rechecks). */
     size_t (*recheck)(ak_config *out, ak_strategy *strategy, size_t max);
     /* (optional) Returns why propose ended although it has not tried the whole space: a word for
        ak_tune_result.stopped_by, or NULL. */

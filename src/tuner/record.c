@@ -134,6 +134,17 @@ void ak_tuning_note_workers(void *context, const ak_pool *pool)
     ak_buf_free(&about);
 }
 
+bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options)
+{
+    return ak_json_set_real(object, "seconds", options->seconds) &&
+           ak_json_set_real(object, "target_speedup", options->target_speedup) &&
+           (options->finish_seconds <= 0 || task->recorded ||
+            ak_json_set_real(object, "finish_seconds", options->finish_seconds)) &&
+           ak_elsewhere_record(object, options) &&
+           (!options->sanitize || ak_json_set(object, "sanitize", json_true())) &&
+           ak_json_set(object, "resume", json_boolean(options->resume));
+}
+
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */
 static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
 {
@@ -145,13 +156,7 @@ static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
         (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
         ak_json_set_text(options, "strategy", r->asked) &&
         ak_json_set(options, "evaluations", json_integer((json_int_t)ak_tuning_budget(r))) &&
-        ak_json_set_real(options, "seconds", r->options->seconds) &&
-        ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
-        (r->options->finish_seconds <= 0 || task->recorded ||
-         ak_json_set_real(options, "finish_seconds", r->options->finish_seconds)) &&
-        ak_elsewhere_record(options, r->options) &&
-        (!r->options->sanitize || ak_json_set(options, "sanitize", json_true())) &&
-        ak_json_set(options, "resume", json_boolean(r->options->resume)) &&
+        ak_run_note_options(options, task, r->options) &&
         (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options)) &&
         name_recording(options, task);
     AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));

@@ -150,6 +150,9 @@ ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
 ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err);
+/* Adds to the record of a run, over one size or many, the options that say when it ends and what it
+   checks and learns from. */
+bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options);
 /* Notes in the archive what is valid on this machine only: the process of a run, and the paths of
    the files that its options name. `archive` may be NULL. */
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,

@@ -42,7 +42,7 @@ static ak_status describe_options(char **out, const ak_many *m, const char *size
         ak_json_set(options, "dispatch", json_integer((json_int_t)m->request->table)) &&
         ak_json_set_text(options, "strategy", m->options->strategy) &&
         ak_json_set(options, "evaluations", json_integer((json_int_t)m->options->evaluations)) &&
-        ak_json_set_real(options, "seconds", m->options->seconds) &&
+        ak_run_note_options(options, m->tasks[0], m->options) &&
         (m->options->llm == NULL || ak_run_advisor_record(options, m->options));
     AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
 out:

@@ -48,19 +48,16 @@ static void over(visit *v, look *l, const char *state, const char *reason)
         ak_plain_copy(text, sizeof text, reason);
         l->good = ak_json_set_text(v->said, "reason", text) && l->good;
     }
-    if (v->worker.proc.pid > 0) {
-        ak_proc_hang_up(&v->worker.proc); /* does not wait, so that all workers end in parallel */
-    }
+    ak_proc_hang_up(&v->worker.proc); /* does not wait, so that all workers end in parallel */
 }
 
 static void ask(visit *v, look *l, visit_state state, const char *op)
 {
-    json_t *request = json_pack("{s:s, s:i}", "op", op, "id", (int)state);
-    l->good = request != NULL && l->good;
     v->state = state;
     v->since = ak_clock_ns();
-    (void)ak_wire_send(v->worker.proc.to, request, NULL); /* listen_to notices a worker's end */
-    json_decref(request);
+    /* listen_to notices a worker's end */
+    json_t *request = json_pack("{s:s, s:i}", "op", op, "id", (int)state);
+    l->good = ak_message_send(v->worker.proc.to, request, NULL) != AK_NO_MEMORY && l->good;
 }
 
 /* Copies the named members of a message into v->said, but only strings, numbers and booleans.
@@ -161,8 +158,9 @@ static void start(visit *v, look *l, size_t seat)
     v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)number, "device", s->device,
                         "host", s->host);
     l->good = v->said != NULL && l->good;
-    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, NULL, &err) !=
-        AK_OK) {
+    const ak_link link = {
+        .launcher = &l->launcher, .seat = seat, .program = l->program, .folder = l->folder.path};
+    if (ak_link_start(&v->worker, &link, &err) != AK_OK) {
         over(v, l, "failed", err.text);
     }
 }
@@ -230,9 +228,7 @@ static void count_compile_workers(look *l)
 static void close_look(look *l)
 {
     for (size_t i = 0; l->visits != NULL && i < l->launcher.count; i++) {
-        if (l->visits[i].worker.proc.pid > 0) {
-            ak_proc_hang_up(&l->visits[i].worker.proc);
-        }
+        ak_proc_hang_up(&l->visits[i].worker.proc);
     }
     for (size_t i = 0; l->visits != NULL && i < l->launcher.count; i++) {
         ak_pool_worker_stop(&l->visits[i].worker);

@@ -34,6 +34,13 @@ ak_status ak_message_fault(const json_t *reply, ak_error *err)
     return ak_fail(err, (ak_status)status, "%s", text);
 }
 
+ak_status ak_message_send(int fd, json_t *message, ak_error *err)
+{
+    ak_status status = message == NULL ? ak_fail_memory(err) : ak_wire_send(fd, message, err);
+    json_decref(message);
+    return status;
+}
+
 #define SAID (AK_FIELD_BY_JUDGE | AK_FIELD_BY_CLOCK)
 
 static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)

@@ -44,4 +44,7 @@ ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak
 ak_status ak_message_texts(const char ***out, size_t *count, const json_t *object, const char *key,
                            ak_error *err);
 
+/* Sends a message and frees it. NULL, which means no memory, is AK_NO_MEMORY. */
+ak_status ak_message_send(int fd, json_t *message, ak_error *err);
+
 #endif

@@ -162,7 +162,8 @@ bool ak_pool_take(ak_result *out, ak_pool *pool);
 
 /* Writes the path of a configuration's artifact; of two, the one that is not specialised. Returns
    false if the configuration was not compiled, or its artifact was deleted: that of a failed trial
-   always, those of slow configurations to save disk space. */
+   always, those of slow configurations to save disk space; or if it lies only on the machine of a
+   fleet that compiled it. */
 bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_config *config);
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.

@@ -76,25 +76,22 @@ ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool
         *count = 0;
         return AK_OK;
     }
-    AK_DO(ask(&answer, pool, "baselines", err));
-    ak_status status = ak_json_array_or_null(&list, answer, "baselines", "wire protocol", err);
-    size_t length = list == NULL ? 0 : json_array_size(list), done = 0;
     ak_baseline_info *infos = NULL;
-    if (status == AK_OK && (infos = ak_alloc(length + 1, sizeof *infos)) == NULL) {
-        status = ak_fail_memory(err);
-    }
-    while (status == AK_OK && done < length) {
-        status = ak_message_to_baseline(&infos[done], json_array_get(list, done), err);
-        done += status == AK_OK ? 1 : 0;
-    }
-    json_decref(answer);
-    if (status != AK_OK) {
-        ak_baseline_info_free(infos, done);
-        return status;
+    size_t done = 0;
+    ak_status status = AK_OK;
+    AK_DO(ask(&answer, pool, "baselines", err));
+    AK_TRY(ak_json_array_or_null(&list, answer, "baselines", "wire protocol", err));
+    AK_TRY(AK_NEW(infos, json_array_size(list) + 1, err));
+    for (; done < json_array_size(list); done++) {
+        AK_TRY(ak_message_to_baseline(&infos[done], json_array_get(list, done), err));
     }
     *out = infos;
-    *count = length;
-    return AK_OK;
+    *count = done;
+    infos = NULL;
+out:
+    json_decref(answer);
+    ak_baseline_info_free(infos, done);
+    return status;
 }
 
 ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err)
@@ -102,15 +99,16 @@ ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err)
     char program[AK_PATH_MAX];
     ak_proc proc = {0};
     ak_line_reader reader;
-    json_t *request = NULL, *reply = NULL;
+    json_t *reply = NULL;
     AK_DO(ak_program_find(program, err));
     const char *const argv[] = {program, "worker", "--device", "auto", NULL};
     ak_proc_spec spec = {.argv = argv};
     ak_line_reader_init(&reader);
     ak_status status = AK_OK;
     AK_TRY(ak_proc_start(&proc, &spec, err));
-    request = json_pack("{s:s, s:i, s:b}", "op", "probe", "id", 1, "ceilings", (int)ceilings);
-    AK_TRY(request == NULL ? ak_fail_memory(err) : ak_wire_send(proc.to, request, err));
+    AK_TRY(ak_message_send(
+        proc.to, json_pack("{s:s, s:i, s:b}", "op", "probe", "id", 1, "ceilings", (int)ceilings),
+        err));
     struct pollfd ready = {.fd = proc.from, .events = POLLIN};
     if (poll(&ready, 1, PROBE_SECONDS * 1000) == 0) {
         AK_TRY(ak_fail(err, AK_TIMED_OUT,
@@ -122,7 +120,6 @@ ak_status ak_pool_probe(json_t **out, bool ceilings, ak_error *err)
     AK_TRY(reply == NULL ? ak_fail(err, AK_CRASHED, "%s: the worker ended at once", program)
                          : ak_message_fault(reply, err));
 out:
-    json_decref(request);
     ak_line_reader_free(&reader);
     ak_process_kill_tree(&proc);
     if (status != AK_OK) {

@@ -251,11 +251,7 @@ ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *mess
 /* Ends a compile worker that hangs. */
 static void end_hung(ak_pool *pool, ak_pool_device *d, size_t core)
 {
-    json_t *line = json_pack("{s:I}", "end", (json_int_t)core + 1);
-    if (line != NULL) {
-        (void)ak_wire_send(d->worker.proc.to, line, NULL);
-    }
-    json_decref(line);
+    (void)ak_message_send(d->worker.proc.to, json_pack("{s:I}", "end", (json_int_t)core + 1), NULL);
     ended(pool, &d->cores[core], "no answer, killed");
 }
 

@@ -37,7 +37,7 @@ static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_dev
         return object != NULL && ak_json_set_text(object, "baseline", j->baselines[i]);
     }
     const ak_pool_unit *u = &pool->units[j->units[i]];
-    ak_pool_travel_path(artifact, pool, d, u);
+    ak_pool_travel_path(artifact, d, u);
     return ak_json_set_text(object, "artifact", artifact) &&
            ak_json_set_text(object, "config", u->text) &&
            (u->compiled.file_hash[0] == 0 ||
@@ -69,7 +69,7 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const a
             if (compiled_well(pool, j, i)) {
                 json_t *entry = json_object();
                 good = set_candidate(entry, pool, d, j, i);
-                good = json_array_append_new(list, entry) == 0 && good;
+                good = ak_json_append(list, entry) && good;
             }
         }
         good = ak_json_set(request, "candidates", list) && good &&
@@ -111,33 +111,32 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     ak_trial measured = {0};
     ak_conditions conditions;
     ak_pool_unit *u = &pool->units[j->units[0]];
-    ak_status status = ak_pool_result_begin(&result, pool, j, err);
-    status = status == AK_OK ? ak_message_to_trial(&measured, &conditions, reply, err) : status;
-    if (status == AK_OK && measured.status == AK_TRIAL_LAUNCH_ERROR && u->place == AK_POOL_NONE &&
+    ak_status status = AK_OK;
+    AK_TRY(ak_pool_result_begin(&result, pool, j, err));
+    AK_TRY(ak_message_to_trial(&measured, &conditions, reply, err));
+    if (measured.status == AK_TRIAL_LAUNCH_ERROR && u->place == AK_POOL_NONE &&
         access(u->artifact, R_OK) != 0) {
-        status = ak_fail(err, AK_IO,
-                         "%.200s: %s; the folder for temporary files can no longer be used: "
-                         "set TMPDIR to one that stays",
-                         u->artifact, strerror(errno));
+        AK_TRY(ak_fail(err, AK_IO,
+                       "%.200s: %s; the folder for temporary files can no longer be used: "
+                       "set TMPDIR to one that stays",
+                       u->artifact, strerror(errno)));
     }
-    if (status == AK_OK) {
-        ak_trial_move_fields(&result.trial, &measured, AK_FIELD_BY_JUDGE);
-        /* The overhead is the rest of the time: other work of the device worker, and the messages
-           to and from it. The worker's own times are capped, so that none exceeds the whole. */
-        int64_t all = ak_clock_ns() - j->begin_ns;
-        int64_t check_ns = measured.check_ns < all ? measured.check_ns : all;
-        int64_t measure_ns =
-            measured.measure_ns < all - check_ns ? measured.measure_ns : all - check_ns;
-        result.trial.check_ns = check_ns;
-        result.trial.measure_ns = measure_ns;
-        result.trial.overhead_ns = all - check_ns - measure_ns;
-        status = ak_conditions_to_trial(&result.trial, &conditions, err);
-        bool judged = !json_is_true(json_object_get(reply, "unjudged"));
-        if (status == AK_OK && j->kind == AK_JOB_TRIAL && judged) {
-            u->median_ms = measured.median_ms;
-            status = ak_pool_outcome_keep(pool, u, &result.trial, err);
-        }
+    ak_trial_move_fields(&result.trial, &measured, AK_FIELD_BY_JUDGE);
+    /* The overhead is the rest of the time: other work of the device worker, and the messages to
+       and from it. The worker's own times are capped, so that none exceeds the whole. */
+    int64_t all = ak_clock_ns() - j->begin_ns;
+    int64_t check_ns = measured.check_ns < all ? measured.check_ns : all;
+    int64_t measure_ns =
+        measured.measure_ns < all - check_ns ? measured.measure_ns : all - check_ns;
+    result.trial.check_ns = check_ns;
+    result.trial.measure_ns = measure_ns;
+    result.trial.overhead_ns = all - check_ns - measure_ns;
+    AK_TRY(ak_conditions_to_trial(&result.trial, &conditions, err));
+    if (j->kind == AK_JOB_TRIAL && !json_is_true(json_object_get(reply, "unjudged"))) {
+        u->median_ms = measured.median_ms;
+        AK_TRY(ak_pool_outcome_keep(pool, u, &result.trial, err));
     }
+out:
     ak_trial_clear(&measured);
     if (status == AK_OK) {
         tidy_artifacts(pool, u, result.trial.status != AK_TRIAL_OK);

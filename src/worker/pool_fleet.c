@@ -114,22 +114,28 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
-                        const char *folder, const char *backend, ak_error *err)
+ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err)
 {
     char beat[24], count[24];
+    const ak_launcher *l = link->launcher;
     ak_launcher run = *l; /* its name is that of the folder, which is unique */
     ak_words words = {.count = 0}, sweep = {.count = 0};
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
-    (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(folder));
-    const char *const far[] = {
-        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device,
-        backend, NULL};
-    const char *argv[6 + 2 * AK_WORDS_MAX + 1] = {
-        program, "worker", "--link", beat, l->queues ? "1" : "0", count};
-    ak_status status = ak_launcher_command(&words, &run, seat, far, err);
-    status =
-        status == AK_OK && l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, seat, err) : status;
+    (void)snprintf(run.run, sizeof run.run, "%.60s", ak_fs_base(link->folder));
+    const char *const far[] = {link->program,
+                               "worker",
+                               "--stdio",
+                               beat,
+                               link->folder,
+                               "--device",
+                               l->seats[link->seat].device,
+                               link->backend,
+                               NULL};
+    const char *argv[6 + 2 * AK_WORDS_MAX + 1] = {link->program,         "worker", "--link", beat,
+                                                  l->queues ? "1" : "0", count};
+    ak_status status = AK_OK;
+    AK_TRY(ak_launcher_command(&words, &run, link->seat, far, err));
+    AK_TRY(l->ops->sweep != NULL ? l->ops->sweep(&sweep, &run, link->seat, err) : AK_OK);
     (void)snprintf(count, sizeof count, "%zu", sweep.count);
     for (size_t i = 0; i < sweep.count; i++) {
         argv[6 + i] = sweep.at[i];
@@ -137,15 +143,13 @@ ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, co
     for (size_t i = 0; i < words.count; i++) {
         argv[6 + sweep.count + i] = words.at[i];
     }
-    if (status == AK_OK) {
-        const ak_proc_spec spec = {.argv = argv, .any_thread = true, .passes = l->ops->passes};
-        status = ak_pool_worker_start(w, &spec, err);
-        w->linked = w->busy = status == AK_OK;
-        w->request = 0;        /* nothing is asked before it has said hello */
-        if (status == AK_OK) { /* a stopped relay reads nothing; no write may block on it */
-            (void)fcntl(w->proc.to, F_SETFL, O_NONBLOCK);
-        }
-    }
+    const ak_proc_spec spec = {.argv = argv, .any_thread = true, .passes = l->ops->passes};
+    AK_TRY(ak_pool_worker_start(w, &spec, err));
+    w->linked = w->busy = true;
+    w->request = 0; /* nothing is asked before it has said hello */
+    /* a stopped relay reads nothing; no write may block on it */
+    (void)fcntl(w->proc.to, F_SETFL, O_NONBLOCK);
+out:
     ak_words_free(&words);
     ak_words_free(&sweep);
     return status;
@@ -156,8 +160,7 @@ static ak_status begin_again(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     ak_pool_worker *w = &d->worker;
     json_t *line = json_pack("{s:I}", "begin", (json_int_t)++w->begun);
-    ak_status status = line == NULL ? ak_fail_memory(err) : ak_wire_send(w->proc.to, line, err);
-    json_decref(line);
+    ak_status status = ak_message_send(w->proc.to, line, err);
     w->stale = pool->next_request;
     w->lost = w->final = false;
     w->why[0] = 0;
@@ -170,8 +173,9 @@ ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
         return begin_again(pool, d, err);
     }
     ak_pool_cores_lost(pool, d);
-    return ak_link_start(&d->worker, &pool->launcher, (size_t)(d - pool->devices), pool->program,
-                         pool->folder.path, pool->backend->name, err);
+    const ak_link link = {&pool->launcher, (size_t)(d - pool->devices), pool->program,
+                          pool->folder.path, pool->backend->name};
+    return ak_link_start(&d->worker, &link, err);
 }
 
 void ak_pool_seats_again(ak_pool *pool)

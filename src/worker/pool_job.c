@@ -167,7 +167,8 @@ bool ak_pool_artifact(char out[AK_PATH_MAX], const ak_pool *pool, const ak_confi
         if (!ak_pool_recalls(pool) && unit_key(key, &text, pool->task, config, specialised != 0) &&
             ak_map_get(&at, pool->unit_of, key)) {
             const ak_pool_unit *u = &pool->units[at];
-            if (u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted) {
+            if (u->state == AK_UNIT_COMPILED && u->compiled.status == AK_TRIAL_OK && !u->deleted &&
+                u->place == AK_POOL_NONE) {
                 (void)snprintf(out, AK_PATH_MAX, "%s", u->artifact);
                 return true;
             }

@@ -86,9 +86,8 @@ const ak_trial *ak_pool_outcome_of(const ak_pool *pool, ak_pool_unit *u)
 {
     char key[2 * AK_HASH_BYTES];
     size_t known = 0;
-    return outcome_key(key, u) && ak_map_get(&known, pool->outcome_of, key)
-               ? &pool->outcomes[known].trial
-               : NULL;
+    return outcome_key(key, u) && ak_map_get(&known, pool->outcome_of, key) ? &pool->outcomes[known]
+                                                                            : NULL;
 }
 
 ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *trial, ak_error *err)
@@ -98,15 +97,13 @@ ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *t
         return AK_OK;
     }
     AK_DO(AK_GROW(pool->outcomes, &pool->outcome_capacity, pool->outcome_count + 1, err));
-    ak_pool_outcome *made = &pool->outcomes[pool->outcome_count];
-    *made = (ak_pool_outcome){0};
-    ak_status status =
-        ak_trial_copy_fields(&made->trial, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
-    status = status == AK_OK ? ak_map_put(pool->outcome_of, key, pool->outcome_count, err) : status;
-    if (status != AK_OK) {
-        ak_trial_clear(&made->trial);
-        return status;
-    }
-    pool->outcome_count++;
+    ak_trial made = {0};
+    ak_status status = AK_OK;
+    AK_TRY(ak_trial_copy_fields(&made, trial, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err));
+    AK_TRY(ak_map_put(pool->outcome_of, key, pool->outcome_count, err));
+    pool->outcomes[pool->outcome_count++] = made;
     return AK_OK;
+out:
+    ak_trial_clear(&made);
+    return status;
 }

@@ -161,11 +161,6 @@ typedef struct ak_pool_device {
     int64_t fetch_deadline; /* the latest time at which its last piece may come */
 } ak_pool_device;
 
-/* The result of a trial, kept for equal code that is checked and run in the same way. */
-typedef struct ak_pool_outcome {
-    ak_trial trial;
-} ak_pool_outcome;
-
 struct ak_pool {
     const ak_task *task;
     const ak_backend_ops *backend;
@@ -196,7 +191,7 @@ struct ak_pool {
     size_t job_count, job_capacity;
     ak_result *results; /* not given out yet */
     size_t result_count, result_capacity, result_first;
-    ak_pool_outcome *outcomes;
+    ak_trial *outcomes; /* results for equal code that is checked and run in the same way */
     size_t outcome_count, outcome_capacity;
     ak_map *outcome_of; /* key: outcome_key in pool_outcome.c */
     int64_t next_request;
@@ -295,10 +290,16 @@ ak_status ak_pool_outcome_keep(ak_pool *pool, ak_pool_unit *u, const ak_trial *t
 
 /* pool_fleet.c */
 
-/* Starts the relay that leads to the device worker of a seat. `folder`: for the files of the run.
-   `backend`: of the compile workers there; NULL: there are none. */
-ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
-                        const char *folder, const char *backend, ak_error *err);
+/* A seat and what the worker there is told. */
+typedef struct ak_link {
+    const ak_launcher *launcher;
+    size_t seat;
+    const char *program;
+    const char *folder;  /* for the files of the run */
+    const char *backend; /* of the compile workers there; NULL: there are none */
+} ak_link;
+/* Starts the relay that leads to the device worker of a seat. */
+ak_status ak_link_start(ak_pool_worker *w, const ak_link *link, ak_error *err);
 
 /* Gives the pool a device for each seat of the launcher. */
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
@@ -364,8 +365,7 @@ bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_
 /* Write the path that the source, or a unit's artifact, has on the device's machine (`d` NULL:
    here). */
 void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
-void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
-                         const ak_pool_unit *u);
+void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const ak_pool_unit *u);
 /* Sends the device's machine the artifacts of a job that it does not have yet. */
 ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err);
 /* Returns whether the artifacts of a job are on the device's machine or here. If one is on a third

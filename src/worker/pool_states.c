@@ -34,7 +34,7 @@ json_t *ak_pool_workers(const ak_pool *pool)
                                 state_of(pool, d), "since", d->since, "seat", (json_int_t)i, "host",
                                 pool->launcher.seats[i].host, "compile_workers",
                                 (json_int_t)d->share, "why", d->gone[0] == 0 ? NULL : d->gone);
-        good = json_array_append_new(list, one) == 0 && good;
+        good = ak_json_append(list, one) && good;
     }
     return ak_json_whole(list, good);
 }

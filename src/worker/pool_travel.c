@@ -48,6 +48,12 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
         char name[sizeof KERNEL_FOLDER + AK_PACK_NAME_MAX + 1];
         const ak_pack_file *file = &pool->kernel.files[i];
         (void)snprintf(name, sizeof name, KERNEL_FOLDER "/%.99s", file->name);
+        if (file->length > AK_TRAVEL_FILE_MAX) {
+            return ak_fail(err, AK_LIMIT,
+                           "%s is larger than %u bytes, so it is not sent to %s: let TMPDIR name a "
+                           "folder that the tuner and its workers share",
+                           file->name, AK_TRAVEL_FILE_MAX, d->name);
+        }
         ak_status status = ak_travel_send(d->worker.proc.to, name, file->data, file->length, err);
         if (status != AK_OK && status != AK_CRASHED) { /* reading notices the end of a worker */
             return status;
@@ -79,10 +85,8 @@ void ak_pool_travel_source(char out[AK_PATH_MAX], const ak_pool *pool, const ak_
     }
 }
 
-void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
-                         const ak_pool_unit *u)
+void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool_device *d, const ak_pool_unit *u)
 {
-    (void)pool;
     if (d != NULL && d->away) {
         (void)snprintf(out, AK_PATH_MAX, "%.3800s/%.200s", d->folder, ak_fs_base(u->artifact));
     } else {
@@ -93,10 +97,8 @@ void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_po
 /* Makes room to note which artifacts the worker has. */
 static ak_status grow(ak_pool_device *d, size_t count, ak_error *err)
 {
-    void *has = d->has;
-    size_t before = d->has_capacity;
-    AK_DO(ak_grow(&has, &d->has_capacity, count, sizeof *d->has, err));
-    d->has = has;
+    const size_t before = d->has_capacity;
+    AK_DO(AK_GROW(d->has, &d->has_capacity, count, err));
     memset(d->has + before, 0, (d->has_capacity - before) * sizeof *d->has);
     return AK_OK;
 }
@@ -127,10 +129,7 @@ void ak_pool_travel_remove(ak_pool *pool, const ak_pool_unit *u)
         if (at < d->has_capacity && d->has[at] && d->worker.greeted) {
             json_t *line = ak_travel_removal(ak_fs_base(u->artifact));
             d->has[at] = false;
-            if (line != NULL) {
-                (void)ak_wire_send(d->worker.proc.to, line, NULL);
-            }
-            json_decref(line);
+            (void)ak_message_send(d->worker.proc.to, line, NULL);
         }
     }
 }
@@ -151,13 +150,11 @@ void ak_pool_travel_fetch(ak_pool *pool, size_t at)
         return; /* another file is on its way */
     }
     json_t *line = json_pack("{s:s}", "fetch", ak_fs_base(pool->units[at].artifact));
-    if (line != NULL) {
-        (void)ak_wire_send(d->worker.proc.to, line, NULL);
+    if (ak_message_send(d->worker.proc.to, line, NULL) != AK_NO_MEMORY) {
         d->fetching = at;
         d->fetched = 0;
         d->fetch_deadline = ak_clock_ns() + FETCH_NS;
     }
-    json_decref(line);
 }
 
 bool ak_pool_travel_ready(ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j)

@@ -192,7 +192,7 @@ ak_status ak_pool_compile_request(json_t **out, const ak_pool *pool, const ak_po
     } else {
         AK_TRY(ak_pool_source_path(source, pool, u->task, err));
     }
-    ak_pool_travel_path(artifact, pool, d, u);
+    ak_pool_travel_path(artifact, d, u);
     *out = json_pack(
         "{s:o, s:s, s:s*, s:s, s:s, s:I, s:o*, s:I, s:b}", "options",
         ak_json_texts((const char *const *)options.argv, options.count), "source", source,

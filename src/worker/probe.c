@@ -42,14 +42,14 @@ static void add_device(void *context, const char *device, const char *descriptio
     json_t *object = json_pack("{s:s, s:s}", "device", device, "description", description);
     c->good = c->good && object != NULL && add_facts(object, c->backend, device) &&
               (!c->ceilings || add_ceilings(object, c->backend, device));
-    c->good = json_array_append_new(c->list, object) == 0 && c->good;
+    c->good = ak_json_append(c->list, object) && c->good;
 }
 
 static bool add_layer(json_t *list, const char *layer, bool offered, const char *by,
                       const char *keeps)
 {
-    return json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:s}", "layer", layer, "here",
-                                                 (int)offered, "by", by, "keeps", keeps)) == 0;
+    return ak_json_append(list, json_pack("{s:s, s:b, s:s, s:s}", "layer", layer, "here",
+                                          (int)offered, "by", by, "keeps", keeps));
 }
 
 /* Adds the layers of confinement that this operating system offers, and what each protects from

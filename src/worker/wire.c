@@ -20,15 +20,7 @@ void ak_line_reader_init(ak_line_reader *reader)
 void ak_line_reader_free(ak_line_reader *reader)
 {
     ak_buf_free(&reader->buf);
-    reader->scanned = 0;
-}
-
-/* Returns the length of the unfinished line at the end of the buffer. */
-static size_t unfinished(const ak_line_reader *reader)
-{
-    const char *data = reader->buf.data;
-    const char *last = memrchr(data, '\n', reader->buf.length);
-    return last == NULL ? reader->buf.length : reader->buf.length - (size_t)(last + 1 - data);
+    reader->scanned = reader->unfinished = 0;
 }
 
 ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t count,
@@ -38,7 +30,10 @@ ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t 
     if (reader->buf.failed == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }
-    if (reader->buf.failed != AK_OK || unfinished(reader) > AK_LINE_MAX) {
+    const char *last = count == 0 ? NULL : memrchr(bytes, '\n', count);
+    reader->unfinished =
+        last == NULL ? reader->unfinished + count : (size_t)(bytes + count - last) - 1;
+    if (reader->buf.failed != AK_OK || reader->unfinished > AK_LINE_MAX) {
         return ak_fail(err, AK_LIMIT, "wire protocol: a line is longer than %u bytes", AK_LINE_MAX);
     }
     return AK_OK;

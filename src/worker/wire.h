@@ -17,7 +17,8 @@
 /* Collects bytes until a line is complete. */
 typedef struct ak_line_reader {
     ak_buf buf;
-    size_t scanned;
+    size_t scanned;    /* bytes at the beginning that hold no end of a line */
+    size_t unfinished; /* bytes after the last end of a line */
 } ak_line_reader;
 void ak_line_reader_init(ak_line_reader *reader);
 void ak_line_reader_free(ak_line_reader *reader);

@@ -261,32 +261,29 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     ak_trial trial = {0};
     ak_conditions conditions = {0};
     ak_error why = AK_ERROR_INIT;
-    ak_status status = need_task(w, err);
-    status = status == AK_OK ? read_candidate(&candidate, w, request, err) : status;
-    status = status == AK_OK ? ak_message_to_plan(&plan, request, err) : status;
-    if (status == AK_OK) {
-        ak_stage_times took;
-        (void)ak_evaluator_preparation(&took, w->evaluator);
-        int64_t limit = ak_evaluate_plain_limit(took.reference_ns, w->launch_timeout_ns);
-        status = timed ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &candidate, &plan,
-                                           limit, &why)
-                       : ak_evaluate_check(&trial, w->evaluator, &candidate, limit, &why);
-        bool lost = status != AK_OK && status != AK_NO_MEMORY && is_lost(w);
-        /* The candidate left the device in an error, which the next call reported. */
-        if (lost) {
-            ak_free(trial.reason);
-            trial.status = AK_TRIAL_CRASHED;
-            trial.reason = ak_strdup(why.text);
-            status = trial.reason == NULL ? AK_NO_MEMORY : AK_OK;
-        }
-        status = status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+    ak_stage_times took;
+    ak_status status = AK_OK;
+    AK_DO(need_task(w, err));
+    AK_DO(read_candidate(&candidate, w, request, err));
+    AK_DO(ak_message_to_plan(&plan, request, err));
+    (void)ak_evaluator_preparation(&took, w->evaluator);
+    int64_t limit = ak_evaluate_plain_limit(took.reference_ns, w->launch_timeout_ns);
+    status =
+        timed ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &candidate, &plan, limit, &why)
+              : ak_evaluate_check(&trial, w->evaluator, &candidate, limit, &why);
+    /* The candidate left the device in an error, which the next call reported. */
+    if (status != AK_OK && status != AK_NO_MEMORY && is_lost(w)) {
+        ak_free(trial.reason);
+        trial.status = AK_TRIAL_CRASHED;
+        trial.reason = ak_strdup(why.text);
+        status = ak_made(trial.reason, &why);
     }
-    if (status == AK_OK) {
-        *out = ak_message_from_trial(&trial, &conditions);
-        bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
-                                     ak_json_set(*out, "unjudged", json_true()));
-        status = good ? AK_OK : ak_fail_memory(err);
-    }
+    AK_TRY(status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text));
+    *out = ak_message_from_trial(&trial, &conditions);
+    bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
+                                 ak_json_set(*out, "unjudged", json_true()));
+    status = good ? AK_OK : ak_fail_memory(err);
+out:
     ak_free(trial.reason);
     ak_free(trial.samples_ms);
     return status;
@@ -330,7 +327,7 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
     if ((*out = json_object()) != NULL && (list = json_array()) != NULL) {
         bool good = true;
         for (size_t i = 0; good && i < count; i++) {
-            good = json_array_append_new(list, ak_message_from_comparison(&entries[i])) == 0;
+            good = ak_json_append(list, ak_message_from_comparison(&entries[i]));
         }
         good = ak_json_set(*out, "entries", list) && good;
         good = good && ak_message_set_course(*out, &course);
@@ -363,7 +360,7 @@ static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_er
     json_t *list = json_array();
     bool good = true;
     for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(list, ak_message_from_baseline(&infos[i])) == 0;
+        good = ak_json_append(list, ak_message_from_baseline(&infos[i]));
     }
     ak_baseline_info_free(infos, count);
     *out = json_pack("{s:o}", "baselines", ak_json_whole(list, good));
@@ -443,9 +440,7 @@ static bool answer(worker *w, const operation *operations, const json_t *request
     if (is_lost(w)) { /* the pool asks a lost worker nothing more */
         (void)ak_json_set(reply, "last", json_true());
     }
-    bool sent = reply != NULL && ak_wire_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
-    json_decref(reply);
-    return sent;
+    return ak_message_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
 }
 
 static int serve(worker *w, const operation *operations)

@@ -23,6 +23,8 @@ void library_scale(long n, float a, const float *x, const float *y, float *z)
     }
 }
 C
+long=scale_$(printf 'of_a_library_%.0s' {1..20})
+echo "void $long(long n, float a, const float *x, const float *y, float *z) { library_scale(n, a, x, y, z); }" >>library.c
 gcc -O2 -shared -fPIC library.c -o mine/libmine.so
 baselines() { # their JSON: replaces those that are there
     rm -rf m && cp -r mine m
@@ -117,6 +119,9 @@ baselines '{"name": "spy", "source": "spy.c", "options": ["-O1"]}'
 table
 baselines '{"name": "lib", "library": "'"$PWD"'/mine/libmine.so", "function": "library_scale", "arguments": [{"Int64": "n"}, {"Float32": 2}, '"$all"']}'
 table
+echo "-- the name of a function may be long"
+baselines "${library/library_scale/$long}"
+table
 echo "-- refused"
 refused() { baselines "$1" && table; }
 refused '{"name": "naive"}'
@@ -130,6 +135,7 @@ refused "${naive/arguments/options\": [\"-fplugin=x\"], \"arguments}"
 refused "${naive/arguments/options\": [5], \"arguments}"
 for name in openblas OpenBLAS open_BLAS2 BLIS_ oneDNN_fast cuBLASLt copy; do refused "${naive/\"naive\"/\"$name\"}"; done
 refused "$naive, $naive"
+refused "${library/library_scale/$long$long$long$long}"
 refused "${library/library_scale/gone}" | sed 's#/[^ ]*/m#m#'
 refused "${library/.\/libmine/libgone}"
 refused "${library/\"arguments/\"options\": [], \"arguments}"

@@ -82,7 +82,9 @@ cp -r "$TESTS/../data/kernels/common" .
 sed -i 's/"name": "double"/"name": "slow"/' slow/problem.json
 # The default does more than its work, and the third evaluation, of one size only, finds something else.
 sed -i 's/^    int64_t n = .*/&\n    for (volatile int64_t k = 0; UNROLL == 4 \&\& k < 8 * n; k++) {}/' slow/host.c
-autokernel tune ./slow --sizes '100000;200000' --evals 3 --dispatch 2 --quiet >/dev/null 2>&1
+autokernel tune ./slow --sizes '100000;200000' --evals 3 --dispatch 2 --finish-time 0.05 --like none --quiet >/dev/null 2>&1
 autokernel history slow --json | python3 -c '
 import json, sys
 print([len(t["samples_ms"]) > 0 for t in json.load(sys.stdin) if t["strategy"] == "sizes"])'
+echo "-- the command in the report has all options of the run"
+autokernel report --json | grep -o -- '--finish-time 0.05 --like none'

@@ -73,7 +73,8 @@ static void read_problem(ak_problem *problem, const json_t *document)
     }
     problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
     if (problem->implementations != NULL) {
-        (void)ak_implementation_read(problem, &files, "host", "host", document, "fuzz", NULL);
+        const ak_space_file file = {"host", "host", document, "fuzz"};
+        (void)ak_implementation_read(problem, &files, &file, NULL);
     }
 }
 

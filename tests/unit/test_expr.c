@@ -137,7 +137,7 @@ static void test_depth(void **state)
 {
     (void)state;
     char text[4096];
-    static const char *const openers[] = {"(", "[", "-", "not ", "abs(", "1 if 1 else "};
+    static const char *const openers[] = {"(", "[", "-", "not ", "abs(", "1 if 1 else ", "1 ** "};
     for (size_t o = 0; o < sizeof openers / sizeof openers[0]; o++) {
         ak_buf deep = AK_BUF(sizeof text);
         for (int i = 0; i < 150; i++) {

@@ -426,7 +426,7 @@ static void test_travel(void **state)
     assert_true(d->away && d->has[0]);
     assert_string_not_equal(d->folder, pool->folder.path);
     (void)snprintf(there, sizeof there, "%.3000s", d->folder);
-    ak_pool_travel_path(artifact, pool, d, &pool->units[0]);
+    ak_pool_travel_path(artifact, d, &pool->units[0]);
     assert_true(ak_fs_is_file(artifact));
     ak_result_clear(&result);
     submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS); /* sent once */
@@ -436,6 +436,13 @@ static void test_travel(void **state)
     assert_true(count_files(there) >= 2); /* kernel, artifact */
     ak_pool_travel_remove(pool, &pool->units[0]);
     expect_removed(artifact);
+    ak_error err = AK_ERROR_INIT;
+    ak_pack_file *file = &pool->kernel.files[0];
+    const size_t length = file->length;
+    file->length = (size_t)AK_TRAVEL_FILE_MAX + 1;
+    assert_int_equal(ak_pool_travel_begin(pool, d, &err), AK_LIMIT);
+    assert_non_null(strstr(err.text, "larger than 268435456 bytes, so it is not sent to "));
+    file->length = length;
     ak_pool_close(pool);
     expect_removed(there); /* the relay ends by itself, when its line is closed */
     ak_task_close(task);

@@ -187,13 +187,15 @@ static void test_stays(void **state)
         const ak_pool_unit *u = &pool->units[i];
         assert_in_range(u->place, 0, 1);
         assert_false(ak_fs_is_file(u->artifact));
-        ak_pool_travel_path(path, pool, &pool->devices[u->place], u);
+        ak_pool_travel_path(path, &pool->devices[u->place], u);
         assert_true(ak_fs_is_file(path));
     }
     assert_int_not_equal(pool->units[0].place, pool->units[1].place); /* one each */
     const size_t there = pool->units[0].place == pool->home ? 1 : 0;
+    assert_false(ak_pool_artifact(path, pool, &pool->units[there].config)); /* not here */
     submit(pool, task, AK_JOB_CHECK, there == 0 ? MODE_OK : MODE_SAME);
     expect_good(pool, "it has travelled to the home");
+    assert_true(ak_pool_artifact(path, pool, &pool->units[there].config));
     assert_int_equal(pool->units[there].place, AK_POOL_NONE);
     assert_true(ak_fs_is_file(pool->units[there].artifact));
     ak_pool_close(pool);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "backend/lacking.h"
+#include "backend/compile.h"
 #include "base/alloc.h"
 
 static void explains(const char *option, const char *message, const char *wanted)

@@ -89,8 +89,8 @@ static void on_notice(void *context, const char *text)
     (void)snprintf(r->notice, sizeof r->notice, "%s", text);
 }
 
-static run *open_patient(const char *strategy, script_reply reply, size_t evaluations,
-                         int generations, int looks)
+static run *open_loop(const char *strategy, script_reply reply, size_t evaluations, int generations,
+                      int looks, bool rechecks)
 {
     run *r = ak_alloc(1, sizeof *r);
     r->space = fixture_space(space_text);
@@ -100,7 +100,7 @@ static run *open_patient(const char *strategy, script_reply reply, size_t evalua
     r->advisor = (ak_advisor_options){.model = reply == NULL ? NULL : &r->model.model,
                                       .generations = generations,
                                       .patient = looks >= 0,
-                                      .rechecks = true,
+                                      .rechecks = rechecks,
                                       .tell = on_tell,
                                       .notice = on_notice,
                                       .context = r};
@@ -123,7 +123,7 @@ static run *open_patient(const char *strategy, script_reply reply, size_t evalua
 
 static run *open_run(const char *strategy, script_reply reply, size_t evaluations, int generations)
 {
-    return open_patient(strategy, reply, evaluations, generations, -1);
+    return open_loop(strategy, reply, evaluations, generations, -1, true);
 }
 
 static void try_one(run *r, const ak_proposal *p, const char *strategy)
@@ -293,6 +293,17 @@ static void test_closed_loop(void **state)
     close_run(r);
 }
 
+/* Where measuring again would give the same, nothing is measured again. */
+static void test_without_rechecks(void **state)
+{
+    (void)state;
+    run *r = open_loop("llm:fill=0", climb, 100, 6, -1, false);
+    assert_string_equal(search(r), "generations");
+    assert_int_equal(r->rechecked, 0);
+    assert_null(strstr(r->model.asked[1], "measured again"));
+    close_run(r);
+}
+
 /* The same again gives the same, however long a reply takes: `llm` by its nature, `hybrid` when it
    is told to be patient. */
 static void test_deterministic(void **state)
@@ -302,7 +313,7 @@ static void test_deterministic(void **state)
     for (size_t s = 0; s < 2; s++) {
         run *runs[2];
         for (int i = 0; i < 2; i++) {
-            runs[i] = open_patient(strategies[s], climb, 60, 4, i == 0 ? 0 : 7);
+            runs[i] = open_loop(strategies[s], climb, 60, 4, i == 0 ? 0 : 7, true);
             (void)search(runs[i]);
         }
         assert_int_equal(runs[0]->count, runs[1]->count);
@@ -718,14 +729,23 @@ static void test_earlier_authors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_earlier_authors), cmocka_unit_test(test_closed_loop),
-        cmocka_unit_test(test_deterministic),   cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_abandoned),       cmocka_unit_test(test_oneshot),
-        cmocka_unit_test(test_hybrid),          cmocka_unit_test(test_many_under_way),
-        cmocka_unit_test(test_too_long),        cmocka_unit_test(test_stalled),
-        cmocka_unit_test(test_faults),          cmocka_unit_test(test_no_start),
-        cmocka_unit_test(test_off_grid),        cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_satisfied),       cmocka_unit_test(test_not_judged),
+        cmocka_unit_test(test_earlier_authors),
+        cmocka_unit_test(test_closed_loop),
+        cmocka_unit_test(test_without_rechecks),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_oneshot),
+        cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_many_under_way),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_stalled),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_no_start),
+        cmocka_unit_test(test_off_grid),
+        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_satisfied),
+        cmocka_unit_test(test_not_judged),
         cmocka_unit_test(test_broken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

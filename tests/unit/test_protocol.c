@@ -85,6 +85,31 @@ static void a_line_has_a_limit(void **state)
     ak_free(piece);
 }
 
+/* The time for a line grows with its length, not with its square: that would be minutes here. */
+static void a_long_line_arrives_in_small_pieces(void **state)
+{
+    (void)state;
+    static const char begin[] = "{\"text\": \"", end[] = "\"}\n{\"next\": 1}\n";
+    ak_line_reader reader;
+    json_t *message = NULL;
+    ak_line_reader_init(&reader);
+    feed(&reader, begin);
+    for (size_t i = sizeof begin + 1; i < AK_LINE_MAX; i++) {
+        feed(&reader, "x");
+        assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+        assert_null(message);
+    }
+    feed(&reader, end);
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_int_equal(json_string_length(json_object_get(message, "text")),
+                     AK_LINE_MAX - sizeof begin - 1);
+    json_decref(message);
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_int_equal(json_integer_value(json_object_get(message, "next")), 1);
+    json_decref(message);
+    ak_line_reader_free(&reader);
+}
+
 static void messages_cross_a_pipe(void **state)
 {
     (void)state;
@@ -419,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_line_comes_in_pieces),
         cmocka_unit_test(what_is_not_an_object_is_refused),
         cmocka_unit_test(a_line_has_a_limit),
+        cmocka_unit_test(a_long_line_arrives_in_small_pieces),
         cmocka_unit_test(messages_cross_a_pipe),
         cmocka_unit_test(half_a_message_is_a_crash),
         cmocka_unit_test(writing_to_the_dead_is_an_error),

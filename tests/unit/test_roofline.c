@@ -32,9 +32,6 @@ static void test_matmul_on_a100(void **state)
     double bytes = 3.0 * 4096 * 4096 * 2;
     ak_roofline r;
     ak_roofline_of(&r, &a100, flops, bytes, 0.5);
-    assert_near(r.intensity, 1365.33, 1e-5);
-    assert_near(r.memory_tflops, 2647.4, 1e-4);
-    assert_near(r.attainable_tflops, 312, 1e-12);
     assert_false(r.memory_bound);
     /* 137.4e9 flop in 0.5 ms is 274.9 TFLOP/s, 88.1 % of 312; 100.7e6 byte is 201.3 GB/s. */
     assert_near(r.tflops, 274.877906944, 1e-12);
@@ -48,8 +45,6 @@ static void test_matmul_on_h200(void **state)
     (void)state;
     ak_roofline r;
     ak_roofline_of(&r, &h200, 2.0 * 8192 * 8192 * 8192, 3.0 * 8192 * 8192 * 2, 1.4);
-    assert_near(r.memory_tflops, 11741.87, 1e-6);
-    assert_near(r.attainable_tflops, 989, 1e-12);
     assert_near(r.tflops, 785.365, 1e-5);
     assert_near(r.efficiency, 0.794100, 1e-5);
     assert_false(r.memory_bound);
@@ -63,9 +58,6 @@ static void test_softmax_is_memory_bound(void **state)
     double elements = 16384.0 * 4096;
     ak_roofline r;
     ak_roofline_of(&r, &h200, 5 * elements, 8 * elements, 0.25);
-    assert_near(r.intensity, 0.625, 1e-12);
-    assert_near(r.memory_tflops, 2.6875, 1e-12);
-    assert_near(r.attainable_tflops, 2.6875, 1e-12);
     assert_true(r.memory_bound);
     assert_near(r.gbs, 2147.483648, 1e-12);
     assert_near(r.efficiency, 0.499414802, 1e-8);
@@ -78,15 +70,11 @@ static void test_ridge(void **state)
     const ak_ceilings c = {.peak_tflops = 1, .copy_gbs = 100};
     ak_roofline r;
     ak_roofline_of(&r, &c, 10e9, 1e9, 10.0); /* 10 flop/byte * 100 GB/s = 1 TFLOP/s */
-    assert_near(r.memory_tflops, 1.0, 1e-12);
-    assert_near(r.attainable_tflops, 1.0, 1e-12);
     assert_near(r.efficiency, 1.0, 1e-12);
     ak_roofline_of(&r, &c, 9e9, 1e9, 10.0);
     assert_true(r.memory_bound);
-    assert_near(r.attainable_tflops, 0.9, 1e-12);
     ak_roofline_of(&r, &c, 11e9, 1e9, 10.0);
     assert_false(r.memory_bound);
-    assert_near(r.attainable_tflops, 1.0, 1e-12);
 }
 
 static void test_copy_has_no_flops(void **state)
@@ -95,7 +83,7 @@ static void test_copy_has_no_flops(void **state)
     ak_roofline r;
     ak_roofline_of(&r, &h200, 0, 8.6e9, 4.0); /* 2 ms at 4300 GB/s */
     assert_true(r.memory_bound);
-    assert_true(r.intensity == 0 && r.tflops == 0 && r.attainable_tflops == 0);
+    assert_true(r.tflops == 0);
     assert_near(r.gbs, 2150, 1e-12);
     assert_near(r.efficiency, 0.5, 1e-12);
 }
@@ -106,8 +94,6 @@ static void test_no_traffic(void **state)
     ak_roofline r;
     ak_roofline_of(&r, &a100, 312e9, 0, 2.0); /* 1 ms at 312 TFLOP/s */
     assert_false(r.memory_bound);
-    assert_true(isinf(r.intensity) && isinf(r.memory_tflops));
-    assert_near(r.attainable_tflops, 312, 1e-12);
     assert_near(r.efficiency, 0.5, 1e-12);
     assert_true(r.gbs == 0);
 }
@@ -120,7 +106,7 @@ static void test_unknown_ceilings(void **state)
     ak_roofline_of(&r, &none, 1e12, 1e9, 1000.0);
     assert_near(r.tflops, 1.0, 1e-12);
     assert_near(r.gbs, 1.0, 1e-12);
-    assert_true(r.efficiency == 0 && r.attainable_tflops == 0 && r.memory_tflops == 0);
+    assert_true(r.efficiency == 0);
     const ak_ceilings only_read = {.read_gbs = 2};
     ak_roofline_of(&r, &only_read, 1e12, 1e9, 1000.0);
     assert_true(r.memory_bound);
@@ -137,7 +123,6 @@ static void test_not_measured(void **state)
     ak_roofline r;
     ak_roofline_of(&r, &a100, 1e12, 1e9, 0.0);
     assert_true(r.tflops == 0 && r.gbs == 0 && r.efficiency == 0);
-    assert_near(r.attainable_tflops, 312, 1e-12);
 }
 
 /* Twice the speed of memory is possible when the working set stays in a cache, and is shown as is.

@@ -209,8 +209,7 @@ static void a_baseline_signals_only_itself(void **state)
 static int no_files_body(void)
 {
     char path[AK_PATH_MAX];
-    ak_sandbox_limits limits = {.writes_files = false};
-    ak_sandbox_limit(&limits);
+    ak_sandbox_limit(0, 0);
     if (ak_fs_join(path, inside, "limited", NULL) != AK_OK) {
         return BAD;
     }
@@ -220,8 +219,7 @@ static int no_files_body(void)
 
 static int memory_body(void)
 {
-    ak_sandbox_limits limits = {.memory_max = (size_t)1 << 30, .writes_files = true};
-    ak_sandbox_limit(&limits);
+    ak_sandbox_limit((size_t)1 << 30, 0);
     void *memory = mmap(NULL, (size_t)2 << 30, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? GOOD : NOT_HERE;

@@ -821,6 +821,8 @@ static void test_faults(void **state)
          "the value a is not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Values\":[[1]]}", "", "must be a number, text"},
         {"{\"Name\":\"MR\",\"Values\":[null]}", "", "must be a number, text"},
+        {"{\"Name\":\"MR\",\"Values\":\"[['six', 'eight'], 6]\"}", "",
+         "the value [six, eight] is not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Type\":\"uint\",\"Values\":[-1]}", "", "not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Type\":\"int\",\"Values\":[1.5]}", "", "not of the parameter's type"},
         {"{\"Name\":\"MR\",\"Type\":\"long\",\"Values\":[1]}", "", "Type \"long\" is unknown"},
@@ -1111,6 +1113,9 @@ static void test_listed(void **state)
         ak_config fallback;
         ak_space_default(&fallback, space);
         assert_memory_equal(&fallback, &from, sizeof from);
+        for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+            assert_int_equal(ak_space_parameter(space, p)->default_index, from.at[p]);
+        }
         size_t found = ak_space_neighbours(near, 64, space, &from, AK_NEIGHBOUR_ANY);
         for (size_t i = 0; i < found; i++) {
             assert_true(ak_space_has(space, &near[i]));

@@ -893,6 +893,7 @@ static void test_rank_is_checked(void **state)
         assert_int_equal(find("heuristic")->open(&strategy, &context, &err), AK_INVALID);
         assert_null(strategy);
         assert_non_null(strstr(err.text, "Rank"));
+        assert_memory_equal(err.text, "kernel ", 7); /* where the rank stands */
     }
 }
 

@@ -14,7 +14,6 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/triton/triton.h"
-#include "backend/triton/triton_arguments.h"
 #include "base/alloc.h"
 #include "problem/task_options.h"
 

@@ -62,38 +62,37 @@ typedef struct wanted {
     const char *advice;
     const entry *entries;
     size_t count, needed; /* the first `needed` entries must exist */
+    bool loaded;
 } wanted;
-#define ALL(entries)           entries, AK_COUNT(entries), AK_COUNT(entries)
-#define FIRST(entries, needed) entries, AK_COUNT(entries), needed
+#define ALL(entries)           entries, AK_COUNT(entries), AK_COUNT(entries), false
+#define FIRST(entries, needed) entries, AK_COUNT(entries), needed, false
 
-static const wanted driver_wanted = {
-    "the CUDA driver",
-    "AUTOKERNEL_LIBCUDA",
-    {"libcuda.so.1"},
-    NULL,
-    "install the driver of the graphics processor",
-    FIRST(driver_entries, AK_COUNT(driver_entries) - DRIVER_OPTIONAL)};
-static const wanted nvrtc_wanted = {"NVRTC",
-                                    "AUTOKERNEL_LIBNVRTC",
-                                    {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
-                                    "cuda_nvrtc",
-                                    "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`",
-                                    ALL(nvrtc_entries)};
-static const wanted cublaslt_wanted = {"cuBLASLt",
-                                       "AUTOKERNEL_LIBCUBLASLT",
-                                       {"libcublasLt.so.13", "libcublasLt.so.12"},
-                                       "cublas",
-                                       "install the CUDA toolkit, or `pip install nvidia-cublas`",
-                                       ALL(cublaslt_entries)};
-static const wanted cudnn_wanted = {"cuDNN",
-                                    "AUTOKERNEL_LIBCUDNN",
-                                    {"libcudnn.so.9"},
-                                    "cudnn",
-                                    "install it, or `pip install nvidia-cudnn-cu13`",
-                                    ALL(cudnn_entries)};
-static const wanted nvml_wanted = {
-    "NVML", "AUTOKERNEL_LIBNVML",       {"libnvidia-ml.so.1"},
-    NULL,   "it comes with the driver", FIRST(nvml_entries, NVML_NEEDED)};
+static wanted driver_wanted = {"the CUDA driver",
+                               "AUTOKERNEL_LIBCUDA",
+                               {"libcuda.so.1"},
+                               NULL,
+                               "install the driver of the graphics processor",
+                               FIRST(driver_entries, AK_COUNT(driver_entries) - DRIVER_OPTIONAL)};
+static wanted nvrtc_wanted = {"NVRTC",
+                              "AUTOKERNEL_LIBNVRTC",
+                              {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
+                              "cuda_nvrtc",
+                              "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`",
+                              ALL(nvrtc_entries)};
+static wanted cublaslt_wanted = {"cuBLASLt",
+                                 "AUTOKERNEL_LIBCUBLASLT",
+                                 {"libcublasLt.so.13", "libcublasLt.so.12"},
+                                 "cublas",
+                                 "install the CUDA toolkit, or `pip install nvidia-cublas`",
+                                 ALL(cublaslt_entries)};
+static wanted cudnn_wanted = {"cuDNN",
+                              "AUTOKERNEL_LIBCUDNN",
+                              {"libcudnn.so.9"},
+                              "cudnn",
+                              "install it, or `pip install nvidia-cudnn-cu13`",
+                              ALL(cudnn_entries)};
+static wanted nvml_wanted = {"NVML", "AUTOKERNEL_LIBNVML",       {"libnvidia-ml.so.1"},
+                             NULL,   "it comes with the driver", FIRST(nvml_entries, NVML_NEEDED)};
 
 static void *try_one(const char *name)
 {
@@ -201,23 +200,25 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Loads the library and fills the table. A symbol that the library may lack is NULL if it does.
-   `path`, unless it is NULL, gets the file that the library was loaded from. */
-static ak_status load(void *table, const wanted *w, char path[AK_PATH_MAX], ak_error *err)
+/* Loads the library once and fills the table. A symbol that the library may lack is NULL if it
+   does. `path`, unless it is NULL, gets the file that the library was loaded from. */
+static ak_status load(void *table, wanted *w, char path[AK_PATH_MAX], ak_error *err)
 {
     void *library = NULL;
+    if (w->loaded) {
+        return AK_OK;
+    }
     AK_DO(find(&library, w, err));
     for (size_t i = 0; i < w->count; i++) {
-        void *found = ak_dl_symbol(library, w->entries[i].symbol);
-        if (found == NULL && i < w->needed) {
-            return ak_fail(err, AK_UNAVAILABLE, "%s is too old: it has no %s", w->title,
-                           w->entries[i].symbol);
-        }
-        memcpy((char *)table + w->entries[i].offset, &found, sizeof found);
-        if (path != NULL && i == 0) {
-            ak_dl_path(path, AK_PATH_MAX, found);
+        const char *symbol = w->entries[i].symbol;
+        if (!ak_dl_bind((char *)table + w->entries[i].offset, library, symbol) && i < w->needed) {
+            return ak_fail(err, AK_UNAVAILABLE, "%s is too old: it has no %s", w->title, symbol);
         }
     }
+    if (path != NULL) {
+        ak_dl_path(path, AK_PATH_MAX, ak_dl_symbol(library, w->entries[0].symbol));
+    }
+    w->loaded = true;
     return AK_OK;
 }
 
@@ -258,33 +259,22 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
 ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err)
 {
     static ak_cuda_nvrtc nvrtc;
-    if (nvrtc.path[0] == 0) {
-        AK_DO(load(&nvrtc, &nvrtc_wanted, nvrtc.path, err));
-    }
     *out = &nvrtc;
-    return AK_OK;
+    return load(&nvrtc, &nvrtc_wanted, nvrtc.path, err);
 }
 
 ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err)
 {
-    static ak_cublaslt lt;
-    if (lt.path[0] == 0) {
-        AK_DO(load(&lt, &cublaslt_wanted, lt.path, err));
-    }
-    *out = &lt;
-    return AK_OK;
+    static ak_cublaslt cublaslt;
+    *out = &cublaslt;
+    return load(&cublaslt, &cublaslt_wanted, cublaslt.path, err);
 }
 
 ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err)
 {
     static ak_cudnn cudnn;
-    static bool ready;
-    if (!ready) {
-        AK_DO(load(&cudnn, &cudnn_wanted, NULL, err));
-        ready = true;
-    }
     *out = &cudnn;
-    return AK_OK;
+    return load(&cudnn, &cudnn_wanted, NULL, err);
 }
 
 ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)

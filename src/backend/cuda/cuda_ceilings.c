@@ -5,6 +5,9 @@
  */
 #include "backend/cuda/cuda_device.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
@@ -16,7 +19,6 @@
 #define RATE_RUNS      3
 #define HELPER_SECONDS (60 * AK_SECOND_NS)
 #define HELPER_MEMORY  ((size_t)4 << 30)
-#define OPTIONS_MAX    24
 #define SOURCE_MAX     (1u << 20)
 #define CUBIN_MAX      (64u << 20)
 
@@ -68,15 +70,23 @@ ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_
                          ak_error *err)
 {
     char folder[AK_PATH_MAX], path[AK_PATH_MAX], cubin[AK_PATH_MAX];
+    char type[32], architecture[64];
+    const char *options[AK_CUDA_HELPER_OPTIONS_MAX + 2] = {architecture, type};
     ak_compile_result result = {0};
+    assert(source->option_count <= AK_CUDA_HELPER_OPTIONS_MAX);
+    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld%s",
+                   (long long)ak_task_fact(device->task, "compute_capability"),
+                   ak_or_empty(source->architecture_feature));
+    (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(source->dtype));
+    memcpy(options + 2, source->options, source->option_count * sizeof *options);
     AK_DO(ak_fs_temp(folder, err));
     ak_status status = AK_OK;
     AK_TRY(ak_fs_join(path, folder, "helper.cu", err));
     AK_TRY(ak_fs_join(cubin, folder, "helper.cubin", err));
     AK_TRY(write_parts(path, source->parts, source->count, source->text, err));
     ak_compile_job job = {.source_path = path,
-                          .argv = source->options,
-                          .argc = source->option_count,
+                          .argv = options,
+                          .argc = source->option_count + 2,
                           .folder = folder,
                           .artifact = cubin,
                           .timeout_ns = HELPER_SECONDS,
@@ -160,28 +170,20 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
 {
     static const char *const parts[] = {"kernels/matmul/cuda_wgmma.cu",
                                         "src/backend/cuda/cuda_helpers.cu"};
-    static const char *const wgmma[] = {
-        "-DWGMMA=1",   "-DBLOCK_SIZE_M=64", "-DBLOCK_SIZE_N=256", "-DBLOCK_SIZE_K=64",
-        "-DSWAP_AB=0", "-DA_LAYOUT=0",      "-DB_LAYOUT=0",       "--gpu-architecture=sm_90a"};
-    enum { WGMMA_OPTIONS = AK_COUNT(wgmma) };
-    const char *options[OPTIONS_MAX];
-    char type[32], bytes[32], architecture[64];
-    size_t count = 0;
+    char bytes[32];
     (void)snprintf(bytes, sizeof bytes, "-DELEMENT_BYTES=%zu", ak_dtype_bytes(dtype));
-    (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(dtype));
-    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)ak_task_fact(device->task, "compute_capability"));
-    options[count++] = "-DRATE=1";
-    options[count++] = bytes;
-    options[count++] = type;
-    for (size_t i = 0; what->wgmma && i < WGMMA_OPTIONS; i++) {
-        options[count++] = wgmma[i];
-    }
-    if (!what->wgmma) {
-        options[count++] = architecture;
-    }
-    size_t skip = what->wgmma ? 0 : 1;
-    const ak_cuda_source_parts source = {parts + skip, 2 - skip, NULL, options, count};
+    const char *const options[] = {"-DRATE=1",           bytes,
+                                   "-DWGMMA=1",          "-DBLOCK_SIZE_M=64",
+                                   "-DBLOCK_SIZE_N=256", "-DBLOCK_SIZE_K=64",
+                                   "-DSWAP_AB=0",        "-DA_LAYOUT=0",
+                                   "-DB_LAYOUT=0"};
+    /* without wgmma only the last part and the first two options */
+    const ak_cuda_source_parts source = {.parts = what->wgmma ? parts : parts + 1,
+                                         .count = what->wgmma ? 2 : 1,
+                                         .dtype = dtype,
+                                         .architecture_feature = what->wgmma ? "a" : NULL,
+                                         .options = options,
+                                         .option_count = what->wgmma ? AK_COUNT(options) : 2};
     return ak_cuda_helper(module, device, &source, err);
 }
 

@@ -210,9 +210,13 @@ typedef struct ak_cuda_source_parts {
     const char *const *parts;
     size_t count;
     const char *text;
-    const char *const *options;
+    ak_dtype dtype; /* for -Ddtype_is_f16=1 */
+    const char
+        *architecture_feature;  /* behind the architecture's number: "a" for sm_90a; NULL: none */
+    const char *const *options; /* more options, at most AK_CUDA_HELPER_OPTIONS_MAX */
     size_t option_count;
 } ak_cuda_source_parts;
+#define AK_CUDA_HELPER_OPTIONS_MAX (AK_CHOICES_MAX + 16)
 /* Compiles the source for the device and loads the result. */
 ak_status ak_cuda_helper(void **module, ak_device *device, const ak_cuda_source_parts *source,
                          ak_error *err);

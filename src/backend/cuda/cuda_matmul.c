@@ -343,22 +343,23 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
                                         "src/backend/cuda/cuda_helpers.cu"};
     ak_cublaslt_state *state = device->lt;
     const ak_task *task = device->task;
-    char type[40], activation[100], bias[100], residual[100], flat[20], architecture[64];
+    char activation[100], bias[100], residual[100], flat[20];
     int per_sm = 0;
     if (state->pass != NULL) {
         return AK_OK;
     }
-    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)ak_task_fact(task, "compute_capability"));
-    (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     (void)snprintf(activation, sizeof activation, "-Dactivation_is_%.60s=1",
                    text_of(task, "activation", "none"));
     (void)snprintf(bias, sizeof bias, "-Dbias_is_%.60s=1", text_of(task, "bias", "none"));
     (void)snprintf(residual, sizeof residual, "-Dresidual_is_%s=1",
                    t->residual == SIZE_MAX ? "none" : "add");
     (void)snprintf(flat, sizeof flat, "-DFLAT=%d", (int)walk_of(task, t));
-    const char *const options[] = {architecture, type, activation, bias, residual, flat};
-    const ak_cuda_source_parts source = {parts, 2, NULL, options, 6};
+    const char *const options[] = {activation, bias, residual, flat};
+    const ak_cuda_source_parts source = {.parts = parts,
+                                         .count = 2,
+                                         .dtype = task->dtype,
+                                         .options = options,
+                                         .option_count = AK_COUNT(options)};
     ak_status status = ak_cuda_helper(&state->helper, device, &source, err);
     if (status == AK_OK &&
         (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
@@ -392,45 +393,36 @@ static void product_unload(ak_runnable *runnable)
     ak_free(product);
 }
 
+static bool set(const ak_cublaslt *lt, void *desc, int attribute, int32_t value)
+{
+    return lt->desc_set(desc, attribute, &value, sizeof value) == 0;
+}
+
 /* Describes the product in the library's terms: its A is our B and its B our A, both column-major,
    so that a row-major K x N here is N x K there. */
 static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
 {
     const int8_t fast = roles[p->role].fast;
     const int compute = t->tf32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
-    int32_t no = 0, yes = 1;
     bool good = true;
-    for (size_t i = 0; i < 2; i++) {
-        good = good && lt->desc_create(&p->desc[i], compute, LT_TYPE_F32) == 0 &&
-               lt->desc_set(p->desc[i], LT_DESC_TRANSPOSE_A, t->b_transposed ? &yes : &no,
-                            sizeof no) == 0 &&
-               lt->desc_set(p->desc[i], LT_DESC_TRANSPOSE_B, t->a_transposed ? &yes : &no,
-                            sizeof no) == 0;
+    for (size_t i = 0; good && i < 2; i++) {
+        good = lt->desc_create(&p->desc[i], compute, LT_TYPE_F32) == 0 &&
+               set(lt, p->desc[i], LT_DESC_TRANSPOSE_A, t->b_transposed) &&
+               set(lt, p->desc[i], LT_DESC_TRANSPOSE_B, t->a_transposed);
         if (t->scale_a != SIZE_MAX) {
             good = good && lt->desc_set(p->desc[i], LT_DESC_FAST, &fast, sizeof fast) == 0 &&
-                   lt->desc_set(p->desc[i], LT_DESC_SCALE_MODE_A, &t->scales_b,
-                                sizeof t->scales_b) == 0 &&
-                   lt->desc_set(p->desc[i], LT_DESC_SCALE_MODE_B, &t->scales_a,
-                                sizeof t->scales_a) == 0;
+                   set(lt, p->desc[i], LT_DESC_SCALE_MODE_A, t->scales_b) &&
+                   set(lt, p->desc[i], LT_DESC_SCALE_MODE_B, t->scales_a);
         }
-        if (t->type_c != t->type) {
-            int32_t type = t->type;
-            good = good && lt->desc_set(p->desc[i], LT_DESC_BIAS_TYPE, &type, sizeof type) == 0;
-        }
+        good = good && (t->type_c == t->type || set(lt, p->desc[i], LT_DESC_BIAS_TYPE, t->type));
     }
-    int64_t rows_a = t->b_transposed ? t->k : t->n, columns_a = t->b_transposed ? t->n : t->k;
-    int64_t rows_b = t->a_transposed ? t->m : t->k, columns_b = t->a_transposed ? t->k : t->m;
-    if (t->epilogue != 0) {
-        int32_t epilogue = t->epilogue;
-        good = good && lt->desc_set(p->desc[1], LT_DESC_EPILOGUE, &epilogue, sizeof epilogue) == 0;
-    }
-    return good &&
-           lt->layout_create(&p->a, t->type_b, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) ==
-               0 &&
-           lt->layout_create(&p->b, t->type_a, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) ==
-               0 &&
-           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0 &&
-           lt->layout_create(&p->d, t->type_c, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
+    const uint64_t m = (uint64_t)t->m, n = (uint64_t)t->n, k = (uint64_t)t->k;
+    const bool turned_a = t->a_transposed, turned_b = t->b_transposed;
+    return good && (t->epilogue == 0 || set(lt, p->desc[1], LT_DESC_EPILOGUE, t->epilogue)) &&
+           lt->layout_create(&p->a, t->type_b, turned_b ? k : n, turned_b ? n : k, t->ldb) == 0 &&
+           lt->layout_create(&p->b, t->type_a, turned_a ? m : k, turned_a ? k : m, t->lda) == 0 &&
+           lt->layout_create(&p->c, t->type, n, m, t->ldc) == 0 &&
+           lt->layout_create(&p->d, t->type_c, n, m, t->ldc) == 0;
 }
 
 static size_t role_of(const char *name)

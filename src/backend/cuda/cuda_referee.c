@@ -99,14 +99,9 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
 {
     static const char *const parts[] = {"src/backend/cuda/cuda_referee.cu"};
     const ak_task *task = device->task;
-    char type[32], architecture[64], choices[AK_CHOICES_MAX][160];
-    const char *options[AK_CHOICES_MAX + 4];
+    char choices[AK_CHOICES_MAX][160];
+    const char *options[AK_CHOICES_MAX + 1];
     size_t count = 0;
-    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
-                   (long long)ak_task_fact(task, "compute_capability"));
-    (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
-    options[count++] = architecture;
-    options[count++] = type;
     options[count++] = "--fmad=false"; /* to compute the same numbers as compare.c */
     for (size_t i = 0; i < task->problem->choice_count; i++) {
         const ak_choice_spec *choice = &task->problem->choices[i];
@@ -119,7 +114,12 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
         }
         options[count++] = choices[i];
     }
-    const ak_cuda_source_parts source = {parts, 1, task->problem->device_reference, options, count};
+    const ak_cuda_source_parts source = {.parts = parts,
+                                         .count = 1,
+                                         .text = task->problem->device_reference,
+                                         .dtype = task->dtype,
+                                         .options = options,
+                                         .option_count = count};
     AK_DO(ak_cuda_helper(&code->module, device, &source, err));
     for (size_t i = 0; i < KERNELS; i++) {
         if (device->cuda->module_function(&code->functions[i], code->module, kernel_names[i]) !=

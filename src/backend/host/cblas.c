@@ -1,10 +1,14 @@
-/* cblas.c: see cblas.h. */
-#include "backend/host/cblas.h"
-
+/* cblas.c: OpenBLAS and BLIS, libraries with the C interface of BLAS: they multiply matrices by
+   cblas_sgemm. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "backend/host/host.h"
+#include "backend/host/host_baseline.h"
 #include "base/alloc.h"
 #include "base/dl.h"
+
+static const char *const problems[] = {"matmul", "matmul_act", NULL};
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* values of the header cblas.h */
 
@@ -17,8 +21,11 @@ struct ak_baseline {
     ak_product product;
 };
 
-ak_status ak_cblas_open(ak_baseline **out, void **library, const char *const *names,
-                        const char *package, const ak_baseline_setup *setup, ak_error *err)
+/* Opens the first of the shared libraries (names, NULL-terminated) that is installed, and finds
+   cblas_sgemm in it. `package` is the Debian package to install if there is none. *library stays
+   open. */
+static ak_status open_cblas(ak_baseline **out, void **library, const char *const *names,
+                            const char *package, const ak_baseline_setup *setup, ak_error *err)
 {
     ak_baseline baseline = {.sgemm = NULL};
     if (ak_product_parse(&baseline.product, setup, err) != AK_OK) {
@@ -27,17 +34,15 @@ ak_status ak_cblas_open(ak_baseline **out, void **library, const char *const *na
     if (ak_dl_open(library, names, NULL) != AK_OK) {
         return ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install %s", package);
     }
-    void *symbol = ak_dl_symbol(*library, "cblas_sgemm");
-    if (symbol == NULL) {
+    if (!ak_dl_bind(&baseline.sgemm, *library, "cblas_sgemm")) {
         return ak_fail(err, AK_UNAVAILABLE, "%s has no cblas_sgemm", names[0]);
     }
-    memcpy(&baseline.sgemm, &symbol, sizeof symbol);
     AK_DO(AK_NEW(*out, 1, err));
     **out = baseline;
     return AK_OK;
 }
 
-ak_status ak_cblas_prepare(ak_baseline *baseline, const ak_host_call *call, ak_error *err)
+static ak_status cblas_prepare(ak_baseline *baseline, const ak_host_call *call, ak_error *err)
 {
     const int arguments[] = {0, 1, baseline->product.c};
     for (int i = 0; i < 3; i++) {
@@ -48,7 +53,7 @@ ak_status ak_cblas_prepare(ak_baseline *baseline, const ak_host_call *call, ak_e
     return AK_OK;
 }
 
-void ak_cblas_run(ak_baseline *baseline, const ak_host_call *call)
+static void cblas_run(ak_baseline *baseline, const ak_host_call *call)
 {
     const ak_product *p = &baseline->product;
     int m = (int)call->size[0], n = (int)call->size[1], k = (int)call->size[2];
@@ -59,3 +64,96 @@ void ak_cblas_run(ak_baseline *baseline, const ak_host_call *call)
                     call->arg[p->c], (int)call->pitch[p->c]);
     ak_product_end(p, call);
 }
+
+/* ---- OpenBLAS -------------------------------------------------------------------------------- */
+
+/* OpenBLAS chooses its kernels by the CPU's name, and not always the fastest ones: a CPU that is
+   newer than the library gets those of an older one. OPENBLAS_CORETYPE overrides the choice and is
+   read when the library is loaded, so each core type needs a process of its own. */
+static const char *const openblas_names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
+
+/* Writes the version from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY
+   Cooperlake MAX_THREADS=64". */
+static void describe_openblas(char *version, size_t bytes, void *library)
+{
+    char *(*get_config)(void), *(*get_core)(void);
+    const char *text = ak_dl_bind(&get_config, library, "openblas_get_config") ? get_config() : "";
+    const char *number = strchr(text, ' ');
+    number = number == NULL ? "" : number + 1;
+    (void)snprintf(version, bytes, "%.*s %s", (int)strcspn(number, " "), number,
+                   ak_dl_bind(&get_core, library, "openblas_get_corename") ? get_core()
+                                                                           : "unknown core");
+}
+
+static ak_status openblas_open(ak_baseline **out, char *version, size_t bytes,
+                               const ak_baseline_setup *setup, ak_error *err)
+{
+    char threads[16];
+    void *library = NULL;
+    /* Either variable can halve the library's speed if it was set for another program. */
+    (void)unsetenv("OPENBLAS_L2_SIZE");
+    (void)unsetenv("OPENBLAS_CORETYPE");
+    if (setup->variant[0] != 0) {
+        (void)setenv("OPENBLAS_CORETYPE", setup->variant, 1);
+    }
+    if (setup->library_threads > 0) {
+        (void)snprintf(threads, sizeof threads, "%d", setup->library_threads);
+        (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    }
+    AK_DO(open_cblas(out, &library, openblas_names, "libopenblas0-pthread", setup, err));
+    describe_openblas(version, bytes, library);
+    return AK_OK;
+}
+
+static const char *const cores[] = {"Sandybridge", "Haswell",    "Zen",
+                                    "SkylakeX",    "Cooperlake", "NEOVERSEN1",
+                                    "NEOVERSEV1",  "CORTEXA57",  NULL};
+
+const ak_baseline_ops ak_baseline_openblas = {
+    .name = "openblas",
+    .title = "OpenBLAS",
+    .problems = problems,
+    .keeps_threads = true,
+    .variants = cores,
+    .open = openblas_open,
+    .prepare = cblas_prepare,
+    .run = cblas_run,
+};
+
+/* ---- BLIS ------------------------------------------------------------------------------------ */
+
+/* BLIS uses one thread unless it is told otherwise. */
+static const char *const blis_names[] = {"libblis.so.4", "libblis.so.3", "libblis.so", NULL};
+
+static void describe_blis(char *version, size_t bytes, void *library)
+{
+    const char *(*get_version)(void), *(*get_name)(int arch);
+    int (*get_arch)(void);
+    bool named = ak_dl_bind(&get_arch, library, "bli_arch_query_id") &&
+                 ak_dl_bind(&get_name, library, "bli_arch_string");
+    bool versioned = ak_dl_bind(&get_version, library, "bli_info_get_version_str");
+    (void)snprintf(version, bytes, "%s %s", versioned ? get_version() : "?",
+                   named ? get_name(get_arch()) : "unknown core");
+}
+
+static ak_status blis_open(ak_baseline **out, char *version, size_t bytes,
+                           const ak_baseline_setup *setup, ak_error *err)
+{
+    char threads[16];
+    void *library = NULL;
+    (void)snprintf(threads, sizeof threads, "%d",
+                   setup->library_threads > 0 ? setup->library_threads : ak_host_cpus());
+    (void)setenv("BLIS_NUM_THREADS", threads, 1);
+    AK_DO(open_cblas(out, &library, blis_names, "libblis4-pthread", setup, err));
+    describe_blis(version, bytes, library);
+    return AK_OK;
+}
+
+const ak_baseline_ops ak_baseline_blis = {
+    .name = "blis",
+    .title = "BLIS",
+    .problems = problems,
+    .open = blis_open,
+    .prepare = cblas_prepare,
+    .run = cblas_run,
+};

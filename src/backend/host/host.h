@@ -24,6 +24,10 @@ ak_status ak_host_describe(json_t *object, ak_error *err);
 int ak_host_cpus(void); /* CPUs that this process may use */
 /* Returns the size of the data cache of level 1, 2 or 3; a modest size if the cache is unknown. */
 int64_t ak_host_cache_bytes(int level);
+/* Asks for the tile registers of AMX, for this process and its children by fork, and returns
+   whether they may multiply bf16. A process may use them only if it has asked the system
+   (Linux 5.16, Documentation/arch/x86/xstate.rst). Asking again is cheap. */
+bool ak_host_tiles(void);
 /* Hashes what -march=native depends on; returns false if the system does not tell. */
 bool ak_host_hash_processor(ak_hasher *hasher);
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err);
@@ -31,8 +35,7 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err);
 
 /* host_adapt.c: `adapt` of backend_rules.h */
-ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch, const char *entry,
-                        const ak_problem *problem, const char *where, ak_error *err);
+ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err);
 
 /* host_compile.c */
 /* The option that marks a job whose source uses OpenMP. */
@@ -73,12 +76,11 @@ ak_status ak_host_own_prepare(char out[AK_PATH_MAX], const ak_task *task,
                               const ak_own_baseline *own, const char *folder, ak_error *err);
 
 /* host_targets.c */
-/* Gives the preprocessed source with its line markers, to be freed with ak_free; NULL if the
-   compiler refuses the source. `run` has its messages; the caller clears it. `folder` is for a
-   temporary file. */
-ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compiler,
-                             const ak_options *options, const char *source, const char *folder,
-                             ak_error *err);
+/* Gives the source as options->compiler preprocesses it with its line markers, to be freed with
+   ak_free; NULL if the compiler refuses the source. `run` has its messages; the caller clears it.
+   `folder` is for a temporary file. */
+ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *options,
+                             const char *source, const char *folder, ak_error *err);
 /* What a source lets the compiler use beyond its options. */
 typedef struct ak_host_targets {
     ak_options options; /* of its target attributes and pragmas: -mavx2, -march=haswell */

@@ -23,38 +23,39 @@ static const char *type_of(const ak_argument_spec *argument, const ak_problem *p
     return ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == 2 ? "void" : ak_dtype_c_type(dtype);
 }
 
-static ak_status print_buffer(ak_buf *out, const char *name, const ak_problem *problem,
-                              const char *where, ak_error *err)
+static ak_status print_buffer(ak_buf *out, const char *name, const ak_host_entry *entry,
+                              ak_error *err)
 {
-    for (size_t i = 0; i < problem->argument_count; i++) {
-        if (strcmp(problem->arguments[i].name, name) == 0) {
-            ak_buf_print(out, "(%s *)call->arg[%zu]", type_of(&problem->arguments[i], problem), i);
+    for (size_t i = 0; i < entry->problem->argument_count; i++) {
+        if (strcmp(entry->problem->arguments[i].name, name) == 0) {
+            ak_buf_print(out, "(%s *)call->arg[%zu]",
+                         type_of(&entry->problem->arguments[i], entry->problem), i);
             return AK_OK;
         }
     }
-    return ak_fail(err, AK_INVALID, "%s: Launch: Buffer \"%.60s\" is not an argument of %s", where,
-                   name, problem->name);
+    return ak_fail(err, AK_INVALID, "%s: Launch: Buffer \"%.60s\" is not an argument of %s",
+                   entry->where, name, entry->problem->name);
 }
 
 /* Prints an expression of a space file in C. Refuses all but numbers, sizes, + - * and brackets,
    which mean the same in both. */
 static ak_status print_value(ak_buf *out, const char *type, const char *text,
-                             const ak_problem *problem, const char *where, ak_error *err)
+                             const ak_host_entry *entry, ak_error *err)
 {
     bool plain = text[strspn(text, LETTERS DIGITS " .+-*()")] == 0 && strstr(text, "**") == NULL;
     ak_buf_print(out, "(%s)(", type);
     for (const char *p = text; plain && *p != 0;) {
         size_t length = strspn(p, LETTERS DIGITS), size = 0;
         bool number = *p >= '0' && *p <= '9';
-        while (!number && length > 0 && size < problem->size_count &&
-               (strlen(problem->sizes[size].name) != length ||
-                strncmp(problem->sizes[size].name, p, length) != 0)) {
+        while (!number && length > 0 && size < entry->problem->size_count &&
+               (strlen(entry->problem->sizes[size].name) != length ||
+                strncmp(entry->problem->sizes[size].name, p, length) != 0)) {
             size++;
         }
         if (length == 0 || number) {
             length = length == 0 ? 1 : length;
             ak_buf_print(out, "%.*s", (int)length, p);
-        } else if (size < problem->size_count) {
+        } else if (size < entry->problem->size_count) {
             ak_buf_print(out, "call->size[%zu]", size);
         } else {
             plain = false;
@@ -66,13 +67,13 @@ static ak_status print_value(ak_buf *out, const char *type, const char *text,
                  : ak_fail(err, AK_INVALID,
                            "%s: Launch: the argument \"%.80s\" must be made of numbers, sizes, + - "
                            "* and brackets on the host",
-                           where, text);
+                           entry->where, text);
 }
 
 /* Refuses an argument whose value at the default sizes does not fit its whole-number type. An
    expression that cannot be evaluated is left to print_value. */
-static ak_status check_whole(ak_dtype dtype, const char *text, const ak_problem *problem,
-                             const char *where, ak_error *err)
+static ak_status check_whole(ak_dtype dtype, const char *text, const ak_host_entry *entry,
+                             ak_error *err)
 {
     ak_dtype_range holds;
     ak_error ignored = AK_ERROR_INIT;
@@ -81,30 +82,31 @@ static ak_status check_whole(ak_dtype dtype, const char *text, const ak_problem 
     ak_status status = AK_OK;
     AK_TRY(ak_made(scope, err));
     (void)ak_dtype_holds(&holds, dtype);
-    for (size_t i = 0; i < problem->size_count; i++) {
-        AK_TRY(ak_scope_set_int(scope, problem->sizes[i].name, problem->sizes[i].fallback, err));
+    for (size_t i = 0; i < entry->problem->size_count; i++) {
+        AK_TRY(ak_scope_set_int(scope, entry->problem->sizes[i].name,
+                                entry->problem->sizes[i].fallback, err));
     }
-    if (ak_expr_real(&value, text, scope, where, &ignored) == AK_OK &&
+    if (ak_expr_real(&value, text, scope, entry->where, &ignored) == AK_OK &&
         (floor(value) != value || value < holds.low || value > holds.high)) {
         AK_TRY(ak_fail(err, AK_INVALID,
                        "%s: Launch: %s: \"%.80s\" is %.17g; it must be a whole number from "
                        "%.0f to %.0f",
-                       where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high));
+                       entry->where, ak_dtype_scalar(dtype), text, value, holds.low, holds.high));
     }
 out:
     ak_scope_free(scope);
     return status;
 }
 
-static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_problem *problem,
-                                const char *where, ak_error *err)
+static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_host_entry *entry,
+                                ak_error *err)
 {
     const char *buffer = json_string_value(json_object_get(argument, "Buffer"));
     const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)argument));
     char number[64], list[AK_DTYPE_LIST_BYTES];
     ak_dtype dtype;
     if (buffer != NULL && json_object_size(argument) == 1) {
-        return print_buffer(out, buffer, problem, where, err);
+        return print_buffer(out, buffer, entry, err);
     }
     if (json_is_true(json_object_get(argument, "Workspace"))) {
         ak_buf_puts(out, "call->workspace");
@@ -122,26 +124,25 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_pr
             text = number;
         }
         if (text != NULL) {
-            AK_DO(ak_dtype_is_float(dtype) ? AK_OK : check_whole(dtype, text, problem, where, err));
-            return print_value(out, ak_dtype_c_type(dtype), text, problem, where, err);
+            AK_DO(ak_dtype_is_float(dtype) ? AK_OK : check_whole(dtype, text, entry, err));
+            return print_value(out, ak_dtype_c_type(dtype), text, entry, err);
         }
     }
     ak_dtype_list(list, ak_dtype_scalar, NULL, " and ");
     return ak_fail(err, AK_INVALID,
                    "%s: Launch: an argument of host code is one of Buffer, Workspace, Null, %s",
-                   where, list);
+                   entry->where, list);
 }
 
 /* Declares a function that is written in another language. The types of its parameters are those
    that print_argument converts the arguments to. */
-static ak_status declare(ak_buf *out, const char *entry, const json_t *list,
-                         const ak_problem *problem, const char *where, ak_error *err)
+static ak_status declare(ak_buf *out, const json_t *list, const ak_host_entry *entry, ak_error *err)
 {
     ak_status status = AK_OK;
-    ak_buf_print(out, "void %s(", entry);
+    ak_buf_print(out, "void %s(", entry->name);
     for (size_t i = 0; status == AK_OK && i < json_array_size(list); i++) {
         ak_buf one = AK_BUF(4096);
-        status = print_argument(&one, json_array_get(list, i), problem, where, err);
+        status = print_argument(&one, json_array_get(list, i), entry, err);
         if (status == AK_OK) {
             bool converted = one.length > 0 && one.data[0] == '(';
             ak_buf_print(out, "%s%.*s", i == 0 ? "" : ", ",
@@ -154,31 +155,31 @@ static ak_status declare(ak_buf *out, const char *entry, const json_t *list,
     return status;
 }
 
-ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch, const char *entry,
-                        const ak_problem *problem, const char *where, ak_error *err)
+ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err)
 {
     static const char *const keys[] = {"Arguments", NULL};
     json_t *list = NULL;
-    AK_DO(json_is_object(launch)
+    AK_DO(json_is_object(entry->launch)
               ? AK_OK
-              : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object", where));
-    AK_DO(ak_json_only(launch, keys, where, err));
-    AK_DO(ak_json_array_or_null(&list, launch, "Arguments", where, err));
-    if (*entry == 0 || strspn(entry, LETTERS DIGITS) != strlen(entry) ||
-        strcmp(entry, "ak_kernel") == 0) {
+              : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object",
+                        entry->where));
+    AK_DO(ak_json_only(entry->launch, keys, entry->where, err));
+    AK_DO(ak_json_array_or_null(&list, entry->launch, "Arguments", entry->where, err));
+    if (entry->name[0] == 0 || entry->name[strspn(entry->name, LETTERS DIGITS)] != 0 ||
+        strcmp(entry->name, "ak_kernel") == 0) {
         return ak_fail(err, AK_INVALID,
                        "%s: with a \"Launch\", \"KernelName\" is the function to call, and it may "
                        "not be ak_kernel",
-                       where);
+                       entry->where);
     }
     ak_buf_puts(out, "#line 1 \"Launch\"\n");
-    if (ak_text_same(language, AK_LANGUAGE_FORTRAN)) {
-        AK_DO(declare(out, entry, list, problem, where, err));
+    if (ak_text_same(entry->language, AK_LANGUAGE_FORTRAN)) {
+        AK_DO(declare(out, list, entry, err));
     }
-    ak_buf_print(out, "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(", entry);
+    ak_buf_print(out, "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(", entry->name);
     for (size_t i = 0; i < json_array_size(list); i++) {
         ak_buf_puts(out, i == 0 ? "" : ", ");
-        AK_DO(print_argument(out, json_array_get(list, i), problem, where, err));
+        AK_DO(print_argument(out, json_array_get(list, i), entry, err));
     }
     ak_buf_puts(out, ");\n}\n");
     return AK_OK;

@@ -1,5 +1,11 @@
-/* host_batch.c: see host_batch.h. */
-#include "backend/host/host_batch.h"
+/*
+ * host_batch.c: one batch of a confined child and its time. Time is taken here, in the worker: from
+ * setting `go`, for which the child spins, to the byte that reports the end, minus what an empty
+ * batch and setting the processor's state back (host_forget.h) take. A child that is not being
+ * measured is stopped, so that spinning idle threads of a library do not take cores from others,
+ * and so that nothing runs on while a result is checked.
+ */
+#include "backend/host/host_child.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -14,7 +20,6 @@
 #include <unistd.h>
 
 #include "backend/host/host_forget.h"
-#include "backend/host/host_tiles.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/instrumented.h"
@@ -159,7 +164,7 @@ static void let_go(ak_runnable *runner, uint32_t go)
    call finds its data in the same caches as a call in a batch. *late_ns is by how much this
    exceeded its time limit: the child may have done work of the call in that time. */
 static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
-                 const ak_runner_page *asked, bool alert, int64_t deadline, int64_t limit_ns)
+                 const ak_runner_page *asked, bool alert, ak_host_limit limit)
 {
     give_back(runner, runner->withheld_last);
     const int64_t begin = ak_clock_ns();
@@ -168,7 +173,7 @@ static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
     if (alert) {
         look_out(runner, end);
     }
-    if (!ak_host_child_await_byte(out, AK_RUNNER_READY, runner, deadline, limit_ns)) {
+    if (!ak_host_child_await_byte(out, AK_RUNNER_READY, runner, limit)) {
         return false;
     }
     const int64_t late = ak_clock_ns() - end;
@@ -179,14 +184,14 @@ static bool show(ak_outcome *out, int64_t *late_ns, ak_runnable *runner,
 /* Starts the batch that the child is ready for (let_go explains `go`) and waits for its end; *ns is
    the elapsed time. */
 static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, uint32_t go, bool alert,
-                  int64_t deadline, int64_t limit_ns)
+                  ak_host_limit limit)
 {
     int64_t begin = ak_clock_ns();
     let_go(runner, go);
     if (alert) {
         look_out(runner, begin + ALERT_NS);
     }
-    if (!ak_host_child_await_byte(out, AK_RUNNER_DONE, runner, deadline, limit_ns)) {
+    if (!ak_host_child_await_byte(out, AK_RUNNER_DONE, runner, limit)) {
         return false;
     }
     *ns = ak_clock_ns() - begin;
@@ -288,7 +293,8 @@ static bool request_whole(const ak_runner_page *page, const ak_runner_page *aske
 /* This function is long because it is one side of the protocol with the child, step by step. */
 static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
-    int64_t deadline = ak_clock_ns() + limit_ns, ns = 0, late = 0;
+    const ak_host_limit limit = ak_host_limit_of(limit_ns);
+    int64_t ns = 0, late = 0;
     char got = 0;
     const ak_runner_page asked = *runner->page;
     *out = (ak_outcome){.status = AK_TRIAL_OK};
@@ -297,7 +303,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     meter(runner);
     const int64_t from = ak_clock_ns();
     if (!ak_host_child_command(out, runner, AK_RUNNER_RUN) ||
-        !ak_host_child_await(out, &got, runner, deadline, limit_ns)) {
+        !ak_host_child_await(out, &got, runner, limit)) {
         return;
     }
     if (got == AK_RUNNER_END) { /* it could not prepare the batch */
@@ -315,13 +321,13 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
                                                  : "it changed the harness' request");
         return;
     }
-    if (asked.unseen != 0 && !show(out, &late, runner, &asked, alert, deadline, limit_ns)) {
+    if (asked.unseen != 0 && !show(out, &late, runner, &asked, alert, limit)) {
         return;
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     give_back(runner, 0);
     waits = with_own_waits(waits); /* only now: give_back may take long */
-    bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, deadline, limit_ns);
+    bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, limit);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
     int64_t within = -1;
@@ -329,8 +335,8 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         within = with_own_waits(ak_host_child_waits(runner));
     }
     int64_t at_done = ak_clock_ns();
-    if (!done || !ak_host_child_await_byte(out, AK_RUNNER_END, runner, at_done + END_TIMEOUT_NS,
-                                           END_TIMEOUT_NS)) {
+    if (!done ||
+        !ak_host_child_await_byte(out, AK_RUNNER_END, runner, ak_host_limit_of(END_TIMEOUT_NS))) {
         return;
     }
     int64_t at_end = ak_clock_ns();

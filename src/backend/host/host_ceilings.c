@@ -19,7 +19,6 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
-#include "backend/host/host_tiles.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"

@@ -85,43 +85,37 @@ ak_status ak_host_child_start(ak_runnable **out, ak_device *device, ak_error *er
     runner->device = device;
     ak_status status = AK_OK;
     int fd = ak_host_child_memory("autokernel-page");
-    if (fd < 0 || ftruncate(fd, sizeof(ak_runner_page)) != 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-        status = ak_fail(err, AK_IO, "no shared memory for a runner: %s%s", strerror(errno),
-                         ak_fs_limit(errno));
+    void *page = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, sizeof(ak_runner_page)) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
+        page = mmap(NULL, sizeof(ak_runner_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
-    if (status == AK_OK) {
-        void *page = mmap(NULL, sizeof(ak_runner_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (page == MAP_FAILED) {
-            status = ak_fail(err, AK_IO, "no shared memory for a runner: %s%s", strerror(errno),
-                             ak_fs_limit(errno));
-        } else {
-            runner->page = page;
-        }
+    if (page == MAP_FAILED) {
+        AK_TRY(ak_fail(err, AK_IO, "no shared memory for a runner: %s%s", strerror(errno),
+                       ak_fs_limit(errno)));
     }
-    if (status == AK_OK) {
-        char block_text[16], page_text[16];
-        (void)snprintf(block_text, sizeof block_text, "%d", device->block_fd);
-        (void)snprintf(page_text, sizeof page_text, "%d", fd);
-        const char *const argv[] = {"/proc/self/exe", "worker",  "--runner",
-                                    block_text,       page_text, NULL};
-        /* In builds with a sanitizer a crash of a candidate must end it with a signal. */
+    runner->page = page;
+    char block_text[16], page_text[16];
+    (void)snprintf(block_text, sizeof block_text, "%d", device->block_fd);
+    (void)snprintf(page_text, sizeof page_text, "%d", fd);
+    const char *const argv[] = {"/proc/self/exe", "worker",  "--runner",
+                                block_text,       page_text, NULL};
+    /* In builds with a sanitizer a crash of a candidate must end it with a signal. */
 #define PLAIN_CRASHES                                                                              \
     "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
-        const char *const variables[] = {"ASAN_OPTIONS=" PLAIN_CRASHES,
-                                         "TSAN_OPTIONS=" PLAIN_CRASHES, NULL};
-        ak_proc_spec spec = {.argv = argv, .setenv = variables, .keep_files = true};
-        status = ak_proc_start(&runner->proc, &spec, err);
-    }
+    const char *const variables[] = {"ASAN_OPTIONS=" PLAIN_CRASHES, "TSAN_OPTIONS=" PLAIN_CRASHES,
+                                     NULL};
+    ak_proc_spec spec = {.argv = argv, .setenv = variables, .keep_files = true};
+    AK_TRY(ak_proc_start(&runner->proc, &spec, err));
+    *out = runner;
+out:
     if (fd >= 0) {
         (void)close(fd);
     }
     if (status != AK_OK) {
         ak_host_child_free(runner);
-        return status;
     }
-    *out = runner;
-    return AK_OK;
+    return status;
 }
 
 ak_status ak_host_child_take(ak_runnable **out, ak_device *device, ak_error *err)
@@ -221,21 +215,25 @@ static int64_t more_time(ak_runnable *runner, int64_t limit_ns)
     return waits < 0 || more < limit_ns / GRANT_PART ? 0 : more;
 }
 
-bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
-                         int64_t limit_ns)
+ak_host_limit ak_host_limit_of(int64_t ns)
+{
+    return (ak_host_limit){.ns = ns, .deadline = ak_clock_ns() + ns};
+}
+
+bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, ak_host_limit limit)
 {
     for (;;) {
-        int64_t left = deadline - ak_clock_ns();
-        int64_t more = left > 0 ? 0 : more_time(runner, limit_ns);
+        int64_t left = limit.deadline - ak_clock_ns();
+        int64_t more = left > 0 ? 0 : more_time(runner, limit.ns);
         if (more > 0) {
             runner->granted_ns += more;
-            deadline += more;
+            limit.deadline += more;
             continue;
         }
         if (left <= 0) {
             ak_proc_kill(&runner->proc);
             ak_outcome_refuse(out, AK_TRIAL_TIMED_OUT, "no answer within %.3g s",
-                              (double)limit_ns / 1e9);
+                              (double)limit.ns / 1e9);
             return false;
         }
         struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
@@ -254,11 +252,10 @@ bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, int64_
     }
 }
 
-bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
-                              int64_t limit_ns)
+bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, ak_host_limit limit)
 {
     char got = 0;
-    if (!ak_host_child_await(out, &got, runner, deadline, limit_ns)) {
+    if (!ak_host_child_await(out, &got, runner, limit)) {
         return false;
     }
     if (got != want) {

@@ -5,8 +5,8 @@
  * does not wait for a process to start.
  *
  * The functions below that return bool return false if the child has failed; they have then written
- * its outcome and killed it. limit_ns is the time limit that the message names, and that bounds the
- * extra time for a busy machine.
+ * its outcome and killed it. The message names the time limit, which also bounds the extra time for
+ * a busy machine.
  */
 #ifndef AK_BACKEND_HOST_CHILD_H
 #define AK_BACKEND_HOST_CHILD_H
@@ -94,12 +94,15 @@ void ak_host_child_reap(ak_device *device, bool all);
 
 /* Wakes the child and sends it an AK_RUNNER_LOAD or AK_RUNNER_RUN. */
 bool ak_host_child_command(ak_outcome *out, ak_runnable *runner, char what);
+/* A time limit, from now on. */
+typedef struct ak_host_limit {
+    int64_t ns, deadline; /* by ak_clock_ns */
+} ak_host_limit;
+ak_host_limit ak_host_limit_of(int64_t ns);
 /* Waits for a byte, until the deadline; a child that had to wait for a processor gets more time. */
-bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
-                         int64_t limit_ns);
+bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, ak_host_limit limit);
 /* The same, but any byte other than `want` is a failure. */
-bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
-                              int64_t limit_ns);
+bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, ak_host_limit limit);
 /* Takes status and reason from the reply in the page, unless the status is OK. The page may hold
    anything, so both are checked. */
 void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
@@ -109,5 +112,11 @@ void ak_host_child_reply(ak_outcome *out, const ak_runner_page *page);
 int64_t ak_host_waits(const char *schedstat);
 /* Returns the sum of this time over the child's threads; negative if one is not known. */
 int64_t ak_host_child_waits(const ak_runnable *runner);
+
+/* host_batch.c: runs the batch that runner->page asks for. Before a single call of a candidate,
+   some elements of the inputs of `launch` are withheld until the child is ready. */
+void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch);
+/* Measures what every batch takes besides its calls: device->roundtrip_ns and forget_ns. */
+ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err);
 
 #endif

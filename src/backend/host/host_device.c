@@ -6,12 +6,15 @@
 #include <gnu/libc-version.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
-#include "backend/host/host_tiles.h"
 #include "base/alloc.h"
 #include "base/number.h"
 
@@ -87,37 +90,33 @@ static void cpu_name(char *out, size_t bytes)
     }
 }
 
+/* Reads a file that describes cache `index` of the first CPU; "" if there is none. */
+static const char *read_cache(char out[SYS_TEXT_MAX + 1], int index, const char *name)
+{
+    char path[128], *text = NULL;
+    (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    (void)ak_fs_read(&text, NULL, path, SYS_TEXT_MAX, NULL);
+    (void)snprintf(out, SYS_TEXT_MAX + 1, "%s", ak_or_empty(text));
+    ak_free(text);
+    return out;
+}
+
 /* Reads the caches of the first CPU only; other CPUs may have larger or smaller ones. */
 int64_t ak_host_cache_bytes(int level)
 {
     assert(level >= 1 && level <= 3);
-    int64_t fallback = level == 1 ? L1D_FALLBACK : level == 2 ? L2_FALLBACK : L3_FALLBACK;
-    for (int index = 0; index < 8; index++) {
-        char path[128], *level_text = NULL, *type = NULL, *size = NULL;
-        int64_t found = 0;
-        const char *base = "/sys/devices/system/cpu/cpu0/cache";
-        (void)snprintf(path, sizeof path, "%s/index%d/level", base, index);
-        bool good = ak_fs_read(&level_text, NULL, path, SYS_TEXT_MAX, NULL) == AK_OK;
-        (void)snprintf(path, sizeof path, "%s/index%d/type", base, index);
-        good = good && ak_fs_read(&type, NULL, path, SYS_TEXT_MAX, NULL) == AK_OK;
-        (void)snprintf(path, sizeof path, "%s/index%d/size", base, index);
-        good = good && ak_fs_read(&size, NULL, path, SYS_TEXT_MAX, NULL) == AK_OK;
-        if (good && level_text[0] - '0' == level && strncmp(type, "Instruction", 11) != 0) {
-            size_t digits = strspn(size, "0123456789");
-            int64_t unit = size[digits] == 'K' ? 1 << 10 : size[digits] == 'M' ? 1 << 20 : 1;
-            size[digits] = 0;
-            if (ak_text_int(&found, size)) {
-                found = found < (INT64_C(1) << 30) ? found * unit : 0;
-            }
-        }
-        ak_free(level_text);
-        ak_free(type);
-        ak_free(size);
-        if (found > 0) {
-            return found;
+    int64_t found = 0;
+    for (int index = 0; index < 8 && found <= 0; index++) {
+        char text[SYS_TEXT_MAX + 1];
+        if (read_cache(text, index, "level")[0] - '0' == level &&
+            strncmp(read_cache(text, index, "type"), "Instruction", 11) != 0) {
+            size_t digits = strspn(read_cache(text, index, "size"), "0123456789");
+            int64_t unit = text[digits] == 'K' ? 1 << 10 : text[digits] == 'M' ? 1 << 20 : 1;
+            text[digits] = 0;
+            found = ak_text_int(&found, text) && found < INT64_C(1) << 30 ? found * unit : 0;
         }
     }
-    return fallback;
+    return found > 0 ? found : level == 1 ? L1D_FALLBACK : level == 2 ? L2_FALLBACK : L3_FALLBACK;
 }
 
 static int vector_bytes(void)
@@ -130,6 +129,21 @@ static int vector_bytes(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 32 : 16;
 #else
     return 16;
+#endif
+}
+
+bool ak_host_tiles(void)
+{
+#if defined(__x86_64__)
+    /* arch/x86/include/uapi/asm/prctl.h and arch/x86/include/asm/fpu/types.h of Linux */
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILE_DATA = 18 };
+    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 }; /* of leaf 7, register edx */
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & AMX_BF16) != 0 &&
+           (edx & AMX_TILE) != 0 &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA) == 0;
+#else
+    return false;
 #endif
 }
 

@@ -125,10 +125,11 @@ static bool is_mathematics(const char *name, size_t length)
     return false;
 }
 
-bool ak_host_elf_callable(const char *name, size_t length)
+bool ak_host_elf_callable(const char *name)
 {
+    const size_t length = strlen(name);
     return ak_text_begins(name, vectors) || one_of(plain, AK_COUNT(plain), name, length) ||
            is_mathematics(name, length) ||
-           one_of(environment, AK_COUNT(environment), name, length) ||
-           ak_openmp_has(name, length) || strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
+           one_of(environment, AK_COUNT(environment), name, length) || ak_openmp_has(name) ||
+           strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
 }

@@ -8,7 +8,7 @@
 #include "backend/elf_file.h"
 
 /* Returns whether a kernel may call the library's function of this name. */
-bool ak_host_elf_callable(const char *name, size_t length);
+bool ak_host_elf_callable(const char *name);
 
 /* A visitor for ak_elf_symbols: returns whether the file defines a symbol of the sanitizers'
    interface (__asan_on_error, __ubsan_default_options), which would replace theirs in --sanitize.

@@ -13,6 +13,7 @@
 #include "base/text.h"
 
 #define SEGMENTS_MAX 64
+#define NAME_BYTES   128
 
 typedef struct elf_file {
     ak_elf elf;
@@ -85,9 +86,10 @@ static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_
 static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *name)
 {
     const char **found = context;
-    size_t length = strcspn(name, "@");
-    bool imported = symbol->st_shndx == SHN_UNDEF && length > 0;
-    bool fine = !imported || ak_host_elf_callable(name, length);
+    char bare[NAME_BYTES]; /* without a version; none of the known names is longer */
+    (void)snprintf(bare, sizeof bare, "%.*s", (int)strcspn(name, "@"), name);
+    bool imported = symbol->st_shndx == SHN_UNDEF && bare[0] != 0;
+    bool fine = !imported || ak_host_elf_callable(bare);
     *found = fine ? NULL : name;
     return !fine;
 }

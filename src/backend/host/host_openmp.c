@@ -12,6 +12,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define SHARES 64
 #define EXPORT __attribute__((visibility("default")))
 
@@ -234,15 +236,14 @@ static bool take(share *s, long *begin, long *end)
     return more;
 }
 
-static bool start(long begin, long end, long step, long chunk, bool guided, long *from, long *to)
+static share loop_of(long begin, long end, long step, long chunk, bool guided)
 {
-    const share asked = {.next = begin,
-                         .end = end,
-                         .step = step == 0 ? 1 : step,
-                         .chunk = chunk < 1 ? 1 : chunk,
-                         .guided = guided,
-                         .threads = my_team};
-    return take(meet(&asked), from, to);
+    return (share){.next = begin,
+                   .end = end,
+                   .step = step == 0 ? 1 : step,
+                   .chunk = chunk < 1 ? 1 : chunk,
+                   .guided = guided,
+                   .threads = my_team};
 }
 
 EXPORT void GOMP_loop_end_nowait(void)
@@ -262,7 +263,8 @@ EXPORT void GOMP_loop_end(void)
     EXPORT bool GOMP_loop_##kind##_start(long begin, long end, long step, long chunk, long *from,  \
                                          long *to)                                                 \
     {                                                                                              \
-        return start(begin, end, step, chunk, guided, from, to);                                   \
+        const share asked = loop_of(begin, end, step, chunk, guided);                              \
+        return take(meet(&asked), from, to);                                                       \
     }                                                                                              \
     EXPORT bool GOMP_loop_##kind##_next(long *from, long *to)                                      \
     {                                                                                              \
@@ -276,7 +278,8 @@ LOOP(nonmonotonic_guided, true)
 #define LOOP_WITHOUT_CHUNK(kind)                                                                   \
     EXPORT bool GOMP_loop_##kind##_start(long begin, long end, long step, long *from, long *to)    \
     {                                                                                              \
-        return start(begin, end, step, 1, false, from, to);                                        \
+        const share asked = loop_of(begin, end, step, 1, false);                                   \
+        return take(meet(&asked), from, to);                                                       \
     }                                                                                              \
     EXPORT bool GOMP_loop_##kind##_next(long *from, long *to)                                      \
     {                                                                                              \
@@ -314,11 +317,7 @@ static void parallel_share(void (*body)(void *), void *data, unsigned threads, c
                                           long begin, long end, long step, long chunk,             \
                                           unsigned flags)                                          \
     {                                                                                              \
-        const share asked = {.next = begin,                                                        \
-                             .end = end,                                                           \
-                             .step = step == 0 ? 1 : step,                                         \
-                             .chunk = chunk < 1 ? 1 : chunk,                                       \
-                             .guided = is_guided};                                                 \
+        const share asked = loop_of(begin, end, step, chunk, is_guided);                           \
         parallel_share(body, data, threads, &asked, flags);                                        \
     }
 PARALLEL_LOOP(dynamic, false)
@@ -330,7 +329,7 @@ PARALLEL_LOOP(nonmonotonic_guided, true)
     EXPORT void GOMP_parallel_loop_##kind(void (*body)(void *), void *data, unsigned threads,      \
                                           long begin, long end, long step, unsigned flags)         \
     {                                                                                              \
-        const share asked = {.next = begin, .end = end, .step = step == 0 ? 1 : step, .chunk = 1}; \
+        const share asked = loop_of(begin, end, step, 1, false);                                   \
         parallel_share(body, data, threads, &asked, flags);                                        \
     }
 PARALLEL_LOOP_WITHOUT_CHUNK(runtime)
@@ -344,8 +343,7 @@ EXPORT unsigned GOMP_sections_next(void)
 
 EXPORT unsigned GOMP_sections_start(unsigned count)
 {
-    const share asked = {
-        .next = 1, .end = (long)count + 1, .step = 1, .chunk = 1, .threads = my_team};
+    const share asked = loop_of(1, (long)count + 1, 1, 1, false);
     (void)meet(&asked);
     return GOMP_sections_next();
 }
@@ -353,7 +351,7 @@ EXPORT unsigned GOMP_sections_start(unsigned count)
 EXPORT void GOMP_parallel_sections(void (*body)(void *), void *data, unsigned threads,
                                    unsigned count, unsigned flags)
 {
-    const share asked = {.next = 1, .end = (long)count + 1, .step = 1, .chunk = 1};
+    const share asked = loop_of(1, (long)count + 1, 1, 1, false);
     parallel_share(body, data, threads, &asked, flags);
 }
 
@@ -369,7 +367,7 @@ EXPORT void GOMP_sections_end(void)
 
 EXPORT bool GOMP_single_start(void)
 {
-    const share asked = {.next = 0, .end = 1, .step = 1, .chunk = 1, .threads = my_team};
+    const share asked = loop_of(0, 1, 1, 1, false);
     long from, to;
     bool mine = take(meet(&asked), &from, &to);
     leave();
@@ -418,12 +416,7 @@ static const char *const names[] = {
     "omp_in_parallel",
 };
 
-bool ak_openmp_has(const char *name, size_t length)
+bool ak_openmp_has(const char *name)
 {
-    for (size_t i = 0; i < AK_COUNT(names); i++) {
-        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_HAS_TEXT(names, AK_COUNT(names), name);
 }

@@ -23,6 +23,6 @@ void ak_openmp_use(ak_host_pool *pool, int threads);
 void ak_openmp_forget(void);
 void ak_openmp_forget_team(void);
 /* Returns whether the runner has a function of this name. */
-bool ak_openmp_has(const char *name, size_t length);
+bool ak_openmp_has(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * host_ops.c: the CPU as a device, seen from its worker process. Arguments live in one block of
  * shared memory; each candidate or library lives in a confined child of its own (host_child.h),
- * which maps the block; host_batch.h runs and times it.
+ * which maps the block; host_batch.c runs and times it.
  */
 #include "backend/host/host.h"
 
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/host/host_batch.h"
+#include "backend/host/host_child.h"
 #include "backend/host/host_pool.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -170,7 +170,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
     (void)ak_host_child_start(&device->spare, device, NULL);
     if (sent && ak_host_child_await_byte(outcome, AK_RUNNER_END, runner,
-                                         ak_clock_ns() + AK_HOST_LOAD_NS, AK_HOST_LOAD_NS)) {
+                                         ak_host_limit_of(AK_HOST_LOAD_NS))) {
         ak_host_child_reply(outcome, page);
         (void)kill(runner->proc.pid, SIGSTOP);
         memcpy(runner->title, page->title, sizeof runner->title);

@@ -50,10 +50,12 @@ static ak_status print_source(ak_buf *out, const ak_problem *problem, const ak_o
     AK_DO(ak_host_source(out, own->source == NULL ? "" : own->text,
                          own->source == NULL ? "Launch" : own->source, err));
     ak_buf_putc(out, '\n');
-    return own->launch == NULL
-               ? AK_OK
-               : ak_host_adapt(out, own->library != NULL ? AK_LANGUAGE_FORTRAN : NULL, own->launch,
-                               own->function, problem, "\"arguments\"", err);
+    const ak_host_entry entry = {.name = own->function,
+                                 .language = own->library != NULL ? AK_LANGUAGE_FORTRAN : NULL,
+                                 .launch = own->launch,
+                                 .problem = problem,
+                                 .where = "\"arguments\""};
+    return own->launch == NULL ? AK_OK : ak_host_adapt(out, &entry, err);
 }
 
 static ak_status compile(const char *artifact, const char *source, const ak_task *task,

@@ -80,9 +80,9 @@ static const char *const more[] = {
     "avx_vnni_int16", "amx_fp16", "amx_complex", "avx_ne_convert", "cldemote",
     "3dnowprefetch"};
 
-/* Asks the compiler which macros it defines under `options` and `more_option` (NULL: none). */
-static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options *options,
-                     const char *more_option, ak_error *err)
+/* Asks options->compiler which macros it defines under `options` and `more_option` (NULL: none). */
+static ak_status ask(ak_proc_result *out, const ak_options *options, const char *more_option,
+                     ak_error *err)
 {
     static const char *const tail[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
     const char **argv = ak_alloc(options->count + AK_COUNT(tail) + 2, sizeof *argv);
@@ -90,7 +90,7 @@ static ak_status ask(ak_proc_result *out, const char *compiler, const ak_options
     if (argv == NULL) {
         return ak_fail_memory(err);
     }
-    argv[n++] = compiler;
+    argv[n++] = options->compiler;
     for (size_t i = 0; i < options->count; i++) {
         argv[n++] = options->argv[i];
     }
@@ -187,13 +187,13 @@ static ak_status add_named(json_t *list, const machine *here, const char *option
 
 /* Adds what the source lets the compiler use beyond the job's options. */
 static ak_status add_targets(json_t *list, const machine *here, ak_host_targets *targets,
-                             const char *compiler, const ak_options *options, ak_error *err)
+                             const ak_options *options, ak_error *err)
 {
     ak_status status = AK_OK;
     for (size_t i = 0; i < targets->options.count && status == AK_OK; i++) {
         ak_proc_result run = {0};
         const char *option = targets->options.argv[i];
-        status = ask(&run, compiler, options, option, err);
+        status = ask(&run, options, option, err);
         targets->unknown = targets->unknown || run.exit_code != 0;
         if (status == AK_OK && run.exit_code == 0) {
             status = add_features(list, here, run.output, err);
@@ -208,7 +208,7 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
 }
 
 /* Looks for targets in the source of a job, without its Fortran, which has none. */
-static ak_status read_source(ak_host_targets *out, const char *compiler, const ak_options *options,
+static ak_status read_source(ak_host_targets *out, const ak_options *options,
                              const ak_compile_job *job, ak_error *err)
 {
     char path[AK_PATH_MAX], *text = NULL, *seen = NULL, *begin, *end;
@@ -221,7 +221,7 @@ static ak_status read_source(ak_host_targets *out, const char *compiler, const a
     }
     AK_TRY(ak_fs_join(path, job->folder, "seen.c", err));
     AK_TRY(ak_fs_write(path, text, length, err));
-    AK_TRY(ak_host_preprocess(&seen, &run, compiler, options, path, job->folder, err));
+    AK_TRY(ak_host_preprocess(&seen, &run, options, path, job->folder, err));
     status = ak_host_targets_of(out, text, ak_or_empty(seen), err);
     out->unknown = out->unknown || seen == NULL;
     (void)unlink(path);
@@ -256,8 +256,9 @@ static ak_status refuse_openmp(const ak_compile_job *job, ak_error *err)
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err)
 {
-    const char *compiler = job->compiler;
-    const ak_options options = {.argv = (char **)job->argv, .count = job->argc}; /* borrowed */
+    ak_options options = {.compiler = job->compiler,
+                          .argv = (char **)job->argv, /* borrowed */
+                          .count = job->argc};
     ak_proc_result run = {0};
     ak_host_targets targets = {.unknown = false};
     machine here = {.cpuinfo = NULL};
@@ -266,20 +267,21 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     ak_status status = AK_OK;
     AK_TRY(needs == NULL || features == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(refuse_openmp(job, err));
-    AK_TRY(compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK);
-    AK_TRY(ask(&run, compiler, &options, NULL, err));
-    AK_TRY(run.exit_code == 0 ? AK_OK
-                              : ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
-                                        compiler, (int)strcspn(run.output, "\n"), run.output));
+    AK_TRY(options.compiler == NULL ? ak_host_compiler(&options.compiler, err) : AK_OK);
+    AK_TRY(ask(&run, &options, NULL, err));
+    AK_TRY(run.exit_code == 0
+               ? AK_OK
+               : ak_fail(err, AK_IO, "%.100s: cannot be asked for its macros: %.*s",
+                         options.compiler, (int)strcspn(run.output, "\n"), run.output));
     AK_TRY(ak_fs_read(&here.cpuinfo, NULL, "/proc/cpuinfo", CPUINFO_MAX, err));
     here.flags = flags_of(&here.length, here.cpuinfo);
     AK_TRY(add_features(features, &here, run.output, err));
     for (size_t i = 0; i < job->argc; i++) {
         AK_TRY(add_named(features, &here, job->argv[i], err));
     }
-    AK_TRY(read_source(&targets, compiler, &options, job, err));
-    AK_TRY(add_targets(features, &here, &targets, compiler, &options, err));
-    ak_host_compiler_version(version, bytes, compiler);
+    AK_TRY(read_source(&targets, &options, job, err));
+    AK_TRY(add_targets(features, &here, &targets, &options, err));
+    ak_host_compiler_version(version, bytes, options.compiler);
     bool good = uname(&system) == 0 && ak_json_set_text(needs, "os", system.sysname) &&
                 ak_json_set_text(needs, "architecture", system.machine) &&
                 ak_json_set(needs, "cpu_features", json_incref(features)) &&

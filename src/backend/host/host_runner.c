@@ -23,12 +23,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_forget.h"
 #include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
-#include "backend/host/host_tiles.h"
 #include "backend/sandbox.h"
 #include "base/clock.h"
 #include "base/proc.h"
@@ -561,13 +560,11 @@ static void run(runner *r)
     } else if (!make_workspace(r, page->workspace_bytes)) {
         fault = "the workspace does not fit into memory";
     }
-    for (int i = 0; i < AK_SIZES_MAX; i++) {
-        size[i] = page->size[i];
-    }
+    memcpy(size, page->size, sizeof size);
     for (int i = 0; i < AK_CHOICES_MAX; i++) {
         choice[i] = page->choice[i];
-        number[i] = page->number[i];
     }
+    memcpy(number, page->number, sizeof number);
     memcpy(pitch, page->pitch, sizeof pitch);
     for (uint32_t i = 0; fault == NULL && i < page->argument_count; i++) {
         arg[i] = memory + page->offset[i];
@@ -689,9 +686,7 @@ int ak_runner_main(int argc, char **argv)
     size_t memory = pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
     /* Libraries reserve address space that they never touch, so the limit is above the machine's
        memory. */
-    ak_sandbox_limits limits = {.memory_max = memory == 0 ? 0 : memory + ((size_t)8 << 30),
-                                .cpu_seconds_max = CPU_SECONDS_MAX};
-    ak_sandbox_limit(&limits);
+    ak_sandbox_limit(memory == 0 ? 0 : memory + ((size_t)8 << 30), CPU_SECONDS_MAX);
     /* The tile registers are asked for now, because a confined process cannot ask the system. */
     ak_host_forget_prepare(ak_host_tiles());
     for (;;) {

@@ -37,11 +37,12 @@ typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_
 typedef struct ak_runner_page {
     /* for LOAD */
     char artifact[AK_PATH_MAX]; /* "" for a library of baselines.def */
-    char symbol[64];            /* "ak_kernel"; of an own baseline, the library's function */
-    char baseline[64];          /* "openblas:Haswell"; "" for a candidate */
-    char library[AK_PATH_MAX];  /* of an own baseline; "" if it has none */
-    char folder[AK_PATH_MAX];   /* of an own baseline: the kernel's; "" if there is none */
-    int32_t own;                /* an ak_runner_own */
+    /* "ak_kernel"; of an own baseline, the library's function */
+    char symbol[AK_FUNCTION_NAME_MAX + 1];
+    char baseline[64];         /* "openblas:Haswell"; "" for a candidate */
+    char library[AK_PATH_MAX]; /* of an own baseline; "" if it has none */
+    char folder[AK_PATH_MAX];  /* of an own baseline: the kernel's; "" if there is none */
+    int32_t own;               /* an ak_runner_own */
     char problem[64];
     char choices[AK_RUNNER_TEXT_MAX]; /* "bias=add,activation=relu" */
     int32_t dtype;                    /* ak_dtype of the task */

@@ -53,7 +53,6 @@ typedef struct build {
     ak_buf table;
     ak_options options; /* those of a trial */
     ak_host_targets targets;
-    const char *compiler;
 } build;
 
 static ak_access access_of(const build *b, size_t argument)
@@ -252,7 +251,8 @@ static ak_status run_program(ak_proc_result *out, const build *b, ak_error *err)
     ak_reads_open(&reads);
     ak_reads_add(&reads, "/proc/self"); /* a sanitizer reads the map of its own memory */
     ak_reads_add(&reads, b->folder);
-    ak_reads_add_tool(&reads, b->compiler); /* the sanitizers' runtime is installed with it */
+    ak_reads_add_tool(&reads,
+                      b->options.compiler); /* the sanitizers' runtime is installed with it */
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", b->folder);
     ak_sandbox_plan_open_alone(&plan, reads.path, writable);
     spec.setenv = environment;
@@ -409,7 +409,7 @@ static void cannot(ak_sanitized *out, const build *b, const ak_proc_result *run)
     ak_plain_first_line(line, sizeof line, error == NULL ? "no message" : error);
     (void)snprintf(out->found, sizeof out->found,
                    "%.60s cannot build it with sanitizers (is libasan installed?): %.120s",
-                   b->compiler, line);
+                   b->options.compiler, line);
 }
 
 /* Replaces a letter in the name of each attribute that turns a sanitizer off, so that compilers do
@@ -434,7 +434,7 @@ static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error 
     size_t length = 0;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&source, &length, b->source, TEXT_MAX, err));
-    AK_TRY(ak_host_preprocess(&text, run, b->compiler, &b->options, b->source, b->folder, err));
+    AK_TRY(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
     AK_TRY(text == NULL ? AK_OK : ak_host_targets_of(&b->targets, source, text, err));
     if (text != NULL && b->targets.options.count > 0 &&
         strstr(text, "#pragma GCC target") != NULL) {
@@ -443,7 +443,7 @@ static ak_status preprocess(bool *seen, ak_proc_result *run, build *b, ak_error 
         }
         ak_free(text);
         ak_proc_result_clear(run);
-        AK_TRY(ak_host_preprocess(&text, run, b->compiler, &b->options, b->source, b->folder, err));
+        AK_TRY(ak_host_preprocess(&text, run, &b->options, b->source, b->folder, err));
     }
     *seen = text != NULL;
     if (text != NULL) {
@@ -483,7 +483,7 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
     if (argv == NULL) {
         return ak_fail_memory(err);
     }
-    argv[n++] = b->compiler;
+    argv[n++] = b->options.compiler;
     for (size_t i = 0; i < b->options.count; i++) {
         const char *option = b->options.argv[i];
         if (!is_left_out(option) && (what == OBJECT || ak_text_begins(option, linking))) {
@@ -521,8 +521,7 @@ static ak_status compile_program(ak_sanitized *out, build *b, ak_error *err)
     ak_proc_result run = {0};
     ak_status status = AK_OK;
     AK_TRY(ak_task_options(&b->options, b->task, b->config, err));
-    b->compiler = b->options.compiler;
-    AK_TRY(b->compiler != NULL ? AK_OK : ak_host_compiler(&b->compiler, err));
+    AK_TRY(b->options.compiler != NULL ? AK_OK : ak_host_compiler(&b->options.compiler, err));
     AK_TRY(preprocess(&out->ran, &run, b, err));
     for (product what = OBJECT; what <= PROGRAM && out->ran && out->found[0] == 0; what++) {
         ak_proc_result_clear(&run);

@@ -26,9 +26,8 @@
 /* ---- what the compiler sees -------------------------------------------------------------------
  */
 
-ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compiler,
-                             const ak_options *options, const char *source, const char *folder,
-                             ak_error *err)
+ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *options,
+                             const char *source, const char *folder, ak_error *err)
 {
     char path[AK_PATH_MAX];
     const char **argv = ak_alloc(options->count + 8, sizeof *argv);
@@ -37,7 +36,7 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const char *compil
     *out = NULL;
     AK_TRY(status);
     AK_TRY(ak_fs_join(path, folder, "preprocessed", err));
-    argv[n++] = compiler;
+    argv[n++] = options->compiler;
     for (size_t i = 0; i < options->count; i++) {
         if (strcmp(options->argv[i], "-shared") != 0) {
             argv[n++] = options->argv[i];

@@ -171,11 +171,7 @@ static const char *const libraries[] = {"libdnnl.so.2", "libdnnl.so.3", "libdnnl
 static bool bind(void *library, functions *f, bool primitives)
 {
     bool all = true;
-    void *found;
-#define BIND(name, symbol, result, arguments)                                                      \
-    found = ak_dl_symbol(library, symbol);                                                         \
-    memcpy(&f->name, &found, sizeof found);                                                        \
-    all = all && found != NULL;
+#define BIND(name, symbol, result, arguments) all = ak_dl_bind(&f->name, library, symbol) && all;
     FUNCTIONS(BIND)
     if (primitives) {
         PRIMITIVE_FUNCTIONS(BIND)

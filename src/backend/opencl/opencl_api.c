@@ -33,13 +33,11 @@ ak_status ak_opencl_open(const ak_opencl **out, ak_error *err)
                        "`apt-get install ocl-icd-libopencl1 pocl-opencl-icd` for the processor");
     }
     for (size_t i = 0; i < AK_COUNT(entries); i++) {
-        void *found = ak_dl_symbol(library, entries[i].symbol);
-        if (found == NULL) {
+        if (!ak_dl_bind((char *)&table + entries[i].offset, library, entries[i].symbol)) {
             ak_dl_close(library);
             return ak_fail(err, AK_UNAVAILABLE, "libOpenCL.so.1 is too old: it has no %s",
                            entries[i].symbol);
         }
-        memcpy((char *)&table + entries[i].offset, &found, sizeof found);
     }
     ready = true;
     *out = &table;

@@ -39,6 +39,12 @@ ak_status ak_triton_version(char *out, size_t bytes, ak_error *err);
 ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
                         int64_t timeout_ns, ak_error *err);
 
+#define AK_TRITON_ARGUMENTS_BYTES (AK_LAUNCH_ARGUMENTS_MAX * 24)
+/* Writes the arguments of a launch as a text, by which compiling and launching agree on a variant:
+   "*f16,*f16,i4096,i1000,f,none", pointers by their type, integers by width and value. */
+ak_status ak_triton_arguments(char out[AK_TRITON_ARGUMENTS_BYTES], const ak_launch_kernel *kernel,
+                              const ak_task *task, ak_error *err);
+
 /* ---- launching ------------------------------------------------------------------------------- */
 
 typedef struct ak_triton_variant {

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "backend/triton/triton.h"
-#include "backend/triton/triton_arguments.h"
 
 #define WHERE   "the compiled Triton kernel"
 #define WARP    32

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "backend/compile.h"
-#include "backend/lacking.h"
 #include "backend/sandbox.h"
 #include "backend/script.h"
 #include "backend/triton/triton.h"

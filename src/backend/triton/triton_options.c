@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "backend/triton/triton.h"
-#include "backend/triton/triton_arguments.h"
 #include "base/alloc.h"
 
 ak_status ak_triton_arguments(char out[AK_TRITON_ARGUMENTS_BYTES], const ak_launch_kernel *kernel,
