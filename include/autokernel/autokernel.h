@@ -526,8 +526,8 @@ AK_API ak_status ak_archive_remove(ak_removal *out, ak_archive *archive, const c
                                    bool really, ak_error *err);
 
 /* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
-   "matmul/host.c". AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if nobody knows its
-   source. */
+   "matmul/host.c". AK_NOT_FOUND if there is no such trial, AK_UNAVAILABLE if the archive does not
+   have its source. */
 typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
 AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
                                    void *context, ak_error *err);

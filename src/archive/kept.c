@@ -77,7 +77,11 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
                ? AK_OK
                : ak_fail(err, AK_UNAVAILABLE, "%.200s: nobody knows the source of trial #%lld",
                          archive->path, (long long)trial));
-    AK_TRY(ak_archive_get_sources(&pack, archive, hash, err));
+    status = ak_archive_get_sources(&pack, archive, hash, err);
+    AK_TRY(status != AK_NOT_FOUND
+               ? status
+               : ak_fail(err, AK_UNAVAILABLE, "%.200s did not keep the source of trial #%lld",
+                         archive->path, (long long)trial));
     for (size_t i = 0; i < pack.count; i++) {
         visit(context, pack.files[i].name, pack.files[i].data, pack.files[i].length);
     }

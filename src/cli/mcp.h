@@ -95,7 +95,7 @@ ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
 /* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
-/* Adds to the result "warnings": what ak_task_ignored finds. */
+/* Adds to the result "warnings": what ak_task_ignored and ak_task_unused find. */
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err);
 /* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,

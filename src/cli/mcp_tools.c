@@ -33,7 +33,8 @@
 #define STRING  "{\"type\": \"string\"}"
 #define WARNINGS                                                                                   \
     "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
-    ", \"description\": \"what the kernel has and this task ignores\"}"
+    ", \"description\": \"what the kernel has and this task ignores, and parameters that its "     \
+    "source does not use\"}"
 #define BUDGET                                                                                     \
     "\"budget\": {\"type\": \"object\", \"description\": \"what is left; null: no limit\"}"
 
@@ -292,13 +293,17 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
 
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
 {
-    const char *ignored = ak_task_ignored(task);
-    if (ignored != NULL) {
-        ak_buf_print(&call->text, "warning: %s\n", ignored);
+    const char *const found[] = {ak_task_ignored(task), ak_task_unused(task)};
+    json_t *list = json_array();
+    bool good = true;
+    for (size_t i = 0; i < AK_COUNT(found); i++) {
+        if (found[i] != NULL) {
+            ak_buf_print(&call->text, "warning: %s\n", found[i]);
+            good = json_array_append_new(list, json_string(found[i])) == 0 && good;
+        }
     }
-    return ak_json_set(call->result, "warnings", ak_json_texts(&ignored, ignored != NULL))
-               ? AK_OK
-               : ak_fail_memory(err);
+    good = ak_json_set(call->result, "warnings", ak_json_whole(list, good));
+    return good ? AK_OK : ak_fail_memory(err);
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/fs.h"
-#include "cli/options.h"
 
 #define STATES_MAX 32 /* limit on states; trials of further ones are ignored */
 

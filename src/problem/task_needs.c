@@ -10,6 +10,7 @@
 
 #define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
 #define WHERE_MAX      256
+#define TEXT_MAX       (1u << 14) /* more than a message with the names of all parameters has */
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
@@ -80,8 +81,8 @@ static bool is_whole(const ak_task *task)
 
 ak_status ak_task_find_unused(ak_task *task, ak_error *err)
 {
-    ak_buf names = AK_BUF(1000);
-    char *plain = NULL, *specification = NULL, text[1200];
+    ak_buf names = AK_BUF(TEXT_MAX), text = AK_BUF(TEXT_MAX);
+    char *plain = NULL, *specification = NULL;
     size_t count = 0;
     ak_status status = AK_OK;
     if (!is_whole(task)) {
@@ -101,17 +102,18 @@ ak_status ak_task_find_unused(ak_task *task, ak_error *err)
     }
     AK_TRY(ak_buf_status(&names, err));
     if (count > 0) {
-        (void)snprintf(text, sizeof text,
-                       "the source of the kernel does not use the parameter%s %s: all values make "
-                       "the same code; use %s there, or take %s out of the space file",
-                       ak_plural(count), names.data, count == 1 ? "it" : "them",
-                       count == 1 ? "it" : "them");
-        AK_TRY(ak_copy_text(&task->unused, text, err));
+        const char *these = count == 1 ? "it" : "them";
+        ak_buf_print(&text,
+                     "the source of the kernel does not use the parameter%s %s: all values make "
+                     "the same code; use %s there, or take %s out of the space file",
+                     ak_plural(count), names.data, these, these);
+        AK_TRY(ak_buf_take(&task->unused, &text, err));
     }
 out:
     ak_free(plain);
     ak_text_free(specification);
     ak_buf_free(&names);
+    ak_buf_free(&text);
     return status;
 }
 

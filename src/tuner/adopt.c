@@ -84,8 +84,7 @@ static ak_status write_problem(const char *folder, json_t *problem, ak_error *er
 {
     static const char guessed[] =
         "\"flops\" (0) and \"bytes\" (each array moved once, or read and written if it is inout) "
-        "are "
-        "guesses of 'new kernel --from': write formulas of the useful work in their place";
+        "are guesses of 'new kernel --from': write formulas of the useful work in their place";
     AK_DO(ak_json_set_text(problem, "notes", guessed) ? AK_OK : ak_fail_memory(err));
     return write_json(folder, "problem.json", problem, err);
 }

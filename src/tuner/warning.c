@@ -128,9 +128,8 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
         out, err,
         "the limits of this device were measured too low when the run began, because the machine "
         "was busy (%.4g TFLOP/s and %.4g GB/s; now %.4g and %.4g), so the fractions of the "
-        "roofline "
-        "that were shown during the search are too high: rely on those of this result and of "
-        "'autokernel report'",
+        "roofline that were shown during the search are too high: rely on those of this result "
+        "and of 'autokernel report'",
         before->peak_tflops, ak_roofline_bandwidth(before), after->peak_tflops,
         ak_roofline_bandwidth(after));
 }

@@ -109,6 +109,7 @@ echo "- what a task ignores"
 autokernel new kernel half >/dev/null
 sed -i s/1048576/4096/ half/problem.json
 sed -i '0,/for (/s/ *for (/#pragma omp parallel for\n&/' half/host.c
+sed -i '0,/"Default": 1,/s/{ "Name": "THREADS"/{ "Name": "TILE", "Type": "int", "Values": [1, 2] },\n      &/' half/host.json
 python3 - <<'END'
 from mcp_client import Client
 c = Client("./half", "--archive", "half.db")

@@ -6,6 +6,12 @@ try() { autokernel "$@" --size 1000 2>&1 | grep 'warning: .*TILE'; }
 try check ./double --config default
 try bench ./double --config default
 try tune ./double --evals 1 --finish-time 0.02 --libraries none
+echo "-- many with long names, too"
+cp -r double many
+for i in $(seq 20 42); do
+    sed -i "s/\"Default\": 4 }/&, { \"Name\": \"PARAMETER_WITH_A_LONG_NAME_THAT_DESCRIBES_IT_$i\", \"Type\": \"int\", \"Values\": [1, 2] }/" many/host.json
+done
+try check ./many --config default | tr ' ' '\n' | grep -c LONG_NAME
 echo "-- it is used: in the launch's or the workspace's expressions, or as the macro of a value"
 sed -i 's/"KernelFile"/"Workspace": "64 * TILE", &/' double/host.json
 try check ./double --config default

@@ -43,6 +43,33 @@ static void test_round_trip(void **state)
     list_clear(&list);
 }
 
+static void no_file(void *context, const char *name, const char *data, size_t length)
+{
+    (void)context;
+    (void)data;
+    (void)length;
+    fail_msg("a file %s", name);
+}
+
+/* A trial that is there is not "not found" only because its source was not kept. */
+static void test_source_that_was_not_kept(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial trial = literal_trial("MR=4", 2.0);
+    trial.environment = (char *)"aa";
+    int64_t id = add_trial(f->archive, trial);
+    assert_refused(ak_archive_source(f->archive, id + 1, no_file, NULL, err), AK_NOT_FOUND,
+                   "has no trial");
+    assert_refused(ak_archive_source(f->archive, id, no_file, NULL, err), AK_UNAVAILABLE,
+                   "nobody knows");
+    ak_run run = literal_run("r1");
+    run.environment = (char *)"aa";
+    run.environment_json = (char *)"{\"source\":\"0123\"}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_refused(ak_archive_source(f->archive, id, no_file, NULL, err), AK_UNAVAILABLE,
+                   "did not keep");
+}
+
 static void test_environment_words(void **state)
 {
     fixture *f = fixture_of(state);
@@ -1357,6 +1384,7 @@ int main(void)
     fixture_fail_json_too();
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(test_round_trip),
+        WITH_ARCHIVE(test_source_that_was_not_kept),
         WITH_ARCHIVE(test_environment_words),
         WITH_ARCHIVE(test_runs_are_named_by_their_first_digits),
         WITH_ARCHIVE(test_runs),
