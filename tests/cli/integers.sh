@@ -5,8 +5,14 @@ cp -r "$TESTS/../data/kernels/blur" .
 echo "-- bytes: right; off by one; wrap-around; constant; one left out; one that leaves out what is there already"
 wrong='WRONG=0;WRONG=1;WRONG=2;WRONG=3;WRONG=4'
 autokernel check ./blur --config "$wrong" --quiet
-autokernel tune ./blur --evals 2 --fix WRONG=0:5,LEVEL=3 --strategy exhaustive --libraries none --quiet >/dev/null 2>&1
-autokernel history ./blur | grep -oE ' (ok|rejected) |it does not do all of the work in every call'
+# Where the machine is so busy that a batch is one call, each call has other inputs, and this kernel does all of the work.
+for try in 1 2 3 4 5; do
+    rm -f "$AUTOKERNEL_ARCHIVE"
+    autokernel tune ./blur --evals 2 --fix WRONG=0:5,LEVEL=3 --strategy exhaustive --libraries none --quiet >/dev/null 2>&1
+    autokernel history ./blur | grep -oE ' (ok|rejected) |it does not do all of the work in every call' >found
+    grep -q rejected found && break
+done
+cat found
 echo "-- exported: the header has the types, and a program uses it"
 autokernel export ./blur --format c
 grep -o 'const uint8_t \*src' blur_u8/blur_u8.h
