@@ -166,15 +166,10 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
                         ak_error *err)
 {
     size_t best = first;
-    ak_status status = AK_OK;
     const char *known = best_of_library(e, list->items[first].name);
     if (known == NULL) {
-        if (last - first > 1) {
-            status = fastest(&best, e, list, first, last, err);
-        }
-        if (status == AK_OK) {
-            status = remember(e, list->items[first].name, list->items[best].name, err);
-        }
+        AK_DO(last - first > 1 ? fastest(&best, e, list, first, last, err) : AK_OK);
+        AK_DO(remember(e, list->items[first].name, list->items[best].name, err));
     }
     for (size_t i = first; known != NULL && i < last; i++) {
         best = strcmp(list->items[i].name, known) == 0 ? i : best;
@@ -188,7 +183,7 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
             ak_baseline_info_clear(&list->items[i]);
         }
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
@@ -197,25 +192,22 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
     const char *wanted = e->task->libraries;
     listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = AK_OK;
+    size_t kept = 0;
     /* "none" skips this, because listing loads every version of each library, which is slow. */
     if (strcmp(list.wanted, "none") != 0 && e->backend->baselines != NULL) {
-        status = e->backend->baselines(e->device, e->task, list_one, &list, err);
+        AK_TRY(e->backend->baselines(e->device, e->task, list_one, &list, err));
     }
-    if (status == AK_OK && list.status != AK_OK) {
-        status = ak_fail_memory(err);
-    }
-    status = status == AK_OK ? check_wanted(&list, err) : status;
-    ak_buf_free(&list.left_out);
-    size_t kept = 0;
-    for (size_t first = 0; status == AK_OK && first < list.count;) {
+    AK_TRY(list.status == AK_OK ? AK_OK : ak_fail_memory(err));
+    AK_TRY(check_wanted(&list, err));
+    for (size_t first = 0; first < list.count;) {
         size_t last = first + 1;
         while (last < list.count && same_library(list.items[last].name, list.items[first].name)) {
             last++;
         }
-        status = reduce(&list, &kept, first, last, e, err);
+        AK_TRY(reduce(&list, &kept, first, last, e, err));
         first = last;
     }
-    for (size_t i = 0; status == AK_OK && e->backend->baseline_version != NULL && i < kept; i++) {
+    for (size_t i = 0; e->backend->baseline_version != NULL && i < kept; i++) {
         char version[AK_VERSION_BYTES];
         e->backend->baseline_version(version, sizeof version, e->device, list.items[i].name);
         char *text = version[0] == 0 ? NULL : ak_strdup(version);
@@ -224,13 +216,14 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
             list.items[i].version = text;
         }
     }
-    if (status != AK_OK) {
-        ak_baseline_info_free(list.items, list.count);
-        return status;
-    }
     *out = list.items;
     *count = kept;
-    return AK_OK;
+out:
+    ak_buf_free(&list.left_out);
+    if (status != AK_OK) {
+        ak_baseline_info_free(list.items, list.count);
+    }
+    return status;
 }
 
 ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course *course,
@@ -244,8 +237,7 @@ ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course 
         return ak_fail(err, AK_INVALID, "a comparison has %zu candidates: it must have 1..%d",
                        count, AK_JUDGED_MAX);
     }
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         resolved[i] = candidates[i];
         const char *colon =
             candidates[i].baseline == NULL ? NULL : strchr(candidates[i].baseline, ':');
@@ -255,14 +247,12 @@ ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course 
         if (best_of_library(e, candidates[i].baseline) == NULL) {
             ak_baseline_info *infos = NULL;
             size_t info_count = 0;
-            status = ak_evaluate_baselines(&infos, &info_count, e, err);
-            if (status == AK_OK) {
-                ak_baseline_info_free(infos, info_count);
-            }
+            AK_DO(ak_evaluate_baselines(&infos, &info_count, e, err));
+            ak_baseline_info_free(infos, info_count);
         }
         const char *best = best_of_library(e, candidates[i].baseline);
         resolved[i].baseline = best == NULL ? candidates[i].baseline : best;
     }
     const ak_comparison_request exact = {resolved, count, request->plan, request->timeout_ns};
-    return status == AK_OK ? ak_compare_candidates(out, course, e, &exact, err) : status;
+    return ak_compare_candidates(out, course, e, &exact, err);
 }

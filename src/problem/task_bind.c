@@ -77,15 +77,13 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
                         "has %s",
                         problem->name, implementation->name, ak_dtype_text(task->dtype), list.data);
     ak_buf_free(&list);
-    if (status == AK_OK) {
-        ak_scope_free(task->constants);
-        task->constants = NULL;
-        status = ak_task_constants(task, facts, err);
-    }
-    const json_t *broken = status == AK_OK && !task->recorded
-                               ? ak_task_broken_need(implementation, task->constants)
-                               : NULL;
-    return broken == NULL ? status
+    AK_DO(status);
+    ak_scope_free(task->constants);
+    task->constants = NULL;
+    AK_DO(ak_task_constants(task, facts, err));
+    const json_t *broken =
+        task->recorded ? NULL : ak_task_broken_need(implementation, task->constants);
+    return broken == NULL ? AK_OK
                           : ak_fail(err, AK_INVALID, "%s: implementation %s needs %s",
                                     problem->name, implementation->name,
                                     json_string_value(json_object_get(broken, "Description")));
@@ -101,17 +99,13 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
     bool runnable = ak_problem_runnable(problem, NULL) == AK_OK;
     ak_buf list = AK_BUF(300);
     if (spec->implementation != NULL) {
-        ak_status status =
-            ak_problem_find(&task->implementation, problem, spec->implementation, err);
-        if (status == AK_OK && runnable && !task->recorded &&
-            strcmp(task->implementation->backend, device->backend) != 0) {
-            status =
-                ak_fail(err, AK_INVALID, "%s: implementation \"%s\" is for %s devices, not \"%s\"",
-                        problem->name, task->implementation->name, task->implementation->backend,
-                        device->device);
-        }
-        return status == AK_OK ? fits(task->implementation, task, dtype_given, device->facts, err)
-                               : status;
+        AK_DO(ak_problem_find(&task->implementation, problem, spec->implementation, err));
+        const ak_implementation_spec *named = task->implementation;
+        return runnable && !task->recorded && strcmp(named->backend, device->backend) != 0
+                   ? ak_fail(err, AK_INVALID,
+                             "%s: implementation \"%s\" is for %s devices, not \"%s\"",
+                             problem->name, named->name, named->backend, device->device)
+                   : fits(named, task, dtype_given, device->facts, err);
     }
     ak_status status = AK_NOT_FOUND;
     const size_t count = problem->implementation_count;

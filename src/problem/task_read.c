@@ -26,14 +26,9 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
                        TASK_TEXT_MAX - 1);
     }
     memcpy(copy, text, strlen(text) + 1);
-    char *item = ak_text_trim(copy);
-    bool more = *item != 0;
-    while (more) {
-        char *comma = strchr(item, ',');
-        more = comma != NULL;
-        if (more) {
-            *comma = 0;
-        }
+    char *rest = ak_text_trim(copy), *item;
+    rest = *rest == 0 ? NULL : rest;
+    while ((item = strsep(&rest, ",")) != NULL) {
         char *equals = strchr(item, '=');
         if (equals == NULL) {
             return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value",
@@ -41,7 +36,6 @@ static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *
         }
         *equals = 0;
         AK_DO(reader->set(task, ak_text_trim(item), ak_text_trim(equals + 1), err));
-        item = more ? comma + 1 : item;
     }
     return AK_OK;
 }

@@ -136,7 +136,6 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
         return ak_fail(err, AK_INVALID, "this configuration was not recorded");
     }
     AK_DO(ak_space_broken(&broken, space, config, err));
-    ak_status status = AK_OK;
     if (broken == space->condition_count) {
         return space->outline
                    ? AK_OK
@@ -153,7 +152,7 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
         }
     }
     const char *reason = space->reasons[broken];
-    status =
+    ak_status status =
         ak_fail(err, AK_INVALID,
                 "this configuration is not valid: %.160s breaks condition %zu, %.120s%s%.120s%s",
                 values.data, broken + 1, space->texts[broken], *reason == 0 ? "" : " (", reason,
@@ -175,25 +174,17 @@ ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *tex
     }
     ak_config config = space->fallback;
     bool given[AK_PARAMETERS_MAX] = {false};
-    char *copy = ak_strdup(text), *item = copy;
-    ak_status status = ak_made(copy, err);
-    bool more = status == AK_OK && *ak_text_trim(copy) != 0; /* "" means the default */
-    while (more && status == AK_OK) {
-        char *comma = strchr(item, ',');
-        more = comma != NULL;
-        if (more) {
-            *comma = 0;
-        }
-        status = set_one(&config, given, space, item, err);
-        item = more ? comma + 1 : item;
+    char *copy, *item;
+    ak_status status = AK_OK;
+    AK_DO(ak_copy_text(&copy, text, err));
+    char *rest = *ak_text_trim(copy) == 0 ? NULL : copy; /* "" means the default */
+    while ((item = strsep(&rest, ",")) != NULL) {
+        AK_TRY(set_one(&config, given, space, item, err));
     }
+    AK_TRY(ak_config_explain(space, &config, err));
+    *out = config;
+out:
     ak_free(copy);
-    if (status == AK_OK) {
-        status = ak_config_explain(space, &config, err);
-    }
-    if (status == AK_OK) {
-        *out = config;
-    }
     return status;
 }
 
@@ -212,9 +203,8 @@ ak_status ak_config_scope(ak_scope *scope, const ak_space *space, const ak_confi
 ak_status ak_options_add(ak_options *options, const char *text, ak_error *err)
 {
     AK_DO(AK_GROW(options->argv, &options->capacity, options->count + 2, err));
-    char *copy = ak_strdup(text);
-    AK_DO(ak_made(copy, err));
-    options->argv[options->count++] = copy;
+    AK_DO(ak_copy_text(&options->argv[options->count], text, err));
+    options->count++;
     options->argv[options->count] = NULL; /* so that the list can be passed on as an argv */
     return AK_OK;
 }
@@ -260,18 +250,17 @@ const char *const *ak_space_added(const ak_space *space, size_t parameter, size_
 ak_status ak_config_options(ak_options *out, const ak_space *space, const ak_config *config,
                             ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t p = 0; p < space->count && status == AK_OK; p++) {
+    for (size_t p = 0; p < space->count; p++) {
         const ak_parameter *parameter = &space->parameters[p];
         const ak_parameter_body *body = &space->bodies[p];
         size_t v = config->at[p];
         switch (parameter->use) {
         case AK_USE_DEFINE:
-            status = add_define(out, parameter->name, &parameter->values[v], body->text[v], err);
+            AK_DO(add_define(out, parameter->name, &parameter->values[v], body->text[v], err));
             break;
         case AK_USE_OPTION:
-            for (const char *const *a = body->added[v]; *a != NULL && status == AK_OK; a++) {
-                status = ak_options_add(out, *a, err);
+            for (const char *const *a = body->added[v]; *a != NULL; a++) {
+                AK_DO(ak_options_add(out, *a, err));
             }
             break;
         case AK_USE_COMPILER:
@@ -279,5 +268,5 @@ ak_status ak_config_options(ak_options *out, const ak_space *space, const ak_con
             break;
         }
     }
-    return status;
+    return AK_OK;
 }

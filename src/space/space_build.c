@@ -20,7 +20,7 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
     ak_status status = AK_OK;
     ak_rng rng;
     ak_rng_seed(&rng, 1);
-    for (size_t s = 0; s < samples && status == AK_OK; s++) {
+    for (size_t s = 0; s < samples; s++) {
         ak_binding binding;
         size_t rest = s;
         if (work > EXPLAIN_WORK_MAX) {
@@ -34,12 +34,12 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
             ak_binding_set(&binding, &space->symbols, p, value);
         }
         size_t last = SIZE_MAX; /* the condition that was last counted for this combination */
-        for (size_t i = 0; i < space->atoms.count && status == AK_OK; i++) {
+        for (size_t i = 0; i < space->atoms.count; i++) {
             const ak_atom *atom = &space->atoms.items[i];
             bool holds = true;
             if (atom->condition != last) {
-                status = ak_atom_holds(&holds, &work, atom, &space->symbols, &binding,
-                                       space->atoms.scratch, err);
+                AK_TRY(ak_atom_holds(&holds, &work, atom, &space->symbols, &binding,
+                                     space->atoms.scratch, err));
             }
             if (!holds) {
                 last = atom->condition;
@@ -50,15 +50,14 @@ static ak_status explain_empty(const ak_space *space, const char *where, ak_erro
     for (size_t i = 1; i < space->condition_count; i++) {
         worst = excluded[i] > excluded[worst] ? i : worst;
     }
-    if (status == AK_OK) {
-        double percent = 100.0 * (double)excluded[worst] / (double)samples;
-        const char *reason = space->reasons[worst];
-        status = ak_fail(err, AK_INVALID,
-                         "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
-                         "%.3g %% of all combinations",
-                         where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason,
-                         percent);
-    }
+    const double percent = 100.0 * (double)excluded[worst] / (double)samples;
+    const char *reason = space->reasons[worst];
+    status =
+        ak_fail(err, AK_INVALID,
+                "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
+                "%.3g %% of all combinations",
+                where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason, percent);
+out:
     ak_free(excluded);
     return status;
 }
