@@ -561,6 +561,10 @@ AK_API void ak_tester_close(ak_tester *tester);
    candidate did is in `out`, which the caller clears. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
+/* Stores in an archive the facts of the environment that the tester's trials name by a hash: the
+   version of the compiler, hashes of the sources and the like. Without them exports of these trials
+   lack the facts, and ak_archive_kernel_changed cannot tell whether the kernel has changed. */
+AK_API ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err);
 /* Writes in one line what the hottest loop of a configuration's compiled code consists of, after
    ak_tester_run: "hot loop: 96 FMA of 512 bits, 28 loads, 12 others; busiest: arithmetic". Returns
    false if that is not known, as for a recording or without a disassembler. */

@@ -195,7 +195,7 @@ static ak_status print_json(const bench *b, ak_error *err)
 
 /* Archives a trial. After a failure nothing more is archived; the measurement goes on and the
    reason is reported with the results. */
-static void keep(bench *b, ak_trial *trial)
+static void keep(bench *b, const ak_tester *tester, ak_trial *trial)
 {
     ak_error err = AK_ERROR_INIT;
     if (b->archive == NULL || b->why_not[0] != 0) {
@@ -203,10 +203,10 @@ static void keep(bench *b, ak_trial *trial)
     }
     ak_free(trial->strategy);
     trial->strategy = ak_strdup("bench");
-    ak_status status = trial->strategy == NULL ? ak_fail_memory(&err)
-                                               : ak_archive_add_trial(b->archive, trial, &err);
-    if (status != AK_OK) {
-        (void)snprintf(b->why_not, sizeof b->why_not, "%s", err.text);
+    if (trial->strategy == NULL || ak_archive_add_trial(b->archive, trial, &err) != AK_OK ||
+        ak_tester_archive(tester, b->archive, &err) != AK_OK) {
+        (void)snprintf(b->why_not, sizeof b->why_not, "%s",
+                       trial->strategy == NULL ? "there is no memory" : err.text);
     }
 }
 
@@ -228,7 +228,7 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
         ak_tester_on_wait(tester, ak_progress_waiting, &wait);
         ak_progress_step(&b->progress, "measuring", m->done, m->count);
         AK_TRY(ak_tester_run(&m->trials[m->done], tester, &m->list[m->done].config, err));
-        keep(b, &m->trials[m->done]);
+        keep(b, tester, &m->trials[m->done]);
         m->failed += m->trials[m->done].status != AK_TRIAL_OK ? 1 : 0;
         m->done++;
     }

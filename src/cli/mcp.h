@@ -95,6 +95,8 @@ ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
 const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
 /* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
 ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
+/* Adds a list of sentences to the result as "warnings", and to the text. The caller keeps it. */
+ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err);
 /* Adds to the result "warnings": what ak_task_ignored and ak_task_unused find. */
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err);
 /* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */

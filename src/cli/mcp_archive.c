@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "cli/mcp.h"
+#include "cli/outdated.h"
 #include "cli/trial_table.h"
 
 #define HISTORY_DEFAULT 20
@@ -107,6 +108,14 @@ out:
     return status;
 }
 
+/* Returns where the kernel of the call was when the server was started; NULL if it names none. */
+static const char *operand_of(const ak_mcp_call *call)
+{
+    const char *kernel = ak_mcp_text(call, "kernel", "");
+    size_t i = AK_FIND(call->mcp->kernels, call->mcp->kernel_count, name, kernel);
+    return i < call->mcp->kernel_count ? call->mcp->kernels[i].operand : NULL;
+}
+
 /* ---- best ------------------------------------------------------------------------------------ */
 
 ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
@@ -114,10 +123,11 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
     selected selection = {0};
     ak_trial *list = NULL;
     size_t count = 0;
-    json_t *trials = json_array();
+    json_t *trials = json_array(), *changed = json_array();
     ak_status status = AK_OK;
     AK_TRY(select_trials(&selection, call, err));
     AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
+    AK_TRY(ak_list_changed(changed, call->mcp->archive, list, count, operand_of(call), err));
     for (size_t i = 0; i < count; i++) {
         AK_TRY(json_array_append_new(trials, ak_mcp_trial_json(&list[i])) == 0
                    ? AK_OK
@@ -128,8 +138,10 @@ ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
         ak_buf_puts(&call->text, "nothing that is ok matches; measure makes trials\n");
     }
     AK_TRY(json_object_set(call->result, "trials", trials) == 0 ? AK_OK : ak_fail_memory(err));
+    AK_TRY(ak_mcp_warn(call, changed, err));
 out:
     json_decref(trials);
+    json_decref(changed);
     ak_trials_free(list, count);
     ak_task_close(selection.task);
     ak_task_close(selection.recorded);
@@ -200,12 +212,16 @@ out:
     return status;
 }
 
-static ak_status write_export(const char *path, const char *format, const ak_mcp_call *call,
-                              ak_error *err)
+/* Writes the file, and appends to `changed` what has changed since its trials were measured. */
+static ak_status write_export(json_t *changed, const char *path, const char *format,
+                              const ak_mcp_call *call, ak_error *err)
 {
+    ak_archive *archive = call->mcp->archive;
     selected selection = {0};
     ak_args args;
     ak_task *task = NULL;
+    ak_trial *list = NULL;
+    size_t count = 0;
     ak_status status = AK_OK;
     if (strcmp(format, "t1") == 0) {
         ak_task_spec spec = {.look = true};
@@ -215,9 +231,17 @@ static ak_status write_export(const char *path, const char *format, const ak_mcp
         AK_TRY(ak_task_export(task, format, path, err));
     } else {
         AK_TRY(select_trials(&selection, call, err));
-        AK_TRY(ak_archive_export(call->mcp->archive, &selection.filter, format, path, err));
+        const ak_archive_filter *filter = &selection.filter;
+        AK_TRY(ak_archive_export(archive, filter, format, path, err));
+        if (strcmp(format, "best") == 0) {
+            AK_TRY(ak_trials_best(&list, &count, archive, filter, err));
+            AK_TRY(ak_list_changed(changed, archive, list, count, operand_of(call), err));
+        } else {
+            AK_TRY(ak_list_changed_matching(changed, archive, filter, operand_of(call), err));
+        }
     }
 out:
+    ak_trials_free(list, count);
     ak_task_close(selection.task);
     ak_task_close(selection.recorded);
     ak_task_close(task);
@@ -229,18 +253,24 @@ ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
     char folder[AK_PATH_MAX], path[AK_PATH_MAX], *text = NULL;
     size_t length = 0;
     const char *format = ak_mcp_text(call, "format", "best");
-    AK_DO(ak_fs_temp(folder, err));
+    json_t *changed = json_array();
     ak_status status = AK_OK;
+    folder[0] = 0;
+    AK_TRY(ak_fs_temp(folder, err));
     AK_TRY(ak_fs_join(path, folder, "export", err));
-    AK_TRY(write_export(path, format, call, err));
+    AK_TRY(write_export(changed, path, format, call, err));
     AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));
     ak_buf_puts(&call->text, text);
     AK_TRY(ak_json_set_text(call->result, "format", format) &&
-                   ak_json_set(call->result, "content", ak_rpc_text(text))
+                   ak_json_set(call->result, "content", ak_rpc_text(text)) &&
+                   json_object_set(call->result, "warnings", changed) == 0
                ? AK_OK
                : ak_fail_memory(err));
 out:
     ak_free(text);
-    ak_fs_remove(folder);
+    json_decref(changed);
+    if (folder[0] != 0) {
+        ak_fs_remove(folder);
+    }
     return status;
 }

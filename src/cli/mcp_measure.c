@@ -111,6 +111,7 @@ static ak_status measure_one(measuring *m, const ak_config *config, ak_error *er
     ak_status status = AK_OK;
     if (m->tester == NULL) {
         AK_TRY(ak_tester_open(&m->tester, m->task, err));
+        AK_TRY(ak_tester_archive(m->tester, m->call->mcp->archive, err));
     }
     AK_TRY(ak_tester_run(&trial, m->tester, config, err));
     m->call->mcp->evaluations++;

@@ -35,6 +35,9 @@
     "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
     ", \"description\": \"what the kernel has and this task ignores, and parameters that its "     \
     "source does not use\"}"
+#define CHANGED                                                                                    \
+    "\"warnings\": {\"type\": \"array\", \"items\": " STRING                                       \
+    ", \"description\": \"which kernels have changed since these results were measured\"}"
 #define BUDGET                                                                                     \
     "\"budget\": {\"type\": \"object\", \"description\": \"what is left; null: no limit\"}"
 
@@ -93,7 +96,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
     {"best", "Show the best",
      "The best trial of every size, dtype, set of options and device of a kernel that was "
      "measured.",
-     true, true, "", "", "\"trials\": " OBJECTS, ak_mcp_best},
+     true, true, "", "", "\"trials\": " OBJECTS ", " CHANGED, ak_mcp_best},
     {"report", "Report of a run",
      "What happened in a run of 'autokernel tune' on one of these kernels: the latest one, or one "
      "by its identity.",
@@ -108,7 +111,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      true, true,
      "\"format\": {\"type\": \"string\", \"enum\": " FORMATS
      ", \"description\": \"left out: best\"}",
-     "", "\"format\": " STRING ", \"content\": " STRING, ak_mcp_export},
+     "", "\"format\": " STRING ", \"content\": " STRING ", " CHANGED, ak_mcp_export},
 };
 const size_t ak_mcp_tool_count = AK_COUNT(ak_mcp_tools);
 
@@ -291,19 +294,25 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
     return status;
 }
 
+ak_status ak_mcp_warn(ak_mcp_call *call, json_t *list, ak_error *err)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        ak_buf_print(&call->text, "warning: %s\n", json_string_value(json_array_get(list, i)));
+    }
+    return json_object_set(call->result, "warnings", list) == 0 ? AK_OK : ak_fail_memory(err);
+}
+
 ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
 {
     const char *const found[] = {ak_task_ignored(task), ak_task_unused(task)};
     json_t *list = json_array();
     bool good = true;
     for (size_t i = 0; i < AK_COUNT(found); i++) {
-        if (found[i] != NULL) {
-            ak_buf_print(&call->text, "warning: %s\n", found[i]);
-            good = json_array_append_new(list, json_string(found[i])) == 0 && good;
-        }
+        good = (found[i] == NULL || ak_json_append(list, json_string(found[i]))) && good;
     }
-    good = ak_json_set(call->result, "warnings", ak_json_whole(list, good));
-    return good ? AK_OK : ak_fail_memory(err);
+    ak_status status = good ? ak_mcp_warn(call, list, err) : ak_fail_memory(err);
+    json_decref(list);
+    return status;
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */

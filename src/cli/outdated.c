@@ -51,41 +51,57 @@ static bool note_trial(void *context, const ak_trial *trial)
     return s->status == AK_OK;
 }
 
-static void say_one(const state *one, size_t all, const char *place, bool warning)
+/* Where the sentences go. */
+typedef struct listener {
+    const char *operand; /* what names the kernel on the command line; NULL: nothing does */
+    bool warning;        /* to standard error */
+    json_t *list;        /* NULL, or where they go instead of any stream */
+} listener;
+
+static ak_status say_one(const state *one, size_t all, const char *place, const listener *to,
+                         ak_error *err)
 {
-    ak_buf tune = AK_BUF(2 * AK_PATH_MAX);
-    char some[64] = "this result was";
-    long long id = (long long)one->latest.id;
-    if (all > 1 && one->count < all) {
-        (void)snprintf(some, sizeof some, "%zu of these results %s", one->count,
-                       one->count == 1 ? "was" : "were");
-    } else if (all > 1) {
-        (void)snprintf(some, sizeof some, "these results were");
-    }
-    ak_quote(&tune, place);
-#define CHANGED                                                                                    \
-    "kernel %s has changed since %s measured: 'autokernel tune %s' measures it as it is, "         \
-    "'autokernel history --source %lld' shows it as it was"
-    if (warning) {
-        ak_warn(CHANGED, one->latest.kernel, some, tune.data, id);
+    ak_buf text = AK_BUF(4 * AK_PATH_MAX);
+    ak_buf_print(&text, "kernel %s has changed since ", one->latest.kernel);
+    if (all == 1) {
+        ak_buf_puts(&text, "this result was measured: ");
+    } else if (one->count == all) {
+        ak_buf_puts(&text, "these results were measured: ");
     } else {
-        ak_out(CHANGED "\n", one->latest.kernel, some, tune.data, id);
+        ak_buf_print(&text, "%zu of these results %s measured: ", one->count,
+                     one->count == 1 ? "was" : "were");
     }
-#undef CHANGED
-    ak_buf_free(&tune);
+    if (to->list != NULL) {
+        ak_buf_puts(&text, "the tool measure measures it as it is");
+    } else {
+        ak_buf_puts(&text, "'autokernel tune ");
+        ak_quote(&text, place);
+        ak_buf_print(&text,
+                     "' measures it as it is, 'autokernel history --source %lld' shows it as it "
+                     "was",
+                     (long long)one->latest.id);
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK && to->list != NULL) {
+        status = ak_json_append(to->list, json_string(text.data)) ? AK_OK : ak_fail_memory(err);
+    } else if (status == AK_OK && to->warning) {
+        ak_warn("%s", text.data);
+    } else if (status == AK_OK) {
+        ak_out("%s\n", text.data);
+    }
+    ak_buf_free(&text);
+    return status;
 }
 
-/* Prints a sentence for each state that is not the kernel's present one, and frees the states. */
-static ak_status say_states(states *s, ak_archive *archive, const ak_args *args, bool warning,
-                            ak_error *err)
+/* Says a sentence for each state that is not the kernel's present one, and frees the states. */
+static ak_status say_states(states *s, ak_archive *archive, const listener *to, ak_error *err)
 {
-    const char *operand = args->operand_count > 0 ? args->operand[0] : NULL;
     ak_status status = s->status;
     for (size_t i = 0; i < s->count && status == AK_OK; i++) {
         char *place = NULL;
-        status = ak_archive_kernel_changed(&place, archive, &s->at[i].latest, operand, err);
+        status = ak_archive_kernel_changed(&place, archive, &s->at[i].latest, to->operand, err);
         if (status == AK_OK && place != NULL) {
-            say_one(&s->at[i], s->all, place, warning);
+            status = say_one(&s->at[i], s->all, place, to, err);
         }
         ak_text_free(place);
     }
@@ -95,21 +111,56 @@ static ak_status say_states(states *s, ak_archive *archive, const ak_args *args,
     return status;
 }
 
-ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
-                         const ak_args *args, bool warning, ak_error *err)
+static ak_status say_list(ak_archive *archive, const ak_trial *list, size_t count,
+                          const listener *to, ak_error *err)
 {
     states s = {.status = AK_OK, .err = err};
     for (size_t i = 0; i < count && s.status == AK_OK; i++) {
         (void)note_trial(&s, &list[i]);
     }
-    return say_states(&s, archive, args, warning, err);
+    return say_states(&s, archive, to, err);
+}
+
+static ak_status say_matching(ak_archive *archive, const ak_archive_filter *filter,
+                              const listener *to, ak_error *err)
+{
+    states s = {.status = AK_OK, .err = err};
+    ak_status status = ak_archive_each(archive, filter, note_trial, &s, err);
+    s.status = s.status == AK_OK ? status : s.status;
+    return say_states(&s, archive, to, err);
+}
+
+static listener of_command(const ak_args *args, bool warning)
+{
+    return (listener){.operand = args->operand_count > 0 ? args->operand[0] : NULL,
+                      .warning = warning};
+}
+
+ak_status ak_say_changed(ak_archive *archive, const ak_trial *list, size_t count,
+                         const ak_args *args, bool warning, ak_error *err)
+{
+    const listener to = of_command(args, warning);
+    return say_list(archive, list, count, &to, err);
 }
 
 ak_status ak_say_changed_matching(ak_archive *archive, const ak_archive_filter *filter,
                                   const ak_args *args, bool warning, ak_error *err)
 {
-    states s = {.status = AK_OK, .err = err};
-    ak_status status = ak_archive_each(archive, filter, note_trial, &s, err);
-    s.status = s.status == AK_OK ? status : s.status;
-    return say_states(&s, archive, args, warning, err);
+    const listener to = of_command(args, warning);
+    return say_matching(archive, filter, &to, err);
+}
+
+ak_status ak_list_changed(json_t *out, ak_archive *archive, const ak_trial *list, size_t count,
+                          const char *operand, ak_error *err)
+{
+    const listener to = {.operand = operand, .list = out};
+    return say_list(archive, list, count, &to, err);
+}
+
+ak_status ak_list_changed_matching(json_t *out, ak_archive *archive,
+                                   const ak_archive_filter *filter, const char *operand,
+                                   ak_error *err)
+{
+    const listener to = {.operand = operand, .list = out};
+    return say_matching(archive, filter, &to, err);
 }

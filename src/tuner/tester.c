@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/store.h"
 #include "backend/mix.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -102,6 +103,12 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
 out:
     ak_result_clear(&result);
     return status;
+}
+
+ak_status ak_tester_archive(const ak_tester *tester, ak_archive *archive, ak_error *err)
+{
+    return ak_store_need_environment(archive, tester->session.environment,
+                                     tester->session.environment_json, err);
 }
 
 ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)

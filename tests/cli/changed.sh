@@ -86,3 +86,8 @@ autokernel export softmax --size rows=16,cols=16 --format bundle --output softma
 executable=$(command -v autokernel)
 PATH=$PWD/none "$executable" export softmax --size rows=16,cols=16 --format bundle --output other.akb 2>&1 | cut -d';' -f1
 PATH=$PWD/none "$executable" bundle verify softmax.akb 2>&1 | cut -d';' -f1
+echo "-- trials of bench know their sources, too"
+autokernel new kernel benched >/dev/null
+autokernel bench ./benched --size 64 --config UNROLL=1 --quiet >/dev/null
+echo '/* another one */' >>benched/host.c
+autokernel best ./benched | sed -n 's/kernel benched has changed since .* measured:.*/changed/p'

@@ -204,6 +204,7 @@ print(c.tool("describe_space", kernel="own")["parameters"][0]["values"], "\nUNRO
 c.close()
 END
 echo "- on the host"
+autokernel new kernel mine >/dev/null
 python3 - <<'END'
 import shutil
 from mcp_client import Client
@@ -229,6 +230,17 @@ print(c.tool("history", kernel="reduce")["matched"] < 10)
 c.send("tools/call", name="measure", arguments={"kernel": "reduce", "size": "1000", "configs": ["default"] * 64})
 c.process.stdin.close()
 print("exit", c.process.wait(), '"stopped_by":null' in c.process.stdout.read())
+print("- a kernel that has changed since")
+c = Client("./mine", "--archive", "mine.db", "--threads", "1")
+kernel = c.tool("list_kernels")["kernels"][0]["name"]
+c.tool("measure", kernel=kernel, size="1000", configs=["default"])
+print(c.tool("best", kernel=kernel)["warnings"], c.tool("export", kernel=kernel)["warnings"])
+with open("mine/host.c", "a") as source:
+    source.write("/* changed */\n")
+for format in ("best", "csv"):
+    print(c.tool("export", kernel=kernel, format=format)["warnings"])
+c.say("best", kernel=kernel)
+c.close()
 print("- time is up")
 c = Client("reduce", "--archive", "host.db", "--threads", "1", "--time", "0.1")
 c.tool("measure", kernel="reduce", size="1000", configs=["default"] * 9)  # may have begun in time, on a fast machine
