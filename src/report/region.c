@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 
-/* A region and its complement each have a tenth of the trials, and at least this many. */
+/* A region and its complement each have at least a tenth of the trials, and at least this many. */
 #define INSIDE_MIN 5
 /* Number of the best single conditions that are combined with a second one. */
 #define SEEDS 8
