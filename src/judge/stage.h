@@ -56,7 +56,7 @@ typedef struct ak_stage {
     size_t base;                     /* offset of the place in the block */
     ak_guard_arrays arrays;          /* layout of the arguments in the place */
     size_t offset[AK_ARGUMENTS_MAX]; /* offset of each argument in the block */
-    ak_guard_pattern pattern;        /* content of red zones and of gaps between rows */
+    ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
     bool launched;                /* a launch has happened since the red zones were last checked */
     ak_fill_habit habit;          /* how its inputs are distributed in their range */
     const struct ak_stage *other; /* has the same shape and other inputs; may be NULL */
@@ -148,7 +148,9 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
                                uint64_t stream, ak_error *err);
 /* Returns the bytes of an argument's elements alone, without the gaps between its rows. */
 size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
-/* Return where the gaps between the rows of an argument lie, and what they hold. */
+/* Return where the gaps between the rows of an argument lie, and what the stage's current pattern
+   paints into them. The gaps of an argument that is only read are painted once, when its inputs are
+   made, and keep the pattern of that time. */
 ak_guard_rows ak_stage_guard_rows(const ak_stage *stage, size_t argument);
 ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
 /* Takes the result of comparing an output: raises *max_error and, if it is wrong, says so. Returns
