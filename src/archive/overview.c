@@ -171,7 +171,7 @@ ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
     return ak_store_end(status, texts, 5, rows);
 }
 
-/* ---- figures --------------------------------------------------------------------------------- */
+/* ---- what has changed, and a connection that only reads -------------------------------------- */
 
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err)
 {

@@ -186,7 +186,7 @@ ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_erro
     if (run.id == NULL) {
         return ak_fail(err, AK_INVALID, "a run needs an \"id\"");
     }
-    if (run.kernel == NULL) { /* only the end of a run */
+    if (run.kernel == NULL) { /* the item records only how a run ended */
         const char *const texts[] = {run.id, run.ended, run.result_json};
         AK_DO(check_document(run.result_json, "result", err));
         return ak_store_change(archive,

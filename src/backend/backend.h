@@ -97,7 +97,8 @@ typedef struct ak_load {
                             that the device was opened for */
     const char *artifact;
     const char *baseline; /* "openblas", "openblas:Haswell" */
-    const char *symbol;   /* entry of the artifact; NULL: "ak_kernel" */
+    const char *symbol;   /* the function of an artifact of the host; NULL: "ak_kernel". GPU
+                             backends do not read it: the space file names their kernels. */
 } ak_load;
 
 /* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */

@@ -114,7 +114,7 @@ void ak_script_reads(ak_reads *reads, const ak_script_home *home)
     for (size_t i = 3; i < AK_SCRIPT_PATHS - 1; i++) {
         ak_reads_add_folder(reads, home->path[i]);
     }
-    if (ak_fs_is_file(home->path[AK_SCRIPT_PATHS - 1])) { /* libpython */
+    if (ak_fs_is_file(home->path[AK_SCRIPT_PATHS - 1])) { /* the last path is that of libpython */
         ak_reads_add(reads, home->path[AK_SCRIPT_PATHS - 1]);
     }
 }

@@ -13,7 +13,7 @@ static bool is_number(const char *text)
         return true;
     }
     if (strspn(text, "+-.0123456789eE %") != strlen(text)) {
-        return false; /* no infinity and nothing hexadecimal */
+        return false; /* infinities and hexadecimal digits do not count as numbers */
     }
     char *end;
     (void)ak_number_read(text, &end);

@@ -27,7 +27,8 @@ void *ak_dl_symbol(void *library, const char *name)
 bool ak_dl_bind(void *function, void *library, const char *name)
 {
     void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    /* ISO C allows no cast from void * to a pointer to a function. */
+    memcpy(function, &symbol, sizeof symbol);
     return symbol != NULL;
 }
 

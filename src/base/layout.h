@@ -30,8 +30,8 @@ void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, si
 void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used, size_t indent);
 
 /* Appends paragraphs, each folded. Line breaks inside a paragraph count as blanks, an empty line
-   separates paragraphs, and a line that begins with a blank is a paragraph by itself. Every line
-   ends in a line break. */
+   separates paragraphs, and a line that begins with a blank begins one. Every line ends in a line
+   break. */
 void ak_layout_paragraphs(ak_buf *out, const char *text, size_t width);
 
 #define AK_LAYOUT_COLUMNS_MAX 16

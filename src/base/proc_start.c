@@ -92,7 +92,7 @@ void ak_proc_kill(ak_proc *proc)
     int64_t cpu_ns;
     if (proc->pid > 0) {
         (void)kill(-proc->pid, SIGKILL);
-        (void)kill(proc->pid, SIGKILL); /* if it has left its group */
+        (void)kill(proc->pid, SIGKILL); /* it may have left its group */
         (void)ak_proc_reap(proc->pid, &how, &cpu_ns, 0);
         proc->pid = 0;
         close_pipes(proc);

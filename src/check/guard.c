@@ -108,7 +108,7 @@ static shape shape_of(ak_dtype dtype, ak_guard_content content)
 {
     shape nan = {UINT64_MAX, 0}, number = {0};
     uint64_t sign = sign_of(ak_dtype_bytes(dtype));
-    number.keep = ~sign; /* of whole numbers */
+    number.keep = ~sign; /* so it stays for whole numbers: the cases below are floats */
     switch (dtype) {
     case AK_DTYPE_F16:
         nan = (shape){ALL(0x81FF), ALL(0x7C01)};

@@ -418,7 +418,8 @@ static bool names_run(const ak_args *args)
     }
     ak_text_free(id);
     ak_archive_close(archive);
-    return status == AK_OK || (status == AK_INVALID && length < 16); /* AK_INVALID: several */
+    /* AK_INVALID says that several runs begin so. */
+    return status == AK_OK || (status == AK_INVALID && length < 16);
 }
 
 static int run(const ak_args *args)

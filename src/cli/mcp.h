@@ -107,9 +107,9 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
 json_t *ak_mcp_trial_json(const ak_trial *trial);
 void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial);
 
-/* Return the results of resources/list and resources/read. */
+/* Returns the result of resources/list; NULL: no memory. */
 json_t *ak_mcp_resources(const ak_mcp *mcp);
-/* AK_NOT_FOUND if there is no such resource. */
+/* Gives the result of resources/read. Returns AK_NOT_FOUND if there is no such resource. */
 ak_status ak_mcp_resource(json_t **out, const ak_mcp *mcp, const char *uri, ak_error *err);
 
 /* Handles one message or batch and returns the reply, or NULL if there is none. */

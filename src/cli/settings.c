@@ -277,7 +277,7 @@ bool ak_settings_meant(char *out, size_t bytes, const char *name)
     for (size_t i = 0, count = 0; i < AK_OPTION_COUNT; i++) {
         if (ak_options_all[i].setting) {
             variable_of(names[i], (ak_option_id)i);
-            known[count++] = names[i] + strlen(PREFIX); /* the shared prefix says nothing */
+            known[count++] = names[i] + strlen(PREFIX); /* all names share the prefix */
         }
     }
     const char *nearest = ak_text_meant(name + strlen(PREFIX), known);

@@ -15,7 +15,8 @@ typedef struct ak_judge_candidate {
     const ak_task *task;  /* with the implementation of `config`; NULL: the evaluator's task */
     const char *artifact; /* NULL: a baseline */
     const char *hash;     /* of the artifact's bytes when its code was checked; NULL: not known */
-    const char *symbol;   /* the artifact's entry; NULL: "ak_kernel" or what the space says */
+    const char *symbol;   /* the function of an artifact of the host; NULL: "ak_kernel". GPU
+                             backends do not read it: the space file names their kernels. */
     ak_config config;
     bool specialised; /* the artifact serves only the task's own sizes, so no other is checked */
     const char *baseline; /* "openblas", "openblas:Haswell", "openblas:BEST" */

@@ -148,7 +148,9 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
                                uint64_t stream, ak_error *err);
 /* Returns the bytes of an argument's elements alone, without the gaps between its rows. */
 size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
-/* Return where the gaps between the rows of an output lie, and what they hold. */
+/* Return where the gaps between the rows of an argument lie, and what the stage's current pattern
+   paints into them. The gaps of an argument that is only read are painted once, when its inputs are
+   made, and keep the pattern of that time. */
 ak_guard_rows ak_stage_guard_rows(const ak_stage *stage, size_t argument);
 ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
 /* Takes the result of comparing an output: raises *max_error and, if it is wrong, says so. Returns

@@ -97,7 +97,7 @@ static ak_status leave(ak_words *out, const char *run, ak_error *err)
     const size_t length = strlen(run);
     if (name == NULL || id == NULL || length == 0 || strncmp(name, run, length) != 0 ||
         name[length] != '-') {
-        return AK_OK; /* an allocation of the user, which may have other steps */
+        return AK_OK; /* the user made this allocation, which may have other steps */
     }
     AK_DO(ak_words_split(out, "scancel --quiet", err));
     return ak_words_add(out, id, err);

@@ -9,8 +9,8 @@
  * 2. Warm-up: batches are not counted until AK_TIMER_WARM_UP times batch_ns have passed, sizing
  * included. A single call that lasts that long is the warm-up of the calls after it.
  *
- * 3. Sampling: samples are taken until the 95 % interval of the median is within `precision` of
- * it, budget_ns is spent, or samples_max is reached.
+ * 3. Sampling: samples are taken until there are samples_min and the 95 % interval of their median
+ * is within `precision` of it, budget_ns is spent, or samples_max is reached.
  *
  * 4. Giving up: after 3 samples the session ends if the fastest is slower than `give_up_ms`.
  *

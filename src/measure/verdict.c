@@ -9,7 +9,9 @@ enum {
     TRIM_FROM = 6,  /* with fewer groups, none is trimmed */
     TRIM_PART = 8,  /* else one group in TRIM_PART is trimmed at each end, at least one */
     GROUPS_MIN = 3, /* with fewer groups, each round counts as a group */
-    CLEAN_MIN = 4   /* this many groups with undisturbed rounds are enough */
+    /* Disturbed rounds are left out if every group has undisturbed ones, or if at least this many
+       groups and half of them have. */
+    CLEAN_MIN = 4
 };
 
 const char *ak_speed_verdict_text(ak_speed_verdict verdict)

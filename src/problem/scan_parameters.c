@@ -127,7 +127,7 @@ bool ak_scan_find_template(ak_scan *s, size_t end)
     size_t head = end;
     do {
         if (head == 0 || strchr(";{}#", s->plain[head - 1]) != NULL) {
-            return false; /* the "<...>" of an #include */
+            return false; /* the "<...>" belongs to an #include, or no template begins here */
         }
         head--;
     } while (strncmp(s->plain + head, "template", 8) != 0 ||

@@ -48,7 +48,7 @@ static ak_status measure_fill(double out[2], const ak_argument_spec *argument, a
     }
     ak_dtype_range holds;
     if (argument->fill_usual && ak_dtype_holds(&holds, dtype) && holds.low == 0.0) {
-        out[0] = 0.0; /* as many different numbers as from -1 to 1 */
+        out[0] = 0.0; /* 0 to 2 holds as many numbers as -1 to 1 of a signed dtype */
         out[1] = 2.0;
     }
     /* Keys or indices may have one value, such as uniform(0,B-1) where B is 1. */

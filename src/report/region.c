@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 
-/* A region and its complement each have a tenth of the trials, and at least this many. */
+/* A region and its complement each have at least a tenth of the trials, and at least this many. */
 #define INSIDE_MIN 5
 /* Number of the best single conditions that are combined with a second one. */
 #define SEEDS 8
@@ -49,8 +49,8 @@ static bool holds(const finder *f, const condition *c, size_t trial)
                                      : level <= c->level;
 }
 
-/* Finds median and sum of sorted values that are added one by one: elements (n - 1) / 2 and n /
-   2. */
+/* Finds the sum and the median of n sorted values, which are told one by one. The median is the
+   mean of the values with the indices (n - 1) / 2 and n / 2, which are the same if n is odd. */
 typedef struct median {
     size_t n, seen;
     double middle; /* the median, after all values were added */

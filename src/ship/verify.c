@@ -354,7 +354,7 @@ static ak_status time_it(sizing *s, ak_error *err)
 static ak_status judge(sizing *s, double max_slowdown, ak_error *err)
 {
     AK_DO(run_trial(s, AK_JOB_CHECK, err));
-    s->slower = s->trial.status == AK_TRIAL_OK; /* until it is timed */
+    s->slower = s->trial.status == AK_TRIAL_OK; /* a time may show that it is not */
     for (int i = 0; i < ATTEMPTS && s->slower && s->trial.status == AK_TRIAL_OK; i++) {
         AK_DO(time_it(s, err));
         s->slower = s->then_ms > 0 && s->trial.ci_low_ms > s->then_ms * (1 + max_slowdown);

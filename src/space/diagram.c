@@ -178,8 +178,8 @@ static ak_status product_build(uint32_t *out, product *p, size_t depth)
     return AK_OK;
 }
 
-/* Allocates the layers and finds out which rules read each layer's parameter, and which are live
-   there. */
+/* Allocates the layers and finds out which rules may read each layer's parameter, and which are
+   live there. */
 static ak_status layers_init(product *p)
 {
     const ak_atoms *atoms = p->r->atoms;

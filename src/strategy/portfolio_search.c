@@ -190,7 +190,7 @@ static ak_status observe_portfolio(ak_strategy *strategy, const ak_observation *
     portfolio *self = (portfolio *)strategy;
     bool best = observation->ok && observation->ms < self->best_ms;
     self->best_ms = best ? observation->ms : self->best_ms;
-    for (size_t i = self->count; i-- > 0;) { /* usually one of the last */
+    for (size_t i = self->count; i-- > 0;) { /* the proposal is usually one of the last */
         outcome *o = &self->outcomes[i];
         if (!o->observed && memcmp(&o->config, observation->config, sizeof o->config) == 0) {
             o->observed = true;

@@ -174,7 +174,7 @@ static ak_status take_include(bool *taken, includes *all, const char *name, ak_e
     (void)snprintf(path, sizeof path, "%.*s%s", (int)(ak_fs_base(all->file) - all->file), all->file,
                    name);
     if (!ak_fs_is_file(path)) {
-        return AK_OK; /* an installed header, or missing: then the compiler says so */
+        return AK_OK; /* the header is installed, or the compiler will miss it */
     }
     json_array_foreach(all->names, known, one)
     {

@@ -95,7 +95,7 @@ static void announce_like(const ak_tuning *r)
 static void warn_of_setting(ak_tuning *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
-        return; /* nothing runs */
+        return; /* a recording replaces the machine, so its state is no matter */
     }
     ak_warnings busy = {0};
     r->pressure = ak_pressure_look();

@@ -43,7 +43,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     ak_config config;
     bool fresh = false;
     if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
-        return AK_OK; /* of an earlier version or another part of the space */
+        return AK_OK; /* the space has changed or is restricted now, and lacks it */
     }
     if (may_be_tried_again(trial) ||
         (trial->status == AK_TRIAL_OK &&

@@ -237,7 +237,7 @@ ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *mess
         return AK_OK;
     }
     if (!c->busy || id != c->request) {
-        return AK_OK; /* the reply to "start", or a late one of a worker that was ended */
+        return AK_OK; /* this answers "start", or comes from a worker that was ended */
     }
     c->busy = false;
     c->deaths = 0;

@@ -240,7 +240,7 @@ static ak_link_message note_death(ak_pool_device *d, const json_t *message)
     ak_pool_worker *w = &d->worker;
     if (json_integer_value(json_object_get(message, "begun")) != w->begun ||
         d->state == AK_DEVICE_CLOSED) {
-        return AK_LINK_HANDLED; /* an earlier worker, or one whose end is known */
+        return AK_LINK_HANDLED; /* the message is of an earlier worker, or this end is known */
     }
     ak_plain_copy(w->why, sizeof w->why, ak_json_text_at(message, "died"));
     if (d->state == AK_DEVICE_OPENING && strcmp(w->why, AK_RELAY_NO_DEVICE) == 0) {

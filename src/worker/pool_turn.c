@@ -98,7 +98,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     d->worker.busy = false;
     d->state = AK_DEVICE_CLOSED;
     if (j != NULL && lost && ++j->losses < AK_POOL_LOSSES) {
-        j->on = AK_POOL_NONE; /* another device takes it */
+        j->on = AK_POOL_NONE; /* the next free device takes it */
         j = NULL;
     }
     d->held = d->held || j != NULL;

@@ -145,7 +145,7 @@ static void pass_on(near *n)
     ak_buf line = AK_BUF(AK_LINE_MAX);
     while (n->why[0] == 0 && !n->told && ak_line_reader_line(&line, &n->node.lines)) {
         if (line.length == 0) {
-            continue; /* a beat */
+            continue; /* an empty line only says that the node is alive */
         }
         if (!n->greeted) {
             take_hello(n, &line);

@@ -93,7 +93,7 @@ static bool sets_address(const ak_elf *c, const Elf64_Shdr *table, const loads *
         return true;
     }
     if (strncmp(name_of(c, &target), ".debug", 6) == 0) {
-        return false; /* code cannot read it */
+        return false; /* the section is not loaded, so code cannot read it */
     }
     for (uint64_t at = 0; at + step <= table->sh_size; at += step) {
         Elf64_Sym symbol;

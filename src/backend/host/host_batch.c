@@ -420,7 +420,7 @@ void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch
         return;
     }
     run_batch(out, runner, alone, launch->timeout_ns);
-    give_back(runner, 0); /* if the child was never ready */
+    give_back(runner, 0); /* it has been done already, unless the child was never ready */
 }
 
 static int by_time(const void *a, const void *b)

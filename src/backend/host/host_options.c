@@ -34,7 +34,7 @@ static bool names_folder(const char *path)
 static bool allows_option(const char *option)
 {
     if (strcmp(option, "-w") == 0 || strcmp(option, "-fopenmp-simd") == 0) {
-        return true; /* the second makes vectors and calls no function of OpenMP */
+        return true; /* -fopenmp-simd makes vectors and no call of the OpenMP library */
     }
     if (!ak_text_begins(option, listed) || ak_text_begins(option, unlisted)) {
         return false;

@@ -235,7 +235,8 @@ static void load_candidate(runner *r)
     object_range range = {.inside = (uint64_t)(uintptr_t)symbol};
     (void)dl_iterate_phdr(find_object, &range);
     (void)ak_sandbox_seal_loaded(range.begin, range.end);
-    memcpy(&r->kernel, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    /* ISO C allows no cast from void * to a pointer to a function. */
+    memcpy(&r->kernel, &symbol, sizeof symbol);
     answer(page, AK_TRIAL_OK, "");
 }
 

@@ -203,7 +203,7 @@ static bool is_empty_asm(const char *p)
         size_t length = strlen(words[i]);
         if (strncmp(p, words[i], length) == 0 && !ak_ascii_is_word(p[length])) {
             p += length + strspn(p + length, BLANK);
-            i = (size_t)-1; /* from the first word again */
+            i = (size_t)-1; /* the loop begins again at the first word */
         }
     }
     if (*p != '(') {
