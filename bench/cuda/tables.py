@@ -34,7 +34,7 @@ ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), 
 # Sizes of no list: a new seed is drawn after each round of work on the defaults.
 SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2050, "-sixth": 2060, "-seventh": 2070,
          "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110,
-         "-twelfth": 2120}
+         "-twelfth": 2120, "-thirteenth": 2130}
 
 def random_products(seed, count=40):
     """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
@@ -283,7 +283,7 @@ def main():
     date = args.date
     for name in args.sets:
         cases, libraries = SETS[name]
-        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % ("-".join(filter(None, [name, args.protocol, args.fix])), date))
+        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % ("-".join(filter(None, [name, args.protocol, args.fix.replace("=", "-")])), date))
         document = load(path) if os.path.exists(path) else {"set": name, "date": date, "commands": [], "cases": []}
         document["commands"].append("python3 bench/cuda/tables.py " + " ".join(sys.argv[1:]))
         document["cases"] = [result for result in document["cases"] if "error" not in result]

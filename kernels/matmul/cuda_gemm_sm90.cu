@@ -501,6 +501,13 @@ DEVICE void count_up(u32 *count)
                  : "memory");
 }
 
+/* Counts up without publishing anything. */
+DEVICE void count_up_alone(u32 *count)
+{
+    asm volatile("red.relaxed.gpu.global.inc.u32 [%0], %1;" ::"l"(count), "r"(COUNTS - 1)
+                 : "memory");
+}
+
 DEVICE u32 counted(const u32 *count)
 {
     u32 now;
@@ -1151,42 +1158,41 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, re
         ACROSS = 128 / HELPERS,
         TURNS = (SHARE + ACROSS - 1) / ACROSS,
         PARTS = (SPLIT_K + HELPERS - 1) / HELPERS, /* parts that each thread adds */
-        WANTED_AT_ONCE = PARTS <= 4   ? 4
-                         : PARTS <= 8 ? 2
-                                      : 1,
-        AT_ONCE = TURNS < WANTED_AT_ONCE ? TURNS : WANTED_AT_ONCE
+        FIT = PARTS <= 4 ? 4 : PARTS <= 15 ? 2 : 1, /* in registers, without spills */
+        AT_ONCE = TURNS < FIT ? TURNS : FIT
     };
     float *parts = parts_of(workspace, item);
     u32 *count = (u32 *)workspace + item;
     write_part(acc, parts, part, thread);
     named_sync(BARRIER_OWN + consumer, 128);
     if (thread == 0) {
-        /* All SPLIT_K parts count up once; the second round counts who has read, and ends at
+        /* All SPLIT_K parts count up once; the second round counts who has seen that, and ends at
            zero. */
         count_up(count);
         while (counted(count) < SPLIT_K) {
         }
+        count_up_alone(count);
     }
     named_sync(BARRIER_OWN + consumer, 128);
     const int first = part * SHARE;
     const int limit = first + SHARE < GROUPS ? first + SHARE : GROUPS;
     for (int base = first; base < limit; base += ACROSS * AT_ONCE) {
         float4 total[AT_ONCE];
+        /* Threads without a group load the last one's, so that no load waits for a branch. */
 #pragma unroll
         for (int turn = 0; turn < AT_ONCE; turn++) {
             const int group = base + turn * ACROSS + thread / HELPERS;
+            const float *from = parts + (group < limit ? group : limit - 1) * 4;
             total[turn] = make_float4(0, 0, 0, 0);
-            if (group < limit) {
-#pragma unroll 8
-                for (int i = 0; i < PARTS; i++) {
-                    const int p = i * HELPERS + thread % HELPERS;
-                    if (SPLIT_K % HELPERS == 0 || p < SPLIT_K) {
-                        const float4 v = load_sums(parts + (long long)p * SUMS + group * 4);
-                        total[turn].x += v.x;
-                        total[turn].y += v.y;
-                        total[turn].z += v.z;
-                        total[turn].w += v.w;
-                    }
+#pragma unroll
+            for (int i = 0; i < PARTS; i++) {
+                const int p = i * HELPERS + thread % HELPERS;
+                if (SPLIT_K % HELPERS == 0 || p < SPLIT_K) {
+                    const float4 v = load_sums(from + (long long)p * SUMS);
+                    total[turn].x += v.x;
+                    total[turn].y += v.y;
+                    total[turn].z += v.z;
+                    total[turn].w += v.w;
                 }
             }
         }
@@ -1214,10 +1220,6 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, re
                 store_one(c, sum.w, add, p8, q + 1, s);
             }
         }
-    }
-    named_sync(BARRIER_OWN + consumer, 128);
-    if (thread == 0) {
-        count_up(count);
     }
 }
 #endif
