@@ -348,5 +348,6 @@ void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
     if (trial->reason != NULL) {
         ak_buf_print(out, ": %s", trial->reason);
     }
+    ak_buf_puts(out, trial->same_code ? AK_SAME_CODE : "");
     ak_buf_print(out, "; %s\n", ak_or_empty(trial->config));
 }

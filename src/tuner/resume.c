@@ -52,7 +52,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     }
     AK_DO(ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), err));
     state->count += fresh ? 1 : 0;
-    return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, false, err) : AK_OK;
+    return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, err) : AK_OK;
 }
 
 /* Visits the archived trials of this task and environment. */

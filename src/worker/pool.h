@@ -114,8 +114,6 @@ typedef struct ak_result {
     ak_trial trial;
     char *log; /* the compiler's output; NULL if empty */
     char artifact_hash[33];
-    /* Not measured, because an earlier job had the same code: the samples are those of that job. */
-    bool repeated;
     ak_comparison_entry *entries;
     size_t entry_count;
     ak_comparison_course course;
