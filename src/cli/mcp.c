@@ -200,6 +200,7 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
         ak_error fault = AK_ERROR_INIT;
         ak_status status = tool->run(&call, &fault);
         fault.status = status == AK_OK ? ak_buf_status(&call.text, &fault) : status;
+        ak_mcp_restate(&fault);
         code = give(result, tool_result(mcp, &call, &fault), err);
     }
     ak_buf_free(&call.text);

@@ -180,8 +180,8 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
     if (found == NULL) {
         AK_TRY(text == NULL
                    ? ak_fail(err, AK_NOT_FOUND,
-                             "there is no run of the kernels of this server; 'autokernel tune' "
-                             "makes one")
+                             "there is no run of the kernels of this server; autokernel tune, in a "
+                             "shell, makes one")
                    : ak_fail(err, AK_NOT_FOUND,
                              "no run of the kernels of this server is called %.60s, or several "
                              "begin so; without \"run\" the latest is reported",
