@@ -1237,7 +1237,11 @@ typedef struct ak_bundle_request {
     /* (optional) Gets a line for each variant that was checked at fewer sizes than usual, or that
        serves fewer because of that. */
     void (*note)(void *context, const char *line);
-    void *context;
+    /* (optional) Is called for each file before any is written. A failure ends the export. `folder`
+       is NULL if `name` is the path. */
+    ak_status (*before)(void *context, const char *folder, const char *name, const void *data,
+                        size_t length, ak_error *err);
+    void *context; /* of both */
 } ak_bundle_request;
 
 /* Compiles the best configurations of the archive and writes them with all that is needed to run

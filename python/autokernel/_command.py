@@ -63,7 +63,7 @@ def spoken(words: str, names: Mapping[str, str] = NAMES) -> str:
     def name(found: re.Match[str]) -> str:
         option = found[1]
         return found[0] if option is None else names.get(option, option.replace("-", "_"))
-    return _SPOKEN.sub(name, words)
+    return _SPOKEN.sub(name, words.replace(", or replace it with --force", ", or remove it"))
 
 
 def complaint(lines: str, names: Mapping[str, str] = NAMES) -> str:
