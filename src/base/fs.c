@@ -12,10 +12,13 @@
 
 #include "base/alloc.h"
 
-const char *ak_fs_limit(int why)
+const char *ak_fs_advice(int why)
 {
     return why == EFBIG    ? "; raise the limit with `ulimit -f`"
            : why == EMFILE ? "; raise the limit with `ulimit -n`"
+           : why == ENOSPC ? "; free some space there, or choose another place"
+           : why == EDQUOT ? "; free some of your quota there, or choose another place"
+           : why == EROFS  ? "; choose a place that can be written"
                            : "";
 }
 
@@ -23,7 +26,7 @@ static ak_status io_fault(const char *what, const char *path, ak_error *err)
 {
     int why = errno;
     ak_status status = why == ENOENT ? AK_NOT_FOUND : why == ENOMEM ? AK_NO_MEMORY : AK_IO;
-    return ak_fail(err, status, "%s: %s: %s%s", path, what, strerror(why), ak_fs_limit(why));
+    return ak_fail(err, status, "%s: %s: %s%s", path, what, strerror(why), ak_fs_advice(why));
 }
 
 static ak_status too_long(const char *path, ak_error *err)
@@ -359,7 +362,9 @@ ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
 {
     AK_DO(ak_fs_join(out, temp_root(), TEMP_PREFIX TEMP_RANDOM, err));
     if (mkdtemp(out) == NULL) {
-        return io_fault("temporary folder cannot be created", out, err);
+        ak_error why = AK_ERROR_INIT;
+        const ak_status status = io_fault("temporary folder cannot be created", out, &why);
+        return ak_fail(err, status, "%s (TMPDIR names the place)", why.text);
     }
     return AK_OK;
 }

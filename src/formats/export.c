@@ -58,7 +58,7 @@ ak_status ak_format_standard_output(const char *text, size_t length, ak_error *e
     return ak_fs_write_all(STDOUT_FILENO, text, length)
                ? AK_OK
                : ak_fail(err, AK_IO, "standard output: cannot be written: %s%s", strerror(errno),
-                         ak_fs_limit(errno));
+                         ak_fs_advice(errno));
 }
 
 /* Writes the buffer to the file if everything before succeeded, and frees the buffer. */
