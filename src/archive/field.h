@@ -128,7 +128,7 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
    fields that were added later than the checksum, if they have no value. */
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
-ak_status ak_trial_set(char **member, const char *text, ak_error *err);
+ak_status ak_trial_set_text(char **member, const char *text, ak_error *err);
 /* Replace the fields that are set by one of `by`, a set of ak_field_by: by copies, or by moving
    texts and samples out of `from`. A move leaves a text that `from` lacks as it is. */
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);

@@ -155,7 +155,7 @@ ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char
     for (; *names != NULL; names++) {
         const char *text;
         AK_DO(ak_json_string_or(&text, object, *names, NULL, where, err));
-        AK_DO(text == NULL ? AK_OK : ak_trial_set(ak_trial_text(trial, *names), text, err));
+        AK_DO(text == NULL ? AK_OK : ak_trial_set_text(ak_trial_text(trial, *names), text, err));
     }
     return AK_OK;
 }

@@ -103,7 +103,7 @@ static ak_status count_other(void *context, const ak_trial *trial, ak_error *err
         ak_archive *archive = o->r->archive;
         AK_DO(ak_archive_same_environment(&o->same, archive, other, o->environment, err));
         AK_DO(ak_archive_same_but_source(&o->only_source, archive, other, o->environment, err));
-        AK_DO(ak_trial_set(&o->last, other, err));
+        AK_DO(ak_trial_set_text(&o->last, other, err));
     }
     o->r->outdated += !o->same && o->only_source ? 1 : 0;
     o->r->elsewhere += !o->same && !o->only_source ? 1 : 0;
