@@ -3,6 +3,7 @@
 
 #include "base/device_name.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/outdated.h"
 #include "cli/formats.h"
 #include "cli/options.h"
@@ -61,9 +62,9 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     }
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "bench ");
-    ak_quote(&command, place);
+    ak_shell_quote(&command, place);
     ak_buf_puts(&command, " --config @");
-    ak_quote(&command, path);
+    ak_shell_quote(&command, path);
     if (strcmp(format, "dispatch") == 0) {
         add_first_size(&command, path);
     }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "cli/outdated.h"
 #include "cli/target.h"
@@ -305,7 +306,7 @@ static void tell_removal(const char *what, const ak_removal *gone, bool really, 
                gone->resumed_by == 1 ? "it is" : "they are");
     }
     ak_buf_puts(&command, "history --remove ");
-    ak_quote(&command, what);
+    ak_shell_quote(&command, what);
     ak_buf_puts(&command, " --yes");
     if (!really && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, NULL, "remove it for good", args);
