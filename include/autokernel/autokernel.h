@@ -312,6 +312,9 @@ AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
    the search, but not at all edge-case sizes. Such a configuration is never the best. */
 #define AK_FINALISTS "check of the finalists"
 
+/* What lists of trials say of one with `same_code`. */
+#define AK_SAME_CODE " (not measured: same code and time as an earlier trial)"
+
 /* The outcome of one configuration. Texts are owned by the trial or NULL. A time that was not
    measured is 0. A failed trial has no samples. */
 typedef struct ak_trial {
@@ -365,6 +368,9 @@ typedef struct ak_trial {
        objective, or its reciprocal if more is better; 0: the objective is the time. */
     double cost, cost_low, cost_high;
     char *code_hash; /* of the machine code that was judged; NULL: not known */
+    /* 1: it was not measured, because it is the same code as an earlier trial of the run and runs
+       in the same way: outcome, time and samples are those of that trial. */
+    int same_code;
     /* Of a trial whose time is that of a finish (ak_archive_best): how many candidates took part,
        and the seconds that were planned for them, as in ak_noise; 0: not known, or of a search. */
     size_t finish_candidates;
@@ -1231,7 +1237,11 @@ typedef struct ak_bundle_request {
     /* (optional) Gets a line for each variant that was checked at fewer sizes than usual, or that
        serves fewer because of that. */
     void (*note)(void *context, const char *line);
-    void *context;
+    /* (optional) Is called for each file before any is written. A failure ends the export. `folder`
+       is NULL if `name` is the path. */
+    ak_status (*before)(void *context, const char *folder, const char *name, const void *data,
+                        size_t length, ak_error *err);
+    void *context; /* of both */
 } ak_bundle_request;
 
 /* Compiles the best configurations of the archive and writes them with all that is needed to run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,10 +51,32 @@ def kernel_word(kernel: PathLike) -> str:
     return word
 
 
-def complaint(lines: str) -> str:
+#: options that have another name in Python
+NAMES = {"set": "options", "output": "path"}
+#: a command for a shell, which has these options, or an option
+_SPOKEN = re.compile(r"'autokernel [^']*'|`autokernel [^`]*`|(?<![\w=-])--([a-z][a-z-]*)(?![\w=-])")
+
+
+def spoken(words: str, names: Mapping[str, str] = NAMES) -> str:
+    """Writes a message of the executable with the names of Python: those of `names`, or max_size for
+    --max-size."""
+    def name(found: re.Match[str]) -> str:
+        option = found[1]
+        return found[0] if option is None else names.get(option, option.replace("-", "_"))
+    return _SPOKEN.sub(name, words.replace(", or replace it with --force", ", or remove it"))
+
+
+def complaint(lines: str, names: Mapping[str, str] = NAMES) -> str:
     """Finds the line that says what was wrong."""
     own = [line for line in lines.splitlines() if line.startswith("autokernel: ")]
-    return (own or lines.splitlines() or ["it failed without a message"])[-1]
+    return spoken((own or lines.splitlines() or ["it failed without a message"])[-1], names)
+
+
+def warned(lines: str, names: Mapping[str, str] = NAMES) -> list[str]:
+    """Returns the warnings that the executable printed."""
+    begin = "warning: "
+    return [spoken(line[len(begin):], names) for line in lines.splitlines()
+            if line.startswith(begin)]
 
 
 def run(arguments: list[str], accept: Sequence[int] = (0,), columns: Optional[int] = None) -> str:
@@ -65,7 +88,6 @@ def run(arguments: list[str], accept: Sequence[int] = (0,), columns: Optional[in
                           env=environment)
     if done.returncode not in accept:
         raise TuneError(complaint(done.stderr))
-    for line in done.stderr.splitlines():
-        if line.startswith("warning: "):
-            warnings.warn("autokernel: " + line[len("warning: "):], stacklevel=3)
+    for line in warned(done.stderr):
+        warnings.warn("autokernel: " + line, stacklevel=3)
     return done.stdout

@@ -20,7 +20,7 @@ from ._archive import Archive
 from ._command import TuneError, run as _command
 from ._restriction import Restriction, expression
 from ._runtime import DTYPE_TEXTS
-from ._tune import Progress, Result, tune
+from ._tune import Progress, Result, search as _search
 
 #: names of the dtypes that NumPy itself has, in problem files and, of values, in a "Launch"
 _DTYPES = {name: text for name, text in DTYPE_TEXTS.items() if hasattr(np, name)}
@@ -447,8 +447,7 @@ def _unused(trials: Sequence[Mapping[str, Any]], params: Mapping[str, Sequence[A
 
 
 #: options of `autokernel tune`, and the arguments that become them
-_OPTIONS = {"evals": "strategy_options: max_fevals", "time": "strategy_options: time_limit",
-            "strategy": "strategy", "seed": "seed", "device": "device", "archive": "archive"}
+_OPTIONS = {"evals": "strategy_options: max_fevals", "time": "strategy_options: time_limit"}
 
 
 def _numbers(extents: Sequence[Any], atol: Any, seed: Any, limits: Mapping[str, Any]) -> None:
@@ -478,8 +477,6 @@ def _words(text: str, folder: str) -> str:
     text = re.sub(rf"(\S*/)?{re.escape(folder)}(/\w+\.json)?: ", "ak.tune_kernel: ", text)
     text = re.sub(r'\b(tighten|widen) "tolerance" in problem\.json', r"change atol", text)
     text = re.sub(r"\bin problem\.json", "in the arguments", text)
-    for option, name in _OPTIONS.items():
-        text = re.sub(rf"(?<!\S)--{option}\b", name, text)
     text = re.sub(r"\barg(\d+)\b", r"arguments[\1]", text)
     return re.sub(r"it changes its input (arguments\[\d+\])",
                   r"it writes \1, which is const or has no answer", text)
@@ -710,9 +707,10 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
             if sampled and tries is None:
                 listed = json.loads(_command(["list", os.fspath(folder), "--device", named, "--json"]))
                 tries = min(max(1, math.ceil(listed["valid"] * fraction)), EVALS_MAX)
-            result = tune(folder, device=named, strategy=search, seed=seed, evals=tries,
-                          time=limits.get("time_limit"), archive=own, libraries="none",
-                          progress=False if quiet and progress is True else progress)
+            result = _search(folder, {"device": named, "strategy": search, "seed": seed,
+                                      "evals": tries, "time": limits.get("time_limit"),
+                                      "archive": own, "libraries": "none"},
+                             False if quiet and progress is True else progress, _OPTIONS)
             return result, Archive(own).trials(os.fspath(folder), run=result.data["run"])
 
         try:
@@ -720,6 +718,9 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
             best = {n: names[n].get(str(v), v) for n, v in result.config.items()}
         except TuneError as why:
             raise TuneError(_words(str(why), os.fspath(folder))) from None
+    for told in result.warnings:
+        if "does not use the parameter" not in told:  # the next warning names these
+            warnings.warn("ak.tune_kernel: " + _words(told, os.fspath(folder)), stacklevel=2)
     for name in _unused(trials, params, json.dumps(specification.get("Launch"))):
         warnings.warn(f"ak.tune_kernel: {name} never changes the code: the source does not use it or "
                       "defines it itself, or the compiler makes the same of all its values",

@@ -10,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ._archive import Archive, Report
 from ._bundle import Bundle
-from ._command import PathLike, TuneError, complaint, executable, kernel_word, run, text
+from ._command import (NAMES, PathLike, TuneError, complaint, executable, kernel_word, run, spoken,
+                       text, warned)
 from ._frame import frame_of
 
 Progress = Callable[[dict[str, Any]], None]
@@ -38,6 +40,7 @@ class Result:
     trials: list[dict[str, Any]]
     archive: Optional[str] = None
     why: str = ""  # why nothing was found, as the executable said it
+    warnings: tuple[str, ...] = ()  # of which `tune` has warned
 
     @property
     def best(self) -> Optional[dict[str, Any]]:
@@ -97,7 +100,7 @@ def _bar(event: dict[str, Any]) -> None:
         print(file=sys.stderr)
 
 
-def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress],
+def _follow(path: str, take: Callable[[dict[str, Any]], None], progress: Optional[Progress],
             over: threading.Event, stop: Callable[[BaseException], None]) -> None:
     """Reads events as they are written. An exception of `progress` goes to `stop`, once."""
     rest = ""
@@ -108,8 +111,7 @@ def _follow(path: str, trials: list[dict[str, Any]], progress: Optional[Progress
             *lines, rest = rest.split("\n")
             for line in lines:
                 event = json.loads(line)
-                if event.get("event") == "trial":
-                    trials.append(event)
+                take(event)
                 try:
                     if progress is not None:
                         progress(event)
@@ -169,15 +171,34 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
 
     One that `autokernel tune` does not have is a TuneError with the executable's words. `json`,
     `events` and `quiet` are refused: `Result.data` and `progress` are for these. (`set` has the
-    name `options` here.)
+    name `options` here.) What a run warns of becomes warnings of Python, and is in
+    `Result.warnings`.
     """
+    result = search(kernel, {"size": size, "dtype": dtype, "set": options, "device": device,
+                             "strategy": strategy, "evals": evals, "time": time, "seed": seed,
+                             "libraries": libraries, "archive": archive, **more}, progress)
+    for told in result.warnings:
+        warnings.warn("autokernel: " + told, stacklevel=2)
+    return result
+
+
+def search(kernel: PathLike, options: Mapping[str, Any],
+           progress: Union[bool, Progress], names: Mapping[str, str] = NAMES) -> Result:
+    """Does what `tune` does and warns of nothing: the result has the warnings. `names` has the names
+    of arguments for options, where they differ."""
     command = [executable(), "tune", kernel_word(kernel), "--json", "--quiet"]
-    for name, value in {"size": size, "dtype": dtype, "set": options, "device": device,
-                        "strategy": strategy, "evals": evals, "time": time, "seed": seed,
-                        "libraries": libraries, "archive": archive, **more}.items():
+    for name, value in options.items():
         command += _words(name, value)
     show = _bar if progress is True else None if progress is False else progress
     trials: list[dict[str, Any]] = []
+    told: list[str] = []
+
+    def take(event: dict[str, Any]) -> None:
+        if event.get("event") == "trial":
+            trials.append(event)
+        elif event.get("event") == "warning":
+            told.append(spoken(event["text"], names))
+
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "events")
         Path(path).touch()
@@ -191,7 +212,7 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
             raised.append(why)
             child.send_signal(signal.SIGINT)  # it ends with a result, which the archive keeps
 
-        follower = threading.Thread(target=_follow, args=(path, trials, show, over, stop))
+        follower = threading.Thread(target=_follow, args=(path, take, show, over, stop))
         follower.start()
         try:
             while True:
@@ -206,7 +227,9 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
     if raised:
         raise raised[0]
     if child.returncode != 0 and not output.strip():
-        raise TuneError(complaint(grumble))
+        raise TuneError(complaint(grumble, names))
+    archive = options.get("archive")
     return Result(os.fspath(kernel), json.loads(output), trials,
                   None if archive is None else os.fspath(archive),
-                  complaint(grumble) if child.returncode != 0 else "")
+                  complaint(grumble, names) if child.returncode != 0 else "",
+                  tuple(dict.fromkeys(told + warned(grumble, names))))

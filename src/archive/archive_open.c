@@ -61,9 +61,11 @@ static ak_status make_folder(const char *path, ak_error *err)
     folder[length] = 0;
     ak_error why = AK_ERROR_INIT;
     ak_status status = ak_fs_mkdirs(folder, &why);
+    const int reason = errno;
     return status == AK_OK
                ? AK_OK
-               : ak_fail(err, status, "%s; give another path for the archive", why.text);
+               : ak_fail(err, status, "%s%s give another path for the archive", why.text,
+                         strchr(ak_fs_advice(reason), ';') == NULL ? ";" : ", and");
 }
 
 /* Reads application id, version and number of objects in one snapshot, because another process may

@@ -75,7 +75,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
             if (text == NULL) {
                 status = ak_fail_memory(err);
             } else if (first[i] == NULL) {
-                status = ak_trial_set(&first[i], text, err);
+                status = ak_trial_set_text(&first[i], text, err);
             } else if (strcmp(first[i], text) != 0) {
                 status = ak_fail(err, AK_INVALID,
                                  "trials of different tasks match (%s \"%s\" and \"%s\"): choose "
@@ -275,7 +275,7 @@ static ak_status consider_run(so_far *s, const char *run, const char *result_tex
             status = take_winner(s, &trial, &won, err);
         }
         if (status == AK_OK && !many_sizes) { /* this run also has the baseline of these figures */
-            status = ak_trial_set(&s->best->run, run, err);
+            status = ak_trial_set_text(&s->best->run, run, err);
         }
         status = status == AK_NOT_FOUND ? AK_OK : status;
     }

@@ -71,7 +71,7 @@ const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b)
     return *name;
 }
 
-ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)
+ak_status ak_trial_set_text(char **text_member, const char *text, ak_error *err)
 {
     char *copy = ak_strdup(text);
     if (copy == NULL && text != NULL) {
@@ -108,7 +108,7 @@ ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by,
             continue;
         }
         if (ak_field_is_text(field->kind)) {
-            AK_DO(ak_trial_set(ak_field_text(out, field), *ak_field_text(from, field), err));
+            AK_DO(ak_trial_set_text(ak_field_text(out, field), *ak_field_text(from, field), err));
         } else if (field->kind == AK_FIELD_SAMPLES) {
             AK_DO(copy_samples(out, from, err));
         } else {

@@ -65,7 +65,8 @@
     X(cost, MEASURED, cost, RUN)                                                                   \
     X(cost_low, MEASURED, cost_low, RUN)                                                           \
     X(cost_high, MEASURED, cost_high, RUN)                                                         \
-    X(code_hash, NULLABLE, code_hash, RUN)
+    X(code_hash, NULLABLE, code_hash, RUN)                                                         \
+    X(same_code, INT, same_code, RUN)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */
@@ -127,7 +128,7 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
    fields that were added later than the checksum, if they have no value. */
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
-ak_status ak_trial_set(char **member, const char *text, ak_error *err);
+ak_status ak_trial_set_text(char **member, const char *text, ak_error *err);
 /* Replace the fields that are set by one of `by`, a set of ak_field_by: by copies, or by moving
    texts and samples out of `from`. A move leaves a text that `from` lacks as it is. */
 ak_status ak_trial_copy_fields(ak_trial *out, const ak_trial *from, unsigned by, ak_error *err);

@@ -256,7 +256,7 @@ static ak_status copy_trial(merge *m, ak_trial *trial, ak_error *err)
     trial_key(key, trial->id);
     trial->parent = trial_here(m, trial->parent);
     if (run != NULL) {
-        AK_DO(ak_trial_set(&trial->run, run->id, err));
+        AK_DO(ak_trial_set_text(&trial->run, run->id, err));
     }
     if (run == NULL || !run->fresh) {
         AK_DO(find_trial(&known, m, trial, err));

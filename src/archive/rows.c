@@ -130,7 +130,7 @@ static ak_status insert_trial(ak_archive *archive, ak_trial *trial, ak_error *er
     if (trial->timestamp == NULL) {
         char now[AK_CLOCK_UTC_BYTES];
         ak_clock_utc(now);
-        AK_DO(ak_trial_set(&trial->timestamp, now, err));
+        AK_DO(ak_trial_set_text(&trial->timestamp, now, err));
     }
     sqlite3_stmt *statement = archive->add_trial;
     kept k;

@@ -104,7 +104,7 @@ ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const
                           "ON CONFLICT (hash) DO UPDATE SET words = excluded.words "
                           "WHERE words IS NULL AND excluded.words IS NOT NULL",
                           texts, 3, err));
-    return ak_trial_set(&archive->environment, hash, err);
+    return ak_trial_set_text(&archive->environment, hash, err);
 }
 
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err)

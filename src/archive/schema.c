@@ -91,6 +91,10 @@
 /* Version 9 adds to each environment under which hash it is known today; NULL: under its own. */
 #define IDENTITY "ALTER TABLE environments ADD COLUMN same_as TEXT;\n"
 
+/* Version 10 marks the trials that were not measured, because they have the outcome of an earlier
+   one of the same code. */
+#define SAME ADD("same_code INTEGER NOT NULL DEFAULT 0")
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
@@ -100,6 +104,7 @@ const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     COSTS,
     CODE,
     IDENTITY,
+    SAME,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */

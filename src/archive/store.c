@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
@@ -30,8 +31,11 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     bool io = (code & 0xff) == SQLITE_IOERR;
     /* SQLite reports a full file system also as an I/O error, and from a call that reads. */
     if ((code & 0xff) == SQLITE_FULL || (io && (why == ENOSPC || why == EDQUOT))) {
-        return ak_fail(err, AK_IO,
-                       "%s: cannot be written: the disk is full; earlier trials are safe", path);
+        return ak_fail(
+            err, AK_IO,
+            "%s: cannot be written: the disk is full; earlier trials are safe; free some "
+            "space there, or name another archive",
+            path);
     }
     switch (code & 0xff) {
     case SQLITE_NOMEM:
@@ -58,6 +62,12 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
+        if (access(path, W_OK) != 0 && errno == EROFS) { /* SQLite would name another reason */
+            return ak_fail(err, AK_IO,
+                           "%s: %s: the file system is read-only; copy the archive to a place that "
+                           "can be written, or name another one",
+                           path, what);
+        }
         return ak_fail(err, AK_IO, "%s: %s: %s%s%s; %s", path, what, detail, why == 0 ? "" : ": ",
                        why == 0 ? "" : strerror(why), advice(why));
     case SQLITE_TOOBIG:

@@ -344,7 +344,7 @@ static ak_status get_field(ak_trial *trial, const ak_field *field, const json_t 
         if (!json_is_string(value)) {
             return mistyped(where, field->name, "a string", err);
         }
-        return ak_trial_set(ak_field_text(trial, field), json_string_value(value), err);
+        return ak_trial_set_text(ak_field_text(trial, field), json_string_value(value), err);
     case AK_FIELD_INT: {
         json_int_t number = json_integer_value(value);
         if (!json_is_integer(value) || number < 0 || number > INT_MAX) {

@@ -253,8 +253,8 @@ ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *e
     if (trial->timestamp == NULL) {
         char now[AK_CLOCK_UTC_BYTES];
         ak_clock_utc(now);
-        AK_TRY(ak_trial_set(&trial->timestamp, now, err));
-        AK_TRY(ak_trial_set(&one.trial.timestamp, now, err));
+        AK_TRY(ak_trial_set_text(&trial->timestamp, now, err));
+        AK_TRY(ak_trial_set_text(&one.trial.timestamp, now, err));
     }
     w->ids[++w->tickets] = 0;
     AK_DO(add(archive, &one, err)); /* takes the contents of `one` */

@@ -92,9 +92,9 @@ json_t *ak_script_doctor(void)
                        values[0], system ? "apt-get install python3-numpy" : "`",
                        system ? "" : values[0], system ? "" : " -m pip install numpy`");
     }
-    json_t *out =
-        json_pack("{s:s?, s:s?, s:s?, s:s?}", "interpreter", values[0], "version", values[1],
-                  "numpy", values[2], "missing", missing[0] == 0 ? NULL : missing);
+    json_t *out = json_pack("{s:o, s:s?, s:s?, s:o}", "interpreter", ak_json_shown(values[0]),
+                            "version", values[1], "numpy", values[2], "missing",
+                            ak_json_shown(missing[0] == 0 ? NULL : missing));
     ak_proc_result_clear(&run);
     return out;
 }

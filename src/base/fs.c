@@ -12,10 +12,13 @@
 
 #include "base/alloc.h"
 
-const char *ak_fs_limit(int why)
+const char *ak_fs_advice(int why)
 {
     return why == EFBIG    ? "; raise the limit with `ulimit -f`"
            : why == EMFILE ? "; raise the limit with `ulimit -n`"
+           : why == ENOSPC ? "; free some space there, or choose another place"
+           : why == EDQUOT ? "; free some of your quota there, or choose another place"
+           : why == EROFS  ? "; choose a place that can be written"
                            : "";
 }
 
@@ -23,7 +26,7 @@ static ak_status io_fault(const char *what, const char *path, ak_error *err)
 {
     int why = errno;
     ak_status status = why == ENOENT ? AK_NOT_FOUND : why == ENOMEM ? AK_NO_MEMORY : AK_IO;
-    return ak_fail(err, status, "%s: %s: %s%s", path, what, strerror(why), ak_fs_limit(why));
+    return ak_fail(err, status, "%s: %s: %s%s", path, what, strerror(why), ak_fs_advice(why));
 }
 
 static ak_status too_long(const char *path, ak_error *err)
@@ -312,28 +315,76 @@ void ak_fs_list_free(char **names, size_t count)
     ak_free(names);
 }
 
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Removes what is not a folder, or an empty one. */
+static bool remove_entry(DIR *folder, const char *name)
+{
+    return unlinkat(dirfd(folder), name, 0) == 0 ||
+           unlinkat(dirfd(folder), name, AT_REMOVEDIR) == 0;
+}
+
+/* Moves a folder into `root` under a name that nothing has there. */
+static bool lift(DIR *root, DIR *folder, const char *name, size_t *number)
+{
+    char fresh[40];
+    int moved;
+    do {
+        (void)snprintf(fresh, sizeof fresh, ".removed-%zu", (*number)++);
+        moved = renameat(dirfd(folder), name, dirfd(root), fresh);
+    } while (moved != 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
+    return moved == 0;
+}
+
+/* Empties a folder in `root`: folders in it that have content move into `root`. Returns whether
+   anything changed. */
+static bool empty_folder(DIR *root, const char *name, size_t *number)
+{
+    int fd = openat(dirfd(root), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool changed = false;
+    if (folder == NULL) {
+        (void)(fd < 0 || close(fd));
+        return false;
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        changed = (!is_dots(entry->d_name) && (remove_entry(folder, entry->d_name) ||
+                                               lift(root, folder, entry->d_name, number))) ||
+                  changed;
+    }
+    (void)closedir(folder);
+    return changed;
+}
+
+/* A tree may be deeper than the stack and its paths longer than AK_PATH_MAX, so it is made flat. */
 void ak_fs_remove(const char *path)
 {
-    struct stat info;
-    if (lstat(path, &info) != 0) {
+    if (unlink(path) == 0 || rmdir(path) == 0) {
         return;
     }
-    if (S_ISDIR(info.st_mode)) {
-        char **names;
-        size_t count;
-        if (ak_fs_list(&names, &count, path, NULL) == AK_OK) {
-            for (size_t i = 0; i < count; i++) {
-                char inner[AK_PATH_MAX];
-                if (ak_fs_join(inner, path, names[i], NULL) == AK_OK) {
-                    ak_fs_remove(inner);
-                }
-            }
-            ak_fs_list_free(names, count);
-        }
-        (void)rmdir(path);
-    } else {
-        (void)unlink(path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *root = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    size_t number = 0;
+    if (root == NULL) {
+        (void)(fd < 0 || close(fd));
+        return;
     }
+    for (bool changed = true; changed;) {
+        changed = false;
+        rewinddir(root);
+        while ((entry = readdir(root)) != NULL) {
+            changed = (!is_dots(entry->d_name) && (remove_entry(root, entry->d_name) ||
+                                                   empty_folder(root, entry->d_name, &number))) ||
+                      changed;
+        }
+    }
+    (void)closedir(root);
+    (void)rmdir(path);
 }
 
 const char *ak_env(const char *name)
@@ -359,7 +410,9 @@ ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
 {
     AK_DO(ak_fs_join(out, temp_root(), TEMP_PREFIX TEMP_RANDOM, err));
     if (mkdtemp(out) == NULL) {
-        return io_fault("temporary folder cannot be created", out, err);
+        ak_error why = AK_ERROR_INIT;
+        const ak_status status = io_fault("temporary folder cannot be created", out, &why);
+        return ak_fail(err, status, "%s (TMPDIR names the place)", why.text);
     }
     return AK_OK;
 }

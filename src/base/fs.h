@@ -12,9 +12,10 @@
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
 /* Returns true if the file begins with these bytes. `count` is at most 64. */
 bool ak_fs_begins(const char *path, const void *bytes, size_t count);
-/* Returns advice to append to the message for `why`, an errno, if a limit of the shell may be the
-   cause: "; raise the limit with `ulimit -f`"; else "". */
-const char *ak_fs_limit(int why);
+/* Returns advice to append to the message for `why`, an errno: "; raise the limit with `ulimit
+   -f`",
+   "; choose a place that can be written"; "" if there is none. */
+const char *ak_fs_advice(int why);
 /* Writes all bytes to a descriptor. Returns false with errno set if that fails. */
 bool ak_fs_write_all(int fd, const void *data, size_t length);
 /* Writes a temporary file beside the target, flushes it to disk and renames it, so that the

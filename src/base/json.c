@@ -402,9 +402,20 @@ bool ak_json_set_real(json_t *object, const char *key, double value)
     return ak_json_set(object, key, ak_json_real(value));
 }
 
+json_t *ak_json_shown(const char *text)
+{
+    json_t *value = text == NULL ? json_null() : json_string(text);
+    if (value == NULL) { /* it is not UTF-8 */
+        char *clean = ak_utf8_clean(text);
+        value = clean == NULL ? NULL : json_string(clean);
+        ak_free(clean);
+    }
+    return value;
+}
+
 bool ak_json_set_text(json_t *object, const char *key, const char *text)
 {
-    return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
+    return ak_json_set(object, key, ak_json_shown(text));
 }
 
 bool ak_json_append(json_t *list, json_t *value)

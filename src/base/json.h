@@ -88,6 +88,9 @@ json_t *ak_json_known(double value);
 json_t *ak_json_interval(double low, double high);
 json_t *ak_json_count_or_null(int64_t count, bool known);
 
+/* Returns a text as a JSON string, with U+FFFD in place of bytes that are not UTF-8, as paths may
+   have them; null for NULL. Returns NULL only without memory. */
+json_t *ak_json_shown(const char *text);
 /* Set a member. ak_json_set takes over the reference to `value`. They return false if `value` is
    NULL (no memory) or cannot be set. A number that is not finite, or a NULL text, becomes null. */
 bool ak_json_set(json_t *object, const char *key, json_t *value);

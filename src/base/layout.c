@@ -231,9 +231,10 @@ void ak_layout_paragraphs(ak_buf *out, const char *text, size_t width)
 {
     while (*text != 0) {
         size_t bytes = strcspn(text, "\n");
-        /* The next line belongs to this paragraph unless it is empty or begins with a blank. */
-        while (text[bytes] == '\n' && text[bytes + 1] != 0 && text[bytes + 1] != '\n' &&
-               text[bytes + 1] != ' ') {
+        /* The next line belongs to this paragraph unless one of the two is empty or begins with a
+           blank. */
+        while (text[0] != ' ' && text[0] != '\n' && text[bytes] == '\n' && text[bytes + 1] != 0 &&
+               text[bytes + 1] != '\n' && text[bytes + 1] != ' ') {
             bytes += 1 + strcspn(text + bytes + 1, "\n");
         }
         fill_paragraph(out, text, bytes, width);

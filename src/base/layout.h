@@ -30,7 +30,7 @@ void ak_layout_fill(ak_buf *out, const char *text, size_t width, size_t used, si
 void ak_layout_command(ak_buf *out, const char *text, size_t width, size_t used, size_t indent);
 
 /* Appends paragraphs, each folded. Line breaks inside a paragraph count as blanks, an empty line
-   separates paragraphs, and a line that begins with a blank begins one. Every line ends in a line
+   separates paragraphs, and a line that begins with a blank is one. Every line ends in a line
    break. */
 void ak_layout_paragraphs(ak_buf *out, const char *text, size_t width);
 

@@ -120,11 +120,6 @@ void ak_set_free(ak_set *set)
     }
 }
 
-size_t ak_set_count(const ak_set *set)
-{
-    return set->count + (set->has_zero ? 1 : 0);
-}
-
 static size_t set_probe(const uint64_t *keys, size_t capacity, uint64_t key)
 {
     /* Fibonacci hashing spreads keys that are small consecutive integers. */

@@ -20,7 +20,6 @@ ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err);
 typedef struct ak_set ak_set;
 ak_set *ak_set_new(void);
 void ak_set_free(ak_set *set);
-size_t ak_set_count(const ak_set *set);
 bool ak_set_has(const ak_set *set, uint64_t key);
 /* Adds a number. *added says whether it is new; `added` may be NULL. */
 ak_status ak_set_add(bool *added, ak_set *set, uint64_t key, ak_error *err);

@@ -50,7 +50,7 @@ bool ak_proc_pipe(int ends[2])
 ak_status ak_proc_fail_pipe(const ak_proc_spec *spec, int why, ak_error *err)
 {
     return ak_fail(err, AK_IO, "%s: a pipe cannot be made: %s%s", spec->argv[0], strerror(why),
-                   ak_fs_limit(why));
+                   ak_fs_advice(why));
 }
 
 void ak_proc_close(int *fd)

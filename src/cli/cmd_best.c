@@ -3,6 +3,7 @@
 
 #include "base/device_name.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/outdated.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
@@ -32,11 +33,12 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
         {"run", ak_or_empty(args->text[AK_OPTION_RUN]), true}};
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "export ");
-    ak_quote(&command, args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));
+    ak_shell_quote(&command,
+                   args->operand_count > 0 ? args->operand[0] : ak_or_empty(first->kernel));
     for (size_t i = 0; i < AK_COUNT(parts); i++) {
         if (parts[i].wanted && parts[i].value[0] != 0) {
             ak_buf_print(&command, " --%s ", parts[i].option);
-            ak_quote(&command, parts[i].value);
+            ak_shell_quote(&command, parts[i].value);
         }
     }
     bool tellable = same == 1 || ak_or_empty(first->size)[0] != 0;

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -175,7 +176,7 @@ static int run_show(const ak_args *args)
         show(file);
         ak_buf command = AK_BUF(2 * AK_PATH_MAX);
         ak_buf_puts(&command, "bundle verify ");
-        ak_quote(&command, args->operand[1]);
+        ak_shell_quote(&command, args->operand[1]);
         ak_out_next(command.data, "is it right and as fast here?");
         ak_buf_free(&command);
     }

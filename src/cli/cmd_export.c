@@ -3,6 +3,7 @@
 
 #include "base/device_name.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/outdated.h"
 #include "cli/formats.h"
 #include "cli/options.h"
@@ -42,8 +43,8 @@ static void add_first_size(ak_buf *command, const char *path)
 static int tell(const ak_args *args, const char *format, const char *path, json_t *notes)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object =
-            json_pack("{s:s, s:s, s:O*}", "format", format, "path", path, "notes", notes);
+        json_t *object = json_pack("{s:s, s:o, s:O*}", "format", format, "path",
+                                   ak_json_shown(path), "notes", notes);
         bool good = ak_out_json(object);
         json_decref(object);
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
@@ -61,9 +62,9 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
     }
     ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_buf_puts(&command, "bench ");
-    ak_quote(&command, place);
+    ak_shell_quote(&command, place);
     ak_buf_puts(&command, " --config @");
-    ak_quote(&command, path);
+    ak_shell_quote(&command, path);
     if (strcmp(format, "dispatch") == 0) {
         add_first_size(&command, path);
     }
@@ -148,11 +149,27 @@ out:
     return status;
 }
 
+/* What the export of a bundle calls while it is under way. */
+typedef struct exporting {
+    json_t *notes;
+    const char *kernel;
+    const ak_args *args;
+} exporting;
+
 /* Prints a note of the bundle and adds it to a list of texts. */
-static void say_note(void *notes, const char *line)
+static void say_note(void *context, const char *line)
 {
+    const exporting *e = context;
     ak_warn("%s", line);
-    (void)json_array_append_new(notes, json_string(line));
+    (void)json_array_append_new(e->notes, json_string(line));
+}
+
+static ak_status look_at_target(void *context, const char *folder, const char *name,
+                                const void *data, size_t length, ak_error *err)
+{
+    const exporting *e = context;
+    const ak_content content = {data, length};
+    return ak_target_in_bundle(folder, name, &content, e->kernel, e->args, err);
 }
 
 static int export_bundle(const char *format, const ak_args *args)
@@ -163,25 +180,27 @@ static int export_bundle(const char *format, const ak_args *args)
     ak_task *task = NULL;
     ak_trial best = {0};
     char *path = NULL;
-    json_t *notes = json_array();
+    exporting e = {.notes = json_array(), .args = args};
     const char *target = args->text[AK_OPTION_OUTPUT];
     ak_bundle_request request = {.kernel = args->operand[0],
                                  .filter = &filter,
                                  .table = ak_args_has(args, AK_OPTION_TABLE),
                                  .note = say_note,
-                                 .context = notes};
+                                 .before = look_at_target,
+                                 .context = &e};
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
-    AK_TRY(ak_made(notes, &err));
+    AK_TRY(ak_made(e.notes, &err));
     AK_TRY(read_trial(&request.trial, args, &err));
     AK_TRY(ak_selection_open(&selection, args, &err));
     filter = selection.filter;
+    e.kernel = selection.kernel;
     if (!request.table && request.trial == 0) {
         AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
     }
     AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
     AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
-    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
+    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, e.notes);
     ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
     AK_TRY(request.table ? say_table_changed(selection.archive, &filter, args, &err)
                          : ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
@@ -189,7 +208,7 @@ out:
     if (status != AK_OK) {
         code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
     }
-    json_decref(notes);
+    json_decref(e.notes);
     ak_text_free(path);
     ak_trial_clear(&best);
     ak_task_close(task);

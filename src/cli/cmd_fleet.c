@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/size_list.h"
@@ -124,7 +125,7 @@ static void add_options(ak_buf *out, const ak_args *args)
             i += skip - 1;
         } else if (!is_operand) {
             ak_buf_putc(out, ' ');
-            ak_quote(out, word);
+            ak_shell_quote(out, word);
         }
     }
 }
@@ -166,7 +167,7 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
     ak_buf_puts(out, "sizes=(\n");
     for (size_t i = 0; i < list->count; i++) {
         ak_buf_puts(out, "    ");
-        ak_quote(out, list->items[i]);
+        ak_shell_quote(out, list->items[i]);
         ak_buf_putc(out, '\n');
     }
     ak_buf_puts(out, ")\n"
@@ -174,9 +175,9 @@ static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_ar
                      "mkdir -p \"$folder\" || exit 1\n"
                      "# --resume: a job that Slurm starts again goes on where it was.\n"
                      "exec ");
-    ak_quote(out, program == NULL ? "autokernel" : program);
+    ak_shell_quote(out, program == NULL ? "autokernel" : program);
     ak_buf_puts(out, " tune ");
-    ak_quote(out, args->operand[1]);
+    ak_shell_quote(out, args->operand[1]);
     ak_buf_puts(out, " --size \"${sizes[$SLURM_ARRAY_TASK_ID]}\" \\\n"
                      "    --archive \"$folder/$SLURM_ARRAY_TASK_ID.db\" --resume");
     add_options(out, args);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "cli/outdated.h"
 #include "cli/target.h"
@@ -141,13 +142,15 @@ typedef struct sources {
     ak_error *err;
 } sources;
 
-/* Writes a file to the folder, and its path to `path`. */
-static ak_status write_source(char path[AK_PATH_MAX], const sources *s, const char *name,
-                              const char *data, size_t length)
+/* Looks whether a file may be written to the folder. All are looked at before one is written. */
+static void look_at_file(void *context, const char *name, const char *data, size_t length)
 {
-    AK_DO(ak_fs_join(path, s->folder, name, s->err));
-    AK_DO(ak_target_of_source(path, data, length, s->args, s->err));
-    return ak_fs_write_in(path, s->folder, name, data, length, s->err);
+    sources *s = context;
+    char path[AK_PATH_MAX];
+    const ak_content content = {data, length};
+    s->status = s->status == AK_OK ? ak_fs_join(path, s->folder, name, s->err) : s->status;
+    s->status =
+        s->status == AK_OK ? ak_target_of_source(path, &content, s->args, s->err) : s->status;
 }
 
 static void show_file(void *context, const char *name, const char *data, size_t length)
@@ -155,7 +158,7 @@ static void show_file(void *context, const char *name, const char *data, size_t 
     sources *s = context;
     char path[AK_PATH_MAX];
     if (s->status == AK_OK && s->folder != NULL) {
-        s->status = write_source(path, s, name, data, length);
+        s->status = ak_fs_write_in(path, s->folder, name, data, length, s->err);
     }
     if (s->status != AK_OK) {
         return;
@@ -198,6 +201,10 @@ static int show_source(const ak_args *args)
                           "--source %.60s: a trial is named by its id, such as '#5'; "
                           "'autokernel history' shows them",
                           text));
+    if (s.folder != NULL) {
+        AK_TRY(ak_archive_source(archive, id, look_at_file, &s, &err));
+        AK_TRY(s.status);
+    }
     AK_TRY(ak_archive_source(archive, id, show_file, &s, &err));
     AK_TRY(s.status);
     if (json) {
@@ -299,7 +306,7 @@ static void tell_removal(const char *what, const ak_removal *gone, bool really, 
                gone->resumed_by == 1 ? "it is" : "they are");
     }
     ak_buf_puts(&command, "history --remove ");
-    ak_quote(&command, what);
+    ak_shell_quote(&command, what);
     ak_buf_puts(&command, " --yes");
     if (!really && ak_buf_status(&command, NULL) == AK_OK) {
         ak_next_on_archive(command.data, NULL, "remove it for good", args);

@@ -31,9 +31,9 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
 
 static bool print_json(const tally *t, const ak_archive *archive)
 {
-    json_t *object = json_pack("{s:I, s:I, s:I, s:s}", "added", (json_int_t)t->added, "known",
+    json_t *object = json_pack("{s:I, s:I, s:I, s:o}", "added", (json_int_t)t->added, "known",
                                (json_int_t)t->known, "files", (json_int_t)t->files, "archive",
-                               ak_archive_path(archive));
+                               ak_json_shown(ak_archive_path(archive)));
     bool good = ak_out_json(object);
     json_decref(object);
     return good;
@@ -76,7 +76,9 @@ const ak_command ak_cmd_import = {
         "Reads one of the formats csv, json, kernels, kernel-tuner and t4; the file may be "
         "compressed with gzip. Its contents decide on the format, unless --format names one. "
         "All trials of a file are added or none; trials that the archive already has are "
-        "skipped.\n\n"
+        "skipped. A trial of a Kernel Tuner cache has the median of its \"times\", where "
+        "'simulate' "
+        "takes the cache's mean \"time\": the two may name different bests.\n\n"
         "A file may also be another archive, as the jobs of a cluster leave them. Then its runs, "
         "environments, sources and conversations are added too. Adding it again adds only what "
         "has come since.",

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
@@ -13,7 +14,7 @@ static void say_next(const char *command, const char *operand, const char *why)
 {
     ak_buf line = AK_BUF(OPERAND_BYTES);
     ak_buf_print(&line, "%s ", command);
-    ak_quote(&line, operand);
+    ak_shell_quote(&line, operand);
     ak_out_next(line.data, why);
     ak_buf_free(&line);
 }

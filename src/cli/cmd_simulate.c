@@ -146,13 +146,14 @@ static means means_of(const ak_simulation *result)
 static json_t *facts_json(const char *path, const ak_recording_facts *f)
 {
     return json_pack(
-        "{s:s, s:s?, s:s?, s:s?, s:s?, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
-        "recording", path, "kernel", f->kernel, "device", f->device, "size", f->size, "objective",
-        f->objective, "maximise", f->maximise, "configurations", (json_int_t)f->configurations,
-        "ok", (json_int_t)f->ok, "optimum", ak_json_real(f->optimum), "median",
-        ak_json_real(f->median), "seconds_median", ak_json_real(f->seconds_median), "seconds_each",
-        ak_json_real(f->seconds_each), "target", ak_json_real(f->target), "cutoff_evaluations",
-        (json_int_t)f->evaluations, "cutoff_seconds", ak_json_real(f->last_seconds));
+        "{s:o, s:s?, s:s?, s:s?, s:s?, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+        "recording", ak_json_shown(path), "kernel", f->kernel, "device", f->device, "size", f->size,
+        "objective", f->objective, "maximise", f->maximise, "configurations",
+        (json_int_t)f->configurations, "ok", (json_int_t)f->ok, "optimum", ak_json_real(f->optimum),
+        "median", ak_json_real(f->median), "seconds_median", ak_json_real(f->seconds_median),
+        "seconds_each", ak_json_real(f->seconds_each), "target", ak_json_real(f->target),
+        "cutoff_evaluations", (json_int_t)f->evaluations, "cutoff_seconds",
+        ak_json_real(f->last_seconds));
 }
 
 static json_t *result_json(const board *b, const entry *e, size_t i, const ak_args *args)
@@ -372,7 +373,9 @@ const ak_command ak_cmd_simulate = {
              "it: a cache file of Kernel Tuner, T4 results, results of KTT (each also compressed "
              "with gzip), or an "
              "archive of one task. A search on it takes seconds: its clock advances by what each "
-             "configuration cost when it was recorded. The same seed gives the same result.\n\n"
+             "configuration cost when it was recorded. The same seed gives the same result. Of a "
+             "Kernel Tuner cache it takes the mean \"time\", as published searches did, where "
+             "'import' takes the median of \"times\": the two may name different bests.\n\n"
              "A search ends at the optimum, or at 1.1 times the time at which random search is "
              "expected to be 95 % of the way from the median to the optimum. --time sets another "
              "limit, in simulated time, and --evals bounds each repeat.\n\n"

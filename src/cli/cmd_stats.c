@@ -96,8 +96,8 @@ static bool print_json(const findings *f)
         good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);
     }
     json_t *object =
-        json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:O*, s:O*}", "archive", f->path, "trials",
-                  (json_int_t)t->trials, "by_status", status, "success_rate",
+        json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:O*, s:O*}", "archive", ak_json_shown(f->path),
+                  "trials", (json_int_t)t->trials, "by_status", status, "success_rate",
                   ak_json_real(success_rate(t)), "seconds", seconds, "best",
                   best_json(f->best, f->count), "impact", f->importance, "llm", f->worth);
     good = good && ak_out_json(object);

@@ -5,6 +5,7 @@
 
 #include "base/device_name.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
@@ -26,7 +27,7 @@ static void put_word(ak_buf *out, const char *word, bool simulated)
         slash++;
     }
     ak_buf_print(&text, "%.*s%s", (int)before, word, slash);
-    ak_quote(out, text.data);
+    ak_shell_quote(out, text.data);
     ak_buf_free(&text);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/shell.h"
 /* Visits every command that users may call. */
 #define EACH_COMMAND(c)                                                                            \
     for (const ak_command *const *at = ak_commands, *c; (c = *at) != NULL; at++)                   \
@@ -95,19 +96,6 @@ static void write_man(ak_buf *out)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Writes text for use within apostrophes in a shell. An apostrophe in it closes them, is escaped,
-   and opens them again. */
-static void put_quoted(ak_buf *out, const char *text)
-{
-    for (; *text != 0; text++) {
-        if (*text == '\'') {
-            ak_buf_puts(out, "'\\''");
-        } else {
-            ak_buf_putc(out, *text);
-        }
-    }
-}
-
 static void write_bash(ak_buf *out)
 {
     ak_buf_puts(out, "# bash completion for autokernel\n_autokernel() {\n"
@@ -140,7 +128,7 @@ static void write_zsh(ak_buf *out)
     EACH_COMMAND(c)
     {
         ak_buf_print(out, "        '%s:", c->name);
-        put_quoted(out, c->summary);
+        ak_shell_within(out, c->summary);
         ak_buf_puts(out, "'\n");
     }
     ak_buf_puts(out, "    )\n    _describe command commands\n    return\nfi\ncase $words[2] in\n");
@@ -150,7 +138,7 @@ static void write_zsh(ak_buf *out)
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             if (takes(c, i)) {
                 ak_buf_print(out, " '--%s:", ak_options_all[i].name);
-                put_quoted(out, ak_option_help(c, (ak_option_id)i));
+                ak_shell_within(out, ak_option_help(c, (ak_option_id)i));
                 ak_buf_puts(out, "'");
             }
         }
@@ -166,7 +154,7 @@ static void write_fish(ak_buf *out)
     EACH_COMMAND(c)
     {
         ak_buf_print(out, "complete -c autokernel -n __fish_use_subcommand -f -a %s -d '", c->name);
-        put_quoted(out, c->summary);
+        ak_shell_within(out, c->summary);
         ak_buf_puts(out, "'\n");
         for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
             const ak_option *option = &ak_options_all[i];
@@ -175,7 +163,7 @@ static void write_fish(ak_buf *out)
                              "complete -c autokernel -n '__fish_seen_subcommand_from %s' -l %s%s "
                              "-d '",
                              c->name, option->name, option->kind == AK_KIND_FLAG ? " -f" : " -r");
-                put_quoted(out, ak_option_help(c, (ak_option_id)i));
+                ak_shell_within(out, ak_option_help(c, (ak_option_id)i));
                 ak_buf_puts(out, "'\n");
             }
         }

@@ -159,7 +159,7 @@ static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error 
     bool failed = err->status != AK_OK, old = !since(mcp, STRUCTURED);
     char *json = NULL;
     json_t *content = json_pack("[{s:s, s:o}]", "type", "text", "text",
-                                ak_rpc_text(failed ? err->text : call->text.data));
+                                ak_json_shown(failed ? err->text : call->text.data));
     json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
     bool good = result != NULL;
     if (good && !failed && old) {
@@ -200,6 +200,7 @@ static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message 
         ak_error fault = AK_ERROR_INIT;
         ak_status status = tool->run(&call, &fault);
         fault.status = status == AK_OK ? ak_buf_status(&call.text, &fault) : status;
+        ak_mcp_restate(&fault);
         code = give(result, tool_result(mcp, &call, &fault), err);
     }
     ak_buf_free(&call.text);
@@ -319,7 +320,8 @@ static ak_rpc_code run_alone(json_t **result, ak_mcp *mcp, const ak_rpc_message 
 static json_t *revision_error(const json_t *id, const char *wanted)
 {
     json_t *reply = ak_rpc_error(id, AK_RPC_NO_REVISION, "Unsupported protocol version");
-    json_t *data = json_pack("{s:[s], s:o}", "supported", NEWEST, "requested", ak_rpc_text(wanted));
+    json_t *data =
+        json_pack("{s:[s], s:o}", "supported", NEWEST, "requested", ak_json_shown(wanted));
     bool good = json_object_set_new(json_object_get(reply, "error"), "data", data) == 0;
     return ak_json_whole(reply, good);
 }

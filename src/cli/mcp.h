@@ -7,6 +7,7 @@
  *   mcp            the life of a session, and the table of methods
  *   mcp_tools      the table of tools: a tool is one function and one line there
  *   mcp_look, mcp_measure, mcp_archive    the tools
+ *   mcp_words      messages in the words of a client
  *   mcp_resources  files to read
  *
  * The user who starts the server decides what is allowed: which kernels, device and archive, how
@@ -58,6 +59,12 @@ typedef struct ak_mcp_tool {
 
 extern const ak_mcp_tool ak_mcp_tools[];
 extern const size_t ak_mcp_tool_count;
+
+/* Adds a message of the command line with tools in the place of its commands, and their arguments
+   in that of its options: "the tool history" for "'autokernel history matmul'". */
+void ak_mcp_words(ak_buf *out, const char *text);
+/* Does so in an error. */
+void ak_mcp_restate(ak_error *err);
 
 ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err);
 ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err);

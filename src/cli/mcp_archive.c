@@ -180,8 +180,8 @@ static ak_status find_run(char **out, const ak_mcp_call *call, const char *text,
     if (found == NULL) {
         AK_TRY(text == NULL
                    ? ak_fail(err, AK_NOT_FOUND,
-                             "there is no run of the kernels of this server; 'autokernel tune' "
-                             "makes one")
+                             "there is no run of the kernels of this server; autokernel tune, in a "
+                             "shell, makes one")
                    : ak_fail(err, AK_NOT_FOUND,
                              "no run of the kernels of this server is called %.60s, or several "
                              "begin so; without \"run\" the latest is reported",
@@ -203,7 +203,7 @@ ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
     AK_TRY(ak_report(&text, call->mcp->archive, id, format, err));
     ak_buf_puts(&call->text, text);
     AK_TRY(ak_json_set_text(call->result, "format", format) &&
-                   ak_json_set(call->result, "report", ak_rpc_text(text))
+                   ak_json_set(call->result, "report", ak_json_shown(text))
                ? AK_OK
                : ak_fail_memory(err));
 out:
@@ -262,7 +262,7 @@ ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
     AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));
     ak_buf_puts(&call->text, text);
     AK_TRY(ak_json_set_text(call->result, "format", format) &&
-                   ak_json_set(call->result, "content", ak_rpc_text(text)) &&
+                   ak_json_set(call->result, "content", ak_json_shown(text)) &&
                    json_object_set(call->result, "warnings", changed) == 0
                ? AK_OK
                : ak_fail_memory(err));

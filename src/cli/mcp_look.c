@@ -158,12 +158,12 @@ ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)
     } else {
         ak_buf_print(&call->text, "not valid: %s\n", why.text);
     }
-    AK_TRY(
-        ak_json_set(call->result, "valid", json_boolean(valid)) &&
-                ak_json_set(call->result, "reason", valid ? json_null() : ak_rpc_text(why.text)) &&
-                ak_json_set(call->result, "facts", valid ? json_incref(facts) : json_null())
-            ? AK_OK
-            : ak_fail_memory(err));
+    AK_TRY(ak_json_set(call->result, "valid", json_boolean(valid)) &&
+                   ak_json_set(call->result, "reason",
+                               valid ? json_null() : ak_json_shown(why.text)) &&
+                   ak_json_set(call->result, "facts", valid ? json_incref(facts) : json_null())
+               ? AK_OK
+               : ak_fail_memory(err));
 out:
     json_decref(facts);
     ak_text_free(text);

@@ -140,7 +140,7 @@ ak_status ak_mcp_resource(json_t **out, const ak_mcp *mcp, const char *uri, ak_e
     }
     if (w.status == AK_OK) {
         *out = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri, "mimeType", type_of(uri),
-                         "text", ak_rpc_text(w.text));
+                         "text", ak_json_shown(w.text));
         w.status = ak_made(*out, err);
     }
     ak_free(w.text);

@@ -93,14 +93,6 @@ ak_rpc_code ak_rpc_read(ak_rpc_message *out, const json_t *value, ak_error *err)
 
 /* ---- what goes out --------------------------------------------------------------------------- */
 
-json_t *ak_rpc_text(const char *text)
-{
-    char *clean = ak_utf8_clean(text);
-    json_t *value = clean == NULL ? NULL : json_string(clean);
-    ak_free(clean);
-    return value;
-}
-
 static json_t *id_of(const json_t *id)
 {
     return id == NULL ? json_null() : json_deep_copy(id);
@@ -114,7 +106,7 @@ json_t *ak_rpc_result(const json_t *id, json_t *result)
 json_t *ak_rpc_error(const json_t *id, ak_rpc_code code, const char *text)
 {
     return json_pack("{s:s, s:o, s:{s:i, s:o}}", "jsonrpc", "2.0", "id", id_of(id), "error", "code",
-                     (int)code, "message", ak_rpc_text(text));
+                     (int)code, "message", ak_json_shown(text));
 }
 
 json_t *ak_rpc_notice(const char *method, json_t *params)

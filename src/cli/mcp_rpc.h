@@ -61,8 +61,6 @@ ak_rpc_code ak_rpc_read(ak_rpc_message *out, const json_t *value, ak_error *err)
    is no memory. */
 json_t *ak_rpc_result(const json_t *id, json_t *result);
 json_t *ak_rpc_error(const json_t *id, ak_rpc_code code, const char *text);
-/* Returns `text` as a JSON string, with U+FFFD in place of bytes that are not UTF-8. */
-json_t *ak_rpc_text(const char *text);
 json_t *ak_rpc_notice(const char *method, json_t *params);
 
 #endif

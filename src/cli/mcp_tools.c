@@ -256,17 +256,6 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
     return ak_buf_take(out, &text, err);
 }
 
-/* Fails with a message of the command line, without the option and the command that it names. */
-static ak_status fail_here(ak_error *err, ak_status status, const char *text)
-{
-    static const char option[] = "--config ", command[] = "'autokernel history' shows";
-    text += strncmp(text, option, sizeof option - 1) == 0 ? sizeof option - 1 : 0;
-    const char *at = strstr(text, command);
-    return at == NULL ? ak_fail(err, status, "%s", text)
-                      : ak_fail(err, status, "%.*sthe tool history shows%s", (int)(at - text), text,
-                                at + sizeof command - 1);
-}
-
 ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
                         const ak_task *task, ak_error *err)
 {
@@ -281,16 +270,15 @@ ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args
     } else if (text[0] == '#' && strchr(text, ';') == NULL) {
         named.config[0] = text;
         named.config_count = 1;
-        ak_error why = AK_ERROR_INIT;
-        status = ak_args_candidates(&one, &count, &named, task, &why);
+        status = ak_args_candidates(&one, &count, &named, task, err);
         *out = status == AK_OK ? one.config : *out;
-        if (status != AK_OK) {
-            status = fail_here(err, status, why.text);
-        }
     } else {
         status = ak_config_parse(out, ak_task_space(task), text, err);
     }
     ak_free(text);
+    if (status != AK_OK && err != NULL) {
+        ak_mcp_restate(err);
+    }
     return status;
 }
 
@@ -308,7 +296,12 @@ ak_status ak_mcp_warnings(ak_mcp_call *call, const ak_task *task, ak_error *err)
     json_t *list = json_array();
     bool good = true;
     for (size_t i = 0; i < AK_COUNT(found); i++) {
-        good = (found[i] == NULL || ak_json_append(list, json_string(found[i]))) && good;
+        ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
+        ak_mcp_words(&text, ak_or_empty(found[i]));
+        good = (found[i] == NULL || (ak_buf_status(&text, NULL) == AK_OK &&
+                                     ak_json_append(list, json_string(text.data)))) &&
+               good;
+        ak_buf_free(&text);
     }
     ak_status status = good ? ak_mcp_warn(call, list, err) : ak_fail_memory(err);
     json_decref(list);
@@ -348,5 +341,6 @@ void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
     if (trial->reason != NULL) {
         ak_buf_print(out, ": %s", trial->reason);
     }
+    ak_buf_puts(out, trial->same_code ? AK_SAME_CODE : "");
     ak_buf_print(out, "; %s\n", ak_or_empty(trial->config));
 }

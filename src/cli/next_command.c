@@ -5,33 +5,15 @@
 
 #include "base/device_name.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/options.h"
 
 #define HINT_BYTES (4 * AK_PATH_MAX)
 
-void ak_quote(ak_buf *out, const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "_-./,:=+@%";
-    if (word[0] != 0 && word[strspn(word, plain)] == 0) {
-        ak_buf_puts(out, word);
-        return;
-    }
-    ak_buf_putc(out, '\'');
-    for (; *word != 0; word++) {
-        if (*word == '\'') {
-            ak_buf_puts(out, "'\\''");
-        } else {
-            ak_buf_putc(out, *word);
-        }
-    }
-    ak_buf_putc(out, '\'');
-}
-
 static void add_option(ak_buf *out, ak_option_id id, const char *value)
 {
     ak_buf_print(out, " --%s ", ak_options_all[id].name);
-    ak_quote(out, value);
+    ak_shell_quote(out, value);
 }
 
 /* Adds --archive if it was typed. An archive from a setting is used by the next command anyway. */
@@ -58,7 +40,7 @@ static void next_on_trials(const char *words, const char *name, bool recorded, c
     ak_buf_puts(&command, words);
     if (name != NULL) {
         ak_buf_putc(&command, ' ');
-        ak_quote(&command, name);
+        ak_shell_quote(&command, name);
     }
     if (recorded) {
         add_option(&command, AK_OPTION_DEVICE, args->text[AK_OPTION_DEVICE]);
@@ -104,7 +86,7 @@ void ak_next_resume(const char *verb, const ak_args *args)
     for (int i = 0; i < args->word_count; i++) {
         if (strcmp(args->words[i], "--resume") != 0) {
             ak_buf_putc(&command, ' ');
-            ak_quote(&command, args->words[i]);
+            ak_shell_quote(&command, args->words[i]);
         }
     }
     ak_buf_puts(&command, " --resume");
@@ -129,7 +111,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     bool recorded = ak_device_is_recorded(ak_task_device(task));
     bool by_name = recorded && strcmp(command_name, "export") == 0;
     const char *device = recorded && !by_name ? args->text[AK_OPTION_DEVICE] : ak_task_device(task);
-    ak_quote(&command, by_name ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
+    ak_shell_quote(&command, by_name ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     ak_buf_puts(&command, verb + strlen(command_name));
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/shell.h"
 
 #define STATES_MAX 32 /* limit on states; trials of further ones are ignored */
 
@@ -75,7 +76,7 @@ static ak_status say_one(const state *one, size_t all, const char *place, const 
         ak_buf_puts(&text, "the tool measure measures it as it is");
     } else {
         ak_buf_puts(&text, "'autokernel tune ");
-        ak_quote(&text, place);
+        ak_shell_quote(&text, place);
         ak_buf_print(&text,
                      "' measures it as it is, 'autokernel history --source %lld' shows it as it "
                      "was",

@@ -295,7 +295,7 @@ int ak_out_end(int code)
     if (write_error != EPIPE) { /* a reader that has seen enough, such as head, is not an error */
         char text[160];
         (void)snprintf(text, sizeof text, "cannot write to standard output: %s%s",
-                       strerror(write_error), ak_fs_limit(write_error));
+                       strerror(write_error), ak_fs_advice(write_error));
         (void)fprintf(stderr, "autokernel: %s\n", text);
     }
     return code == AK_EXIT_DONE ? AK_EXIT_FAILED : code;

@@ -41,10 +41,10 @@ ak_status ak_progress_open(ak_progress *out, const ak_args *args, ak_error *err)
         AK_DO(ak_target_of_events(events_path, args, err));
         out->events = fopen(events_path, "we");
         if (out->events == NULL) {
-            return ak_fail(err, AK_IO,
-                           "--events %.200s: cannot be written: %s; name a file in a folder that "
-                           "exists",
-                           events_path, strerror(errno));
+            const int why = errno;
+            return ak_fail(
+                err, AK_IO, "--events %.200s: cannot be written: %s%s", events_path, strerror(why),
+                why == ENOENT ? "; name a file in a folder that exists" : ak_fs_advice(why));
         }
     }
     return AK_OK;
@@ -497,7 +497,7 @@ ak_status ak_progress_close(ak_progress *p, ak_error *err)
     p->events = NULL;
     if (p->events_error != 0) {
         return ak_fail(err, AK_IO, "cannot write %s: %s%s", p->events_path,
-                       strerror(p->events_error), ak_fs_limit(p->events_error));
+                       strerror(p->events_error), ak_fs_advice(p->events_error));
     }
     return AK_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/device_name.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/options.h"
 
 /* Finds the name under which the archive has a kernel, and whether it has trials of it. */
@@ -32,7 +33,7 @@ static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive
 static ak_status quoted(char **out, const char *word, ak_error *err)
 {
     ak_buf text = AK_BUF(4 * AK_PATH_MAX);
-    ak_quote(&text, word);
+    ak_shell_quote(&text, word);
     return ak_buf_take(out, &text, err);
 }
 

@@ -25,11 +25,22 @@ static ak_status refuse(const char *path, const char *what, const char *option, 
                    path, what, option);
 }
 
+static bool has_content(const char *path, const ak_content *content)
+{
+    char *theirs = NULL;
+    size_t bytes = 0;
+    const bool same = ak_fs_read(&theirs, &bytes, path, content->length, NULL) == AK_OK &&
+                      bytes == content->length && memcmp(theirs, content->data, bytes) == 0;
+    ak_free(theirs);
+    return same;
+}
+
 /* ---- exports --------------------------------------------------------------------------------- */
 
 #define CSV_BEGIN     "timestamp,name,"
 #define CSV_BYTES_MAX (256u << 20)
 #define KERNEL_BYTES  128
+#define HEAD_BYTES    2048 /* the title of a page is before that */
 
 /* Writes the name of the kernel that a JSON document is an export of; "" if it is not an export. */
 static void kernel_of_json(char out[KERNEL_BYTES], const json_t *document)
@@ -89,9 +100,61 @@ ak_status ak_target_of_export(const char *path, const char *kernel, const ak_arg
     return refuse(path, what, "output", err);
 }
 
-/* ---- other files ----------------------------------------------------------------------------- */
+static void read_head(char head[HEAD_BYTES + 1], const char *path)
+{
+    FILE *file = fopen(path, "rbe");
+    head[0] = 0;
+    if (file != NULL) {
+        head[fread(head, 1, HEAD_BYTES, file)] = 0;
+        (void)fclose(file);
+    }
+}
 
-#define HEAD_BYTES 2048 /* the title of a page is before that */
+/* Returns whether a file begins as the C source does that is to replace it, up to the colon behind
+   its name, and says that it is of autokernel. */
+static bool is_c_export(const char *path, const ak_content *content)
+{
+    char head[HEAD_BYTES + 1];
+    const char *colon = memchr(content->data, ':', content->length);
+    const size_t begin = colon == NULL ? 0 : (size_t)(colon - (const char *)content->data);
+    read_head(head, path);
+    return begin > 0 && begin < 2 * KERNEL_BYTES && strncmp(head, "/*", 2) == 0 &&
+           strncmp(head, content->data, begin) == 0 && strstr(head, " autokernel") != NULL;
+}
+
+/* Returns whether a file belongs to the bundle in a folder, which is whole and of this kernel. */
+static bool is_of_bundle(const char *folder, const char *name, const char *kernel)
+{
+    char *text = NULL, theirs[KERNEL_BYTES] = "", quoted[AK_PATH_MAX];
+    json_t *document = NULL;
+    bool is = false;
+    (void)snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    if (ak_bundle_read(&text, folder, NULL) == AK_OK &&
+        ak_json_parse_text(&document, text, folder, NULL) == AK_OK) {
+        kernel_of_json(theirs, document);
+        is = strcmp(theirs, kernel) == 0 &&
+             (strncmp(name, "bundle.", 7) == 0 || strstr(text, quoted) != NULL);
+    }
+    json_decref(document);
+    ak_text_free(text);
+    return is;
+}
+
+ak_status ak_target_in_bundle(const char *folder, const char *name, const ak_content *content,
+                              const char *kernel, const ak_args *args, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    if (folder == NULL) {
+        return ak_target_of_export(name, kernel, args, err);
+    }
+    AK_DO(ak_fs_join(path, folder, name, err));
+    return is_free(path, args) || has_content(path, content) || is_c_export(path, content) ||
+                   is_of_bundle(folder, name, kernel)
+               ? AK_OK
+               : refuse(path, "export did not write it so", "output", err);
+}
+
+/* ---- other files ----------------------------------------------------------------------------- */
 
 static bool is_report(const char *path)
 {
@@ -103,17 +166,13 @@ static bool is_report(const char *path)
                                          "{\n  \"schema\": 1,\n  \"run\": {",
                                          "{\n  \"schema\": 1,\n  \"kind\": \"versus\"",
                                          "{\n  \"versions\": ["};
-    char head[HEAD_BYTES + 1] = "";
+    char head[HEAD_BYTES + 1];
     for (size_t i = 0; i < AK_COUNT(begins); i++) {
         if (ak_fs_begins(path, begins[i], strlen(begins[i]))) {
             return true;
         }
     }
-    FILE *file = fopen(path, "rbe");
-    if (file != NULL) {
-        head[fread(head, 1, HEAD_BYTES, file)] = 0;
-        (void)fclose(file);
-    }
+    read_head(head, path);
     return strncmp(head, "<!DOCTYPE html>", 15) == 0 && strstr(head, "<title>autokernel: ") != NULL;
 }
 
@@ -132,16 +191,10 @@ ak_status ak_target_of_events(const char *path, const ak_args *args, ak_error *e
                : refuse(path, "has no events of a run", "events", err);
 }
 
-ak_status ak_target_of_source(const char *path, const char *data, size_t length,
-                              const ak_args *args, ak_error *err)
+ak_status ak_target_of_source(const char *path, const ak_content *content, const ak_args *args,
+                              ak_error *err)
 {
-    char *theirs = NULL;
-    size_t bytes = 0;
-    if (is_free(path, args)) {
-        return AK_OK;
-    }
-    const bool same = ak_fs_read(&theirs, &bytes, path, length, NULL) == AK_OK && bytes == length &&
-                      memcmp(theirs, data, length) == 0;
-    ak_free(theirs);
-    return same ? AK_OK : refuse(path, "differs from the source of the trial", "output", err);
+    return is_free(path, args) || has_content(path, content)
+               ? AK_OK
+               : refuse(path, "differs from the source of the trial", "output", err);
 }

@@ -5,15 +5,25 @@
 
 #include "cli/command.h"
 
+/* What is to be written. */
+typedef struct ak_content {
+    const void *data;
+    size_t length;
+} ak_content;
+
 /* Accepts what export wrote for the same kernel, because production code may be using the rest. */
 ak_status ak_target_of_export(const char *path, const char *kernel, const ak_args *args,
                               ak_error *err);
+/* Accepts what export wrote for the same kernel as a file of a bundle or of C sources, and a file
+   that has this content. */
+ak_status ak_target_in_bundle(const char *folder, const char *name, const ak_content *content,
+                              const char *kernel, const ak_args *args, ak_error *err);
 /* Accepts reports, in all formats. */
 ak_status ak_target_of_report(const char *path, const ak_args *args, ak_error *err);
 /* Accepts the events of a run. */
 ak_status ak_target_of_events(const char *path, const ak_args *args, ak_error *err);
 /* Accepts a file with this content: a kernel that a user has changed is not lost. */
-ak_status ak_target_of_source(const char *path, const char *data, size_t length,
-                              const ak_args *args, ak_error *err);
+ak_status ak_target_of_source(const char *path, const ak_content *content, const ak_args *args,
+                              ak_error *err);
 
 #endif

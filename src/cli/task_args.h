@@ -83,8 +83,6 @@ void ak_next_on_archive(const char *words, const char *name, const char *why, co
 /* Does the same for a command on the trials that were shown, and repeats a --device that names a
    recording, because trials on recordings are only shown if it asks for them. */
 void ak_next_on_shown(const char *words, const char *name, const char *why, const ak_args *args);
-/* Appends a word for a shell, quoted if needed. */
-void ak_quote(ak_buf *out, const char *word);
 
 /* Opens the archive for reading. An archive that --archive names must exist; the default archive,
    or that of a setting, counts as empty if it does not. The run of --run must be in the archive. */

@@ -39,7 +39,8 @@ void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden)
     if (hidden || (trial->status != AK_TRIAL_OK && reason[0] != 0)) {
         config = "";
     }
-    ak_table_cell(table, "%s%s%s", config, config[0] != 0 && reason[0] != 0 ? "; " : "", reason);
+    ak_table_cell(table, "%s%s%s%s", config, config[0] != 0 && reason[0] != 0 ? "; " : "", reason,
+                  trial->same_code ? AK_SAME_CODE : "");
 }
 
 void ak_history_row(ak_table *table, const ak_trial *trial)

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "cli/compared.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
@@ -188,7 +189,7 @@ static void print_next(const ak_sizes_result *r, const ak_archive *archive, cons
     ak_out("\n");
     if (!ak_next_import(archive, args) && r->table_count > 0) {
         ak_buf_puts(&command, "export ");
-        ak_quote(&command, args->operand[0]);
+        ak_shell_quote(&command, args->operand[0]);
         ak_buf_puts(&command, " --format dispatch");
         if (ak_buf_status(&command, NULL) == AK_OK) {
             ak_next_on_archive(command.data, NULL, "write dispatch.json", args);

@@ -58,7 +58,7 @@ ak_status ak_format_standard_output(const char *text, size_t length, ak_error *e
     return ak_fs_write_all(STDOUT_FILENO, text, length)
                ? AK_OK
                : ak_fail(err, AK_IO, "standard output: cannot be written: %s%s", strerror(errno),
-                         ak_fs_limit(errno));
+                         ak_fs_advice(errno));
 }
 
 /* Writes the buffer to the file if everything before succeeded, and frees the buffer. */
@@ -155,7 +155,7 @@ ak_status ak_format_take_texts(ak_trial *trial, const json_t *object, const char
     for (; *names != NULL; names++) {
         const char *text;
         AK_DO(ak_json_string_or(&text, object, *names, NULL, where, err));
-        AK_DO(text == NULL ? AK_OK : ak_trial_set(ak_trial_text(trial, *names), text, err));
+        AK_DO(text == NULL ? AK_OK : ak_trial_set_text(ak_trial_text(trial, *names), text, err));
     }
     return AK_OK;
 }

@@ -266,7 +266,7 @@ static ak_status get_field(ak_trial *trial, int column, char *cell, const char *
     case AK_FIELD_TEXT:
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
-        return ak_trial_set(ak_field_text(trial, field), ak_csv_read(cell), err);
+        return ak_trial_set_text(ak_field_text(trial, field), ak_csv_read(cell), err);
     case AK_FIELD_INT:
         if (!ak_text_int(&integer, cell) || integer < 0 || integer > INT_MAX) {
             return bad_cell(where, column, "an integer from 0 to 2147483647", cell, err);

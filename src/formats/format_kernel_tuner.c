@@ -314,8 +314,8 @@ static ak_status take_head(ak_trial *task, const json_t **order, const json_t **
         AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\" is missing: this is not a Kernel Tuner cache",
                        path, keys == NULL ? "tune_params_keys" : "cache"));
     }
-    AK_TRY(ak_trial_set(&task->kernel, kernel, err));
-    AK_TRY(ak_trial_set(&task->device, device, err));
+    AK_TRY(ak_trial_set_text(&task->kernel, kernel, err));
+    AK_TRY(ak_trial_set_text(&task->device, device, err));
     AK_TRY(take_own(task, file, path, err));
     if (task->size == NULL) {
         AK_TRY(take_size(task, json_object_get(file, "problem_size"), path, err));
@@ -343,11 +343,11 @@ static ak_status take_result(ak_trial *trial, const json_t *entry, const char *w
     const char *name;
     ak_status status = ak_kernel_tuner_fault(&trial->status, &name, entry, where, err);
     if (status != AK_OK || name != NULL) {
-        return status == AK_OK ? ak_trial_set(&trial->reason, name, err) : status;
+        return status == AK_OK ? ak_trial_set_text(&trial->reason, name, err) : status;
     }
     if (json_is_null(time)) { /* Python wrote NaN */
         trial->status = AK_TRIAL_LAUNCH_ERROR;
-        return ak_trial_set(&trial->reason, "its time is not a number", err);
+        return ak_trial_set_text(&trial->reason, "its time is not a number", err);
     }
     if (!json_is_number(time)) {
         return ak_fail(err, AK_INVALID, "%s: \"time\" must be a number or the name of an error",
@@ -375,7 +375,7 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
         trial->tflops = ak_json_number_at(entry, "GFLOP/s") / 1e3;
         trial->gbs = ak_json_number_at(entry, "GB/s");
     }
-    return ak_trial_set(&trial->timestamp, ak_json_text_or_null(entry, "timestamp"), err);
+    return ak_trial_set_text(&trial->timestamp, ak_json_text_or_null(entry, "timestamp"), err);
 }
 
 static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t length,

@@ -78,7 +78,7 @@ static ak_status take_config(ak_trial *trial, const json_t *entry, const char *w
 {
     const json_t *config = json_object_get(entry, "config");
     if (json_is_string(config)) {
-        return ak_trial_set(&trial->config, json_string_value(config), err);
+        return ak_trial_set_text(&trial->config, json_string_value(config), err);
     }
     if (!json_is_object(config)) {
         return ak_fail(err, AK_INVALID, "%s: \"config\" must be an object or a string", where);
@@ -100,7 +100,7 @@ static ak_status take_shared(ak_trial *trial, const json_t *entry, const json_t 
         if (!json_is_string(value)) {
             return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a string", where, shared[i]);
         }
-        AK_DO(ak_trial_set(ak_trial_text(trial, shared[i]), json_string_value(value), err));
+        AK_DO(ak_trial_set_text(ak_trial_text(trial, shared[i]), json_string_value(value), err));
     }
     return AK_OK;
 }

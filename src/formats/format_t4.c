@@ -156,7 +156,7 @@ static ak_status take_task(t4_head *head, const json_t *file, const char *path, 
     AK_DO(ak_t4_unit(&head->unit_ms, metadata, "timeunit", path, err));
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", path, err));
     AK_DO(kernel[0] == 0 ? name_of_file(&task->kernel, path, err)
-                         : ak_trial_set(&task->kernel, kernel, err));
+                         : ak_trial_set_text(&task->kernel, kernel, err));
     return ak_format_take_texts(task, metadata, ak_task_texts + 1, path, err);
 }
 
@@ -211,7 +211,7 @@ static ak_status take_status(ak_trial *trial, const json_t *result, const char *
     AK_DO(ak_draft_status(&trial->status, result, "invalidity", ak_t4_words, where, err));
     return trial->status == AK_TRIAL_OK
                ? AK_OK
-               : ak_trial_set(&trial->reason, ak_json_text_at(result, "invalidity"), err);
+               : ak_trial_set_text(&trial->reason, ak_json_text_at(result, "invalidity"), err);
 }
 
 static ak_status read_result(ak_trial *trial, const json_t *result, const void *context,
@@ -231,7 +231,7 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
     if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
         return ak_fail(err, AK_INVALID, "%s is correct, but its time is missing or 0", where);
     }
-    return ak_trial_set(&trial->timestamp, ak_json_text_or_null(result, "timestamp"), err);
+    return ak_trial_set_text(&trial->timestamp, ak_json_text_or_null(result, "timestamp"), err);
 }
 
 static ak_status read_t4(ak_import *import, const char *text, size_t length, const char *path,

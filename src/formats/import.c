@@ -153,13 +153,13 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     if (trial->timestamp != NULL) {
         char utc[AK_TIMESTAMP_BYTES];
         AK_DO(ak_format_timestamp(utc, trial->timestamp)
-                  ? ak_trial_set(&trial->timestamp, utc, err)
+                  ? ak_trial_set_text(&trial->timestamp, utc, err)
                   : ak_fail(err, AK_INVALID,
                             "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z", where,
                             trial->timestamp));
     }
     if (trial->strategy == NULL) {
-        AK_DO(ak_trial_set(&trial->strategy, "import", err));
+        AK_DO(ak_trial_set_text(&trial->strategy, "import", err));
     }
     AK_DO(ak_trial_validate(trial, where, err));
     AK_DO(check_config(trial, where, err));

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 #define X(name) extern const ak_launcher_ops ak_launcher_##name;
@@ -53,15 +54,7 @@ void ak_words_free(ak_words *words)
 static ak_status add_quoted(ak_words *words, const char *word, ak_error *err)
 {
     ak_buf text = AK_BUF(4 * AK_LAUNCHER_MAX);
-    ak_buf_putc(&text, '\'');
-    for (const char *at = word; *at != 0; at++) {
-        if (*at == '\'') {
-            ak_buf_puts(&text, "'\\''");
-        } else {
-            ak_buf_putc(&text, *at);
-        }
-    }
-    ak_buf_putc(&text, '\'');
+    ak_shell_quote(&text, word);
     ak_status status = ak_buf_status(&text, err);
     status = status == AK_OK ? ak_words_add(words, text.data, err) : status;
     ak_buf_free(&text);

@@ -134,7 +134,8 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
 
 /* Returns true if all parameters that the conditions with `EverySize`, Workspace and Threads read
    have equal values in both configurations, so that both are allowed at the same shapes and need
-   the same workspace and threads there. */
+   the same workspace and threads there. Returns false for an implementation with a "Launch", which
+   may differ at any shape. */
 bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_config *b);
 
 /* Returns a fact of the device that is a whole number ("l2_bytes"); 0 if it is unknown. */

@@ -293,7 +293,8 @@ bool ak_task_needs_alike(const ak_task *task, const ak_config *a, const ak_confi
 {
     const ak_implementation_spec *implementation = task->implementation;
     const json_t *conditions = conditions_of(task);
-    bool alike = reads_alike(implementation->workspace, task, a, b) &&
+    bool alike = implementation->launch == NULL &&
+                 reads_alike(implementation->workspace, task, a, b) &&
                  reads_alike(implementation->threads, task, a, b);
     for (size_t i = 0; alike && i < json_array_size(conditions); i++) {
         const char *text = for_every_size(json_array_get(conditions, i));

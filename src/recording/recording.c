@@ -40,6 +40,31 @@ void ak_recording_draw_default(ak_space *space, const ak_recording *recording, u
     }
 }
 
+/* The cut-off of the score is the point at which random search is expected to have covered the
+   fraction `p` of the way from the median to the optimum (see ak_simulate). */
+typedef struct cutoff {
+    double target; /* minimised objective */
+    size_t evaluations;
+    double seconds;
+} cutoff;
+
+static void find_cutoff(cutoff *out, const ak_recording *recording, double p)
+{
+    const double *values = recording->ascending;
+    size_t ok = recording->facts.ok, good = 0;
+    assert(ok > 0); /* ak_recording_summarise refuses a recording without a result */
+    double optimum = values[0], median = ak_stats_median(values, ok);
+    out->target = optimum + (median - optimum) * (1 - p);
+    while (good < ok && values[good] <= out->target) {
+        good++;
+    }
+    /* If `ok` values are drawn without replacement, the first of the `good` best is expected after
+       ceil(worse / (good + 1)) draws. */
+    size_t worse = ok - good;
+    out->evaluations = (worse + good) / (good + 1);
+    out->seconds = (double)out->evaluations * recording->facts.seconds_median;
+}
+
 ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
 {
     size_t count = recording->count, ok = 0;
@@ -87,13 +112,13 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
         facts->seconds_each +=
             (double)failed / (double)count * (double)(spent_failed / (long double)failed);
     }
-    ak_cutoff cutoff;
-    ak_recording_cutoff(&cutoff, recording, CUTOFF_FIRST);
-    facts->first_seconds = cutoff.seconds;
-    ak_recording_cutoff(&cutoff, recording, CUTOFF_LAST);
-    facts->target = sign * cutoff.target;
-    facts->evaluations = cutoff.evaluations;
-    facts->last_seconds = cutoff.seconds;
+    cutoff at;
+    find_cutoff(&at, recording, CUTOFF_FIRST);
+    facts->first_seconds = at.seconds;
+    find_cutoff(&at, recording, CUTOFF_LAST);
+    facts->target = sign * at.target;
+    facts->evaluations = at.evaluations;
+    facts->last_seconds = at.seconds;
     return AK_OK;
 }
 
@@ -165,23 +190,6 @@ double ak_recording_least_time(const ak_recording *recording)
 }
 
 /* ---- expected course of random search -------------------------------------------------------- */
-
-void ak_recording_cutoff(ak_cutoff *out, const ak_recording *recording, double p)
-{
-    const double *values = recording->ascending;
-    size_t ok = recording->facts.ok, good = 0;
-    assert(ok > 0); /* ak_recording_summarise refuses a recording without a result */
-    double optimum = values[0], median = ak_stats_median(values, ok);
-    out->target = optimum + (median - optimum) * (1 - p);
-    while (good < ok && values[good] <= out->target) {
-        good++;
-    }
-    /* If `ok` values are drawn without replacement, the first of the `good` best is expected after
-       ceil(worse / (good + 1)) draws. */
-    size_t worse = ok - good;
-    out->evaluations = (worse + good) / (good + 1);
-    out->seconds = (double)out->evaluations * recording->facts.seconds_median;
-}
 
 double ak_recording_baseline(const ak_recording *recording, double seconds)
 {

@@ -80,14 +80,6 @@ ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, 
    close to the optimum. */
 void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed);
 
-/* The cut-off of the score is the point at which random search is expected to have covered the
-   fraction `p` of the way from the median to the optimum (see ak_simulate). */
-typedef struct ak_cutoff {
-    double target; /* minimised objective */
-    size_t evaluations;
-    double seconds;
-} ak_cutoff;
-void ak_recording_cutoff(ak_cutoff *out, const ak_recording *recording, double p);
 /* Returns the minimised objective that random search is expected to have reached after
    `seconds`. */
 double ak_recording_baseline(const ak_recording *recording, double seconds);

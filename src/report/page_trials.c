@@ -174,6 +174,7 @@ static const struct {
     {"registers", "registers", 0, NULL},
     {"shared_bytes", "shared_bytes", 0, NULL},
     {"spill_bytes", "spill_bytes", 0, NULL},
+    {"same_code", "same_code", 0, NULL},
     {"occupancy", "occupancy", DIGITS, NULL},
     {"tflops", "tflops", DIGITS, NULL},
     {"gbs", "gbs", DIGITS, NULL},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/shell.h"
 
 static const char *text(const json_t *object, const char *key)
 {
@@ -28,23 +29,8 @@ static void option(ak_buf *out, const char *flag, const char *value)
     if (value == NULL || *value == 0) {
         return;
     }
-    /* Quotes a text for a shell unless all its characters are harmless. */
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-=,.:/+";
     ak_buf_print(out, "%s%s", flag, *flag == 0 ? "" : " ");
-    if (strspn(value, plain) == strlen(value)) {
-        ak_buf_puts(out, value);
-    } else {
-        ak_buf_putc(out, '\'');
-        for (const char *p = value; *p != 0; p++) {
-            if (*p == '\'') {
-                ak_buf_puts(out, "'\\''");
-            } else {
-                ak_buf_putc(out, *p);
-            }
-        }
-        ak_buf_putc(out, '\'');
-    }
+    ak_shell_quote(out, value);
     ak_buf_putc(out, ' ');
 }
 

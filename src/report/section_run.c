@@ -352,9 +352,11 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
         ak_section_interval(b, trial->ci_low_ms, trial->ci_high_ms);
         ak_section_value(b, memory ? trial->gbs : trial->tflops);
         ak_section_figure(b, "%.1f %%", trial->efficiency * 100);
-        ak_section_cell(b, i == 0                ? trial->config
-                           : changes.length == 0 ? "(the same, measured again)"
-                                                 : changes.data);
+        ak_section_cellf(b, "%s%s",
+                         i == 0                ? trial->config
+                         : changes.length == 0 ? "(the same, measured again)"
+                                               : changes.data,
+                         trial->same_code ? AK_SAME_CODE : "");
         ak_buf_free(&changes);
     }
 }

@@ -66,8 +66,8 @@ static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t
     v->ms = ms;
     v->low_ms = json_number_value(json_array_get(interval, 0));
     v->high_ms = json_number_value(json_array_get(interval, 1));
-    AK_DO(ak_trial_set(&v->run, run->id, err));
-    return ak_trial_set(&v->config, ak_json_text_at(best, "config"), err);
+    AK_DO(ak_trial_set_text(&v->run, run->id, err));
+    return ak_trial_set_text(&v->config, ak_json_text_at(best, "config"), err);
 }
 
 static ak_status take(void *context, const ak_run *run, ak_error *err)
@@ -108,7 +108,7 @@ ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *
     AK_TRY(ak_json_parse_text(&result, v.run.result_json, "run", err));
     AK_TRY(ak_config_text_in_result(result, err));
     const char *config = ak_json_text_at(json_object_get(result, "best"), "config");
-    AK_TRY(config[0] == 0 ? AK_OK : ak_trial_set(&v.config, config, err));
+    AK_TRY(config[0] == 0 ? AK_OK : ak_trial_set_text(&v.config, config, err));
     AK_TRY(ak_archive_runs_like(archive, &v.run, take, &g, err));
     AK_TRY(v.at != SIZE_MAX ? AK_OK
                             : ak_fail(err, AK_NOT_FOUND,

@@ -238,9 +238,9 @@ static int show_runs(server *s, struct MHD_Connection *connection)
     char place[AK_WATCH_PLACE_BYTES];
     ak_watch_place(place, s->watch);
     return reply_json(s, connection,
-                      json_pack("{s:s, s:s, s:s, s:o, s:o}", "archive",
-                                ak_archive_path(ak_watch_archive(s->watch)), "autokernel",
-                                AK_VERSION, "place", place, "studies",
+                      json_pack("{s:o, s:s, s:s, s:o, s:o}", "archive",
+                                ak_json_shown(ak_archive_path(ak_watch_archive(s->watch))),
+                                "autokernel", AK_VERSION, "place", place, "studies",
                                 ak_watch_studies(s->watch, NULL), "runs",
                                 ak_watch_runs(s->watch, NULL)));
 }

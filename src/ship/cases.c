@@ -75,16 +75,16 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
 static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, const ak_run *run,
                                 ak_error *err)
 {
-    AK_DO(ak_trial_set(&out->kernel, like->kernel, err));
-    AK_DO(ak_trial_set(&out->implementation, like->implementation, err));
-    AK_DO(ak_trial_set(&out->device, like->device, err));
-    AK_DO(ak_trial_set(&out->size, like->size, err));
-    AK_DO(ak_trial_set(&out->dtype, like->dtype, err));
-    AK_DO(ak_trial_set(&out->choices, like->choices, err));
-    AK_DO(ak_trial_set(&out->config, like->config, err));
-    AK_DO(ak_trial_set(&out->environment, like->environment, err));
-    AK_DO(ak_trial_set(&out->run, run->id, err));
-    return ak_trial_set(&out->timestamp, run->ended, err);
+    AK_DO(ak_trial_set_text(&out->kernel, like->kernel, err));
+    AK_DO(ak_trial_set_text(&out->implementation, like->implementation, err));
+    AK_DO(ak_trial_set_text(&out->device, like->device, err));
+    AK_DO(ak_trial_set_text(&out->size, like->size, err));
+    AK_DO(ak_trial_set_text(&out->dtype, like->dtype, err));
+    AK_DO(ak_trial_set_text(&out->choices, like->choices, err));
+    AK_DO(ak_trial_set_text(&out->config, like->config, err));
+    AK_DO(ak_trial_set_text(&out->environment, like->environment, err));
+    AK_DO(ak_trial_set_text(&out->run, run->id, err));
+    return ak_trial_set_text(&out->timestamp, run->ended, err);
 }
 
 /* Replaces the trial's time, which is the fastest of a search, by the table's, which comes from a
@@ -269,7 +269,7 @@ static ak_status take_fix(ak_bundle_build *b, ak_error *err)
                                       : ak_fail(err, status, "run %.60s cannot be read", id);
     }
     if (ak_json_parse_text(&options, run.options_json, "options", NULL) == AK_OK) {
-        status = ak_trial_set(&b->fix, ak_json_text_or_null(options, "fix"), err);
+        status = ak_trial_set_text(&b->fix, ak_json_text_or_null(options, "fix"), err);
     }
     json_decref(options);
     ak_run_clear(&run);
@@ -283,7 +283,7 @@ static ak_status date(ak_bundle_build *b, ak_error *err)
     for (size_t i = 0; i < b->case_count; i++) {
         const char *at = b->cases[i].trial.timestamp;
         if (at != NULL && (b->created == NULL || strcmp(at, b->created) > 0)) {
-            AK_DO(ak_trial_set(&b->created, at, err));
+            AK_DO(ak_trial_set_text(&b->created, at, err));
         }
     }
     return AK_OK;

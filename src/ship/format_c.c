@@ -463,6 +463,7 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
     ak_status status = AK_OK;
     ak_buf_print(out,
                  "/* test_%s.c: %s.\n"
+                 " * Written by autokernel " AK_VERSION ".\n"
                  " *     cc -O1 test_%s.c %s.c -ldl -lm -pthread -o test && ./test */\n"
                  "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include \"%s.h\"\n\n",
                  info->name,

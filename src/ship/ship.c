@@ -128,16 +128,30 @@ out:
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-static ak_status write_tar(const ak_pack *pack, const char *path, ak_error *err)
+static ak_status write_tar(const ak_pack *pack, const char *path, const ak_bundle_request *request,
+                           ak_error *err)
 {
     ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
     ak_status status = AK_OK;
     AK_TRY(ak_pack_tar(&tar, pack, err));
+    if (request->before != NULL) {
+        AK_TRY(request->before(request->context, NULL, path, tar.data, tar.length, err));
+    }
     AK_TRY(strcmp(path, "-") == 0 ? ak_format_standard_output(tar.data, tar.length, err)
                                   : ak_fs_write(path, tar.data, tar.length, err));
 out:
     ak_buf_free(&tar);
     return status;
+}
+
+static ak_status write_folder(const ak_pack *pack, const char *path,
+                              const ak_bundle_request *request, ak_error *err)
+{
+    for (size_t i = 0; i < pack->count && request->before != NULL; i++) {
+        const ak_pack_file *file = &pack->files[i];
+        AK_DO(request->before(request->context, path, file->name, file->data, file->length, err));
+    }
+    return ak_pack_write(pack, path, err);
 }
 
 ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle_request *request,
@@ -167,8 +181,8 @@ ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle
         status =
             ak_fail(err, AK_INVALID, "format %s is several files: --output names a folder", format);
     } else {
-        status =
-            folder ? ak_pack_write(&pack, target.data, err) : write_tar(&pack, target.data, err);
+        status = folder ? write_folder(&pack, target.data, request, err)
+                        : write_tar(&pack, target.data, request, err);
     }
     AK_TRY(status);
     AK_TRY(ak_buf_take(out_path, &target, err));

@@ -272,14 +272,14 @@ static ak_status take_times(ak_trial *out, const ak_result *result, ak_error *er
     if (result->entry_count == 0 || entry->status != AK_TRIAL_OK) {
         const char *why = result->entry_count == 0 ? result->trial.reason : entry->reason;
         out->status = result->entry_count == 0 ? AK_TRIAL_CRASHED : entry->status;
-        return ak_trial_set(&out->reason, why == NULL ? ak_trial_status_text(out->status) : why,
-                            err);
+        return ak_trial_set_text(&out->reason,
+                                 why == NULL ? ak_trial_status_text(out->status) : why, err);
     }
     ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
     out->median_ms = stats.median;
     out->ci_low_ms = stats.low;
     out->ci_high_ms = stats.high;
-    AK_DO(ak_trial_set(&out->reason, entry->reason, err));
+    AK_DO(ak_trial_set_text(&out->reason, entry->reason, err));
     return ak_conditions_to_trial(out, &entry->conditions, err);
 }
 

@@ -636,14 +636,14 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
                          .status = observation->ok ? AK_TRIAL_OK
                                    : trial == NULL ? AK_TRIAL_INVALID
                                                    : trial->status,
-                         .ms = observation->ms,
-                         .same_code = observation->repeated};
+                         .ms = observation->ms};
     if (trial != NULL) {
         bool priced = a->options->objective != NULL;
         t->low_ms = !observation->ok ? 0 : priced ? trial->cost_low : trial->ci_low_ms;
         t->high_ms = !observation->ok ? 0 : priced ? trial->cost_high : trial->ci_high_ms;
         t->time_ms = observation->ok && priced ? trial->median_ms : 0;
         t->max_error = trial->max_error;
+        t->same_code = trial->same_code != 0;
         t->spill_bytes = trial->spill_bytes;
         t->registers = trial->registers;
         t->shared_bytes = trial->shared_bytes;

@@ -33,20 +33,16 @@ ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, 
     return ak_made(*out, err);
 }
 
-void ak_frame_close(ak_frame *frame)
-{
-    ak_walk_close(&frame->walk);
-    ak_free(frame->known);
-    ak_free(frame->slots);
-    ak_free(frame->errands);
-    ak_arena_free(frame->arena);
-}
-
 void ak_frame_end(ak_strategy *strategy)
 {
-    if (strategy != NULL) {
-        ak_frame_close((ak_frame *)strategy);
-        ak_free(strategy);
+    ak_frame *frame = (ak_frame *)strategy;
+    if (frame != NULL) {
+        ak_walk_close(&frame->walk);
+        ak_free(frame->known);
+        ak_free(frame->slots);
+        ak_free(frame->errands);
+        ak_arena_free(frame->arena);
+        ak_free(frame);
     }
 }
 

@@ -54,7 +54,6 @@ ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_ne
                         const ak_strategy_context *context, ak_error *err);
 /* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
-void ak_frame_close(ak_frame *frame); /* also after a failed open; does not free the frame */
 
 /* `propose` and `close` for a strategy that needs nothing beyond the frame there. */
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);

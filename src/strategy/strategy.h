@@ -97,9 +97,7 @@ typedef struct ak_observation {
     double low_ms, high_ms; /* 95 % interval of ms; 0: see `trial` */
     const ak_trial *trial;  /* full record, valid during the call; NULL if there is none */
     bool again;             /* the result of a recheck, which replaces the earlier observation */
-    /* not measured, because it compiles to the same code as an earlier one */
-    bool repeated;
-    size_t expected; /* estimate of the trials that the budget allows; 0 if unknown */
+    size_t expected;        /* estimate of the trials that the budget allows; 0 if unknown */
 } ak_observation;
 
 typedef struct ak_strategy ak_strategy;

@@ -35,7 +35,7 @@ static void note_gain(ak_tuning *r, double cost, double ms)
 }
 
 ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
-                             bool repeated, ak_error *err)
+                             ak_error *err)
 {
     double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0, cost = ak_trial_cost(trial);
     assert(ak_tuning_find(r, config) == NULL); /* resume.c and search.c ensure this by their keys */
@@ -54,7 +54,6 @@ ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_tri
                                   .ok = cost > 0,
                                   .ms = cost,
                                   .trial = trial,
-                                  .repeated = repeated,
                                   .expected = ak_tuning_expected_trials(r)};
     ak_transfer_observe(&r->transfer, &observation);
     return r->ops->observe(r->strategy, &observation, err);

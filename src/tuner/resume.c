@@ -52,7 +52,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     }
     AK_DO(ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), err));
     state->count += fresh ? 1 : 0;
-    return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, false, err) : AK_OK;
+    return fresh && !state->counting ? ak_tuning_remember(r, &config, trial, err) : AK_OK;
 }
 
 /* Visits the archived trials of this task and environment. */
@@ -103,7 +103,7 @@ static ak_status count_other(void *context, const ak_trial *trial, ak_error *err
         ak_archive *archive = o->r->archive;
         AK_DO(ak_archive_same_environment(&o->same, archive, other, o->environment, err));
         AK_DO(ak_archive_same_but_source(&o->only_source, archive, other, o->environment, err));
-        AK_DO(ak_trial_set(&o->last, other, err));
+        AK_DO(ak_trial_set_text(&o->last, other, err));
     }
     o->r->outdated += !o->same && o->only_source ? 1 : 0;
     o->r->elsewhere += !o->same && !o->only_source ? 1 : 0;

@@ -180,10 +180,9 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err);
 
 ak_status ak_tuning_search(ak_tuning *r, ak_error *err);
 
-/* Adds a trial to the history and lets the strategy observe it. `repeated` says that it compiled to
-   the same code as an earlier one. */
+/* Adds a trial to the history and lets the strategy observe it. */
 ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
-                             bool repeated, ak_error *err);
+                             ak_error *err);
 /* Replaces the time of a configuration that was measured again and lets the strategy observe it. */
 ak_status ak_tuning_correct(ak_tuning *r, const ak_config *config, const ak_compared *measured,
                             ak_error *err);

@@ -246,7 +246,7 @@ static ak_status complete(ak_trial *trial, const ak_tuning *r, const ak_flight *
     return status;
 }
 
-static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default, bool repeated)
+static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default)
 {
     bool ok = trial->status == AK_TRIAL_OK;
     r->result->evaluated++;
@@ -258,7 +258,7 @@ static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default, bo
         r->default_ms = trial->median_ms;
         r->default_cost = ak_trial_cost(trial);
     }
-    if (ok && !repeated) {
+    if (ok && !trial->same_code) {
         double compile = (double)trial->compile_ns / 1e9;
         r->check_seconds = (double)trial->check_ns / 1e9;
         r->compile_seconds = compile > r->compile_seconds ? compile : r->compile_seconds;
@@ -292,9 +292,8 @@ static ak_status keep(ak_tuning *r, group *g, ak_error *err)
 static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *result, ak_error *err)
 {
     bool is_default = flight->strategy == proposed_first;
-    count_trial(r, &result->trial, is_default, result->repeated);
-    ak_status status =
-        ak_tuning_remember(r, &flight->proposal.config, &result->trial, result->repeated, err);
+    count_trial(r, &result->trial, is_default);
+    ak_status status = ak_tuning_remember(r, &flight->proposal.config, &result->trial, err);
     flight->used = false;
     ak_tuning_announce_trial(r, &result->trial, is_default);
     return status;

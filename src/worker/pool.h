@@ -114,8 +114,6 @@ typedef struct ak_result {
     ak_trial trial;
     char *log; /* the compiler's output; NULL if empty */
     char artifact_hash[33];
-    /* Not measured, because an earlier job had the same code: the samples are those of that job. */
-    bool repeated;
     ak_comparison_entry *entries;
     size_t entry_count;
     ak_comparison_course course;
@@ -150,7 +148,6 @@ size_t ak_pool_device_named(const ak_pool *pool, const char *name);
 /* Returns how many configurations can be compiled at the same time now: by the compile workers of
    the fleet or, as long as none of its machines is ready, by those of this machine. */
 size_t ak_pool_compile_workers(const ak_pool *pool);
-size_t ak_pool_compiling(const ak_pool *pool); /* pending jobs that are not compiled yet */
 /* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
    flag was set, AK_NOT_FOUND if nothing is pending, and another error if the pool cannot continue.
    The death of a worker is not an error: see above. */

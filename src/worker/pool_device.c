@@ -329,7 +329,7 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
     ak_result result;
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
     if (status == AK_OK && known != NULL) {
-        result.repeated = true;
+        result.trial.same_code = 1;
         status =
             ak_trial_copy_fields(&result.trial, known, AK_FIELD_BY_JUDGE | AK_FIELD_BY_DEVICE, err);
         u->median_ms = result.trial.median_ms;

@@ -299,15 +299,6 @@ size_t ak_pool_device_named(const ak_pool *pool, const char *name)
     return 0;
 }
 
-size_t ak_pool_compiling(const ak_pool *pool)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < pool->job_count; i++) {
-        count += ak_pool_job_compiled(pool, pool->jobs[i]) ? 0 : 1;
-    }
-    return count;
-}
-
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err)
 {

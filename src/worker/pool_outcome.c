@@ -5,22 +5,24 @@
  * An outcome is kept under the hash of the code and of everything else that decides how a trial
  * checks and runs it: the implementation, whether edge-case shapes are run at all, and at the
  * task's own shape and at each edge-case shape whether the configuration may run there, with how
- * much workspace and how many threads. What is the same for the whole pool, such as the objective,
- * needs no place in the key. The outcome of a check, which also runs hidden shapes, is never
- * shared.
+ * much workspace, how many threads and which launches. What is the same for the whole pool, such as
+ * the objective, needs no place in the key. The outcome of a check, which also runs hidden shapes,
+ * is never shared.
  */
 #include "worker/pool_state.h"
 
 #include <string.h>
 
 #include "archive/field.h"
+#include "backend/launch/launch.h"
 #include "base/hash.h"
 
 /* Replaces the hash of a unit whose outcome cannot be shared. */
 #define ALONE "alone"
 
-/* Adds the workspace and the threads of a configuration at a shape. Returns false if an expression
-   for them has no value. */
+/* Adds the workspace, the threads and the launches of a configuration at a shape. Returns false if
+   an expression for them has no value. That is so too for one that asks how many clusters of the
+   compiled code the device runs at once, which only a device worker knows. */
 static bool add_shape(ak_hasher *hasher, const ak_pool_unit *u, const ak_shape *shape)
 {
     size_t workspace = 0;
@@ -30,7 +32,15 @@ static bool add_shape(ak_hasher *hasher, const ak_pool_unit *u, const ak_shape *
     }
     ak_hasher_add(hasher, &workspace, sizeof workspace);
     ak_hasher_add(hasher, &threads, sizeof threads);
-    return true;
+    if (u->task->implementation->launch == NULL) {
+        return true;
+    }
+    ak_launch_plan plan;
+    bool good = ak_launch_evaluate(&plan, u->task, shape, &u->config, NULL, NULL) == AK_OK;
+    if (good) {
+        ak_launch_add(hasher, &plan);
+    }
+    return good;
 }
 
 /* Adds at which edge-case shapes a configuration runs, and how. */
@@ -52,17 +62,15 @@ static bool add_edge_cases(ak_hasher *hasher, const ak_pool_unit *u)
     return true;
 }
 
-/* Writes the hash of how a unit's code is run. Writes ALONE if the implementation has a launch,
-   because equal code may run with different grids; or if an expression has no value at some shape,
-   because the reason of that failure names the configuration. */
+/* Writes the hash of how a unit's code is run. Writes ALONE if an expression has no value at some
+   shape, because the reason of that failure names the configuration. */
 static void find_conduct(char out[AK_HASH_BYTES], const ak_pool_unit *u)
 {
-    bool good = u->task->implementation->launch == NULL;
-    ak_hasher *hasher = good ? ak_hasher_new() : NULL;
+    ak_hasher *hasher = ak_hasher_new();
     ak_hasher_add_text(hasher, u->task->implementation->name);
     ak_hasher_add(hasher, &u->specialised, sizeof u->specialised);
-    good = good && add_shape(hasher, u, &u->task->shape) &&
-           (u->specialised || add_edge_cases(hasher, u));
+    bool good =
+        add_shape(hasher, u, &u->task->shape) && (u->specialised || add_edge_cases(hasher, u));
     ak_hasher_end(out, hasher);
     if (!good || out[0] == 0) {
         (void)snprintf(out, AK_HASH_BYTES, "%s", ALONE);

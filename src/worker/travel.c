@@ -81,7 +81,7 @@ static ak_status write_piece(const char *path, const ak_buf *bytes, int64_t at, 
     }
     return good ? AK_OK
                 : ak_fail(err, AK_IO, "%.200s: cannot be written: %s%s", path, strerror(why),
-                          ak_fs_limit(why));
+                          ak_fs_advice(why));
 }
 
 /* Writes a piece to its file, whose folder is created if it does not exist. */

@@ -70,12 +70,24 @@ for name, words in writes.items():
         whole = file.read() == "as before\n"
     print(f"{name} to a full disk: exit {ran.returncode}, the old file is", "whole," if whole else "DAMAGED,",
           "nothing is left behind," if set(os.listdir("disk")) == before | {"filler"} else f"LEFT {os.listdir('disk')},",
-          "one line" if len(lines) == 1 and "No space left" in lines[0] else lines)
+          "one line" if len(lines) == 1 and "No space left on device; free some space there" in lines[0] else lines)
     os.unlink("disk/filler")
 for name in os.listdir("disk"):
     os.unlink(os.path.join("disk", name))
 fill("disk")
 ran = subprocess.run([*TUNE, "--quiet"], capture_output=True, text=True, env=dict(os.environ, AUTOKERNEL_ARCHIVE="disk/new.db"))
 print("an archive on a full disk:", ran.stderr.strip().splitlines()[-1].split("/")[-1])
+
+os.unlink("disk/filler")
+os.unlink("disk/new.db")
+subprocess.run([*TUNE, "--quiet"], capture_output=True, env=dict(os.environ, AUTOKERNEL_ARCHIVE="disk/old.db"))
+subprocess.run(["mount", "-o", "remount,ro", os.path.abspath("disk")], check=True)
+for words in (["export", "part", "--size", "1000", "-o", "disk/best.json"], [*TUNE[1:], "--events", "disk/events"],
+              ["report", "-o", "disk/report"], ["import", "plain.db", "--archive", "disk/old.db"],
+              ["import", "plain.db", "--archive", "disk/new.db"], ["import", "plain.db", "--archive", "disk/a/new.db"]):
+    ran = subprocess.run(["autokernel", *words], capture_output=True, text=True)
+    print(ran.stderr.strip().replace(os.getcwd() + "/", ""))
+ran = subprocess.run([*TUNE, "--quiet"], capture_output=True, text=True, env=dict(os.environ, TMPDIR="disk"))
+print(ran.stderr.strip().replace(os.getcwd() + "/", "").split("autokernel-")[0], ran.stderr.strip().split(": ")[-1])
 PY
 timeout 600 python3 drive.py

@@ -58,3 +58,9 @@ void rowmax(int rows, int cols, const float *restrict x, float *restrict y)
 C
 autokernel new kernel rowmax --from rowmax.c >made
 try autokernel check ./rowmax --size 16 --config default --quiet
+echo "-- paths with bytes that are not UTF-8"
+odd=$(printf 'p\377')
+mkdir "$odd"
+AUTOKERNEL_PYTHON=/nowhere/$odd autokernel doctor 2>&1 | grep -a -c 'references and baselines in Python'
+XDG_DATA_HOME=$PWD/$odd autokernel doctor --json 2>&1 | grep -a -c '"verdict"'
+autokernel stats --json --archive "$odd/none.db" 2>&1 | grep -a -c 'out of memory'

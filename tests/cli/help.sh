@@ -35,3 +35,5 @@ for command in best history stats export; do
 done
 # The manual page says it in the same words.
 autokernel help --format man | grep -x 'seed of the inputs (default 0)'
+echo "-- which time of a Kernel Tuner cache counts"
+for command in import simulate; do autokernel $command --help | tr -s ' \n' ' ' | grep -o '[^.]*median of "times"[^.]*'; done

@@ -100,6 +100,8 @@ c = Client("reduce", "--archive", "wrong.db")
 for device in ("sim:tiny.json", "sim", "/etc/passwd"):
     print(c.tool("describe_space", kernel="reduce", device=device))
 print(c.tool("describe_space", kernel="reduce", implementation="../matmul/host"))
+print("- messages name tools and their arguments, not commands and options")
+print(c.tool("describe_space", kernel="reduce", device="none"))
 c.close()
 END
 autokernel mcp nothing </dev/null; echo $?

@@ -96,3 +96,9 @@ autokernel import --format json refuted.json --archive b.db | head -n 1
 sizes --resume >third
 [ "$(cut -d ' ' -f 1 first)" != "$(cut -d ' ' -f 1 third)" ] && echo "another run at n=64"
 [ "$(cut -d ' ' -f 2 first)" = "$(cut -d ' ' -f 2 third)" ] && echo "the earlier run at n=128"
+echo "-- a time that two trials share is marked wherever they are shown"
+autokernel tune ./mine --impl host --strategy exhaustive --evals 2 --libraries none --archive c.db --quiet >/dev/null 2>&1
+autokernel history --archive c.db | grep -o 'P=[01].*'
+autokernel report --archive c.db | grep -o '(not measured.*' | head -n 1
+autokernel history --archive c.db --json | grep -o '"same_code":[01]' | paste -sd ' '
+autokernel report --archive c.db --json | grep -o '"same_code": *[a-z]*' | paste -sd ' '

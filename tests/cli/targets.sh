@@ -38,3 +38,31 @@ tune --events host.c >/dev/null && autokernel report --output host.c --force
 autokernel report --force
 tune --force
 echo "exit $?"
+echo "-- sources: all files are looked at before one is written"
+mkdir -p some/double
+echo '/* mine */' >some/double/reference.c
+autokernel history --source $id --output some
+ls -A some/double | paste -sd ' '
+echo "-- bundles and C sources"
+ship() { autokernel export ./double --size 100 "$@" 2>&1 | grep -v '^warning'; }
+autokernel history --source $id --output double --force >/dev/null
+ship --format bundle && ship --format bundle
+echo mine >double_f32.akb
+ship --format bundle
+ship --format bundle --output out/ && ship --format bundle --output out
+autokernel bench ./double --size 100 --config UNROLL=1 >/dev/null
+other=$(autokernel history --json | grep -o '"id": *[0-9]*' | tail -n 1 | tr -dc 0-9)
+cp out/bundle.json old.json
+ship --format bundle --output out --config "#$other"
+cmp -s out/bundle.json old.json || echo "it was replaced by another of the kernel"
+echo mine >out/bundle.json
+ship --format bundle --output out
+echo "$(ls out | wc -l) files, $(cat out/bundle.json)"
+ship --format c && ship --format c
+ls double_f32 | paste -sd ' '
+echo '/* double_f32.c: mine */' >double_f32/double_f32.c
+rm double_f32/double_f32.h
+ship --format c
+ls double_f32 | paste -sd ' '
+ship --format c --force
+grep -c 'c: mine' double_f32/double_f32.c

@@ -34,7 +34,7 @@ static void take_line(void *context, const char *line, size_t length)
         demand(message.id == NULL || json_is_string(message.id) || json_is_integer(message.id));
     }
     demand(code == AK_RPC_OK || err.text[0] != 0);
-    json_t *reply = code == AK_RPC_OK ? ak_rpc_result(message.id, ak_rpc_text(message.method))
+    json_t *reply = code == AK_RPC_OK ? ak_rpc_result(message.id, ak_json_shown(message.method))
                                       : ak_rpc_error(message.id, code, err.text);
     ak_json_print(&text, reply, false);
     demand(reply != NULL && ak_buf_status(&text, NULL) == AK_OK);

@@ -254,6 +254,20 @@ def test_notes_are_passed_on(tmp_path):
     assert len(made.notes) == 1 and made.notes[0].startswith("variant 0 serves other sizes, too: ")
 
 
+def test_warnings_of_a_run(tmp_path):
+    """They become warnings of Python, whatever `progress` is, and are in the result."""
+    array_of = [array("x", ["n"]), array("y", ["n"], "out")]
+    bundle_of(tmp_path / "idle", "for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];", array_of, {"n": 64})
+    path = tmp_path / "idle" / "host.json"
+    space = json.loads(path.read_text())
+    space["ConfigurationSpace"]["TuningParameters"] = [{"Name": "NOTHING", "Type": "int", "Values": [1, 2]}]
+    path.write_text(json.dumps(space))
+    for progress in False, lambda event: None:
+        with pytest.warns(UserWarning, match="autokernel: .*does not use the parameter NOTHING"):
+            result = ak.tune(tmp_path / "idle", evals=1, libraries="none", progress=progress)
+        assert sum("does not use the parameter NOTHING" in told for told in result.warnings) == 1
+
+
 def test_whole_numbers(tmp_path):
     kinds = {"i8": np.int8, "u16": np.uint16, "u64": np.uint64}
     for name, kind in kinds.items():
@@ -349,9 +363,11 @@ def test_any_option_of_tune_is_a_keyword(tmp_path):
         shipped = json.loads(open(again.export(tmp_path / f"{again.data['run']}.json", "best")).read())
         assert shipped["config"] == again.best["config"] and shipped["ms"] == again.best["ms"]
         again.load().close()
-    for more, part in [({"nothing_else": 3}, "autokernel: tune has no option --nothing-else"),
-                       ({"threads": True}, "autokernel: --threads needs a value"),
-                       ({"resume": "yes"}, "autokernel: .*'yes'")]:
+    for more, part in [({"nothing_else": 3}, "autokernel: tune has no option nothing_else"),
+                       ({"threads": True}, "autokernel: threads needs a value"),
+                       ({"resume": "yes"}, "autokernel: .*'yes'"),
+                       ({"strategy": "llm"}, "such as llm openai:gpt-5 .*, or leave strategy out"),
+                       ({"llm_url": "http://x"}, "autokernel: llm_url ")]:
         with pytest.raises(ak.TuneError, match=part):
             ak.tune("softmax", **{**given, **more})
     for name in ("json", "events", "quiet", "help", "force"):

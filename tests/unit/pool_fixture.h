@@ -6,7 +6,7 @@
 
 #include "archive/archive.h"
 #include "base/clock.h"
-#include "worker/pool.h"
+#include "worker/pool_state.h"
 
 /* On a busy machine; nothing waits so long that ends well. */
 #define WAIT_NS (240 * AK_SECOND_NS)
@@ -19,6 +19,16 @@ static inline ak_result wait_one(ak_pool *pool)
         fail_msg("%s", err.text);
     }
     return result;
+}
+
+/* Returns how many pending jobs are not compiled yet. */
+static inline size_t count_compiling(const ak_pool *pool)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->job_count; i++) {
+        count += ak_pool_job_compiled(pool, pool->jobs[i]) ? 0 : 1;
+    }
+    return count;
 }
 
 /* A machine may be too busy to tell what a candidate does; then it is asked for again, this often

@@ -717,7 +717,7 @@ static void test_newer_schema(void **state)
 {
     fixture *f = fixture_of(state);
     make_archive(f, 1);
-    execute(f->path, "PRAGMA user_version = 10");
+    execute(f->path, "PRAGMA user_version = 999");
     assert_left_alone(f, AK_INVALID, "newer");
     execute(f->path, "PRAGMA user_version = 0");
     assert_left_alone(f, AK_CORRUPT, "no schema version");
@@ -802,7 +802,8 @@ static void test_read_only(void **state)
                     "joules_low; ALTER TABLE trials DROP COLUMN joules_high; ALTER TABLE trials "
                     "DROP COLUMN code_bytes; ALTER TABLE trials DROP COLUMN cost; ALTER TABLE "
                     "trials DROP COLUMN cost_low; ALTER TABLE trials DROP COLUMN cost_high; "
-                    "ALTER TABLE trials DROP COLUMN code_hash; ALTER TABLE environments DROP "
+                    "ALTER TABLE trials DROP COLUMN code_hash; ALTER TABLE trials DROP COLUMN "
+                    "same_code; ALTER TABLE environments DROP "
                     "COLUMN same_as; PRAGMA user_version = 3");
         }
         assert_int_equal(chmod(f->path, 0444), 0);
@@ -852,6 +853,7 @@ static void go_back_to_version_1(const char *path)
                   "ALTER TABLE trials DROP COLUMN cost_low; "
                   "ALTER TABLE trials DROP COLUMN cost_high; "
                   "ALTER TABLE trials DROP COLUMN code_hash; "
+                  "ALTER TABLE trials DROP COLUMN same_code; "
                   "ALTER TABLE environments DROP COLUMN same_as; "
                   "PRAGMA user_version = 1");
 }
@@ -935,7 +937,7 @@ static void test_newer_schema_with_log(void **state)
     if (child == 0) {
         sqlite3 *db;
         (void)sqlite3_open(f->path, &db);
-        (void)sqlite3_exec(db, "PRAGMA user_version = 10", NULL, NULL, NULL);
+        (void)sqlite3_exec(db, "PRAGMA user_version = 999", NULL, NULL, NULL);
         _exit(0); /* without closing */
     }
     int ended;

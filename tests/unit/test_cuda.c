@@ -19,7 +19,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "pool_fixture.h"
-#include "worker/pool_state.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
 /* Candidates of so many stages hang, and whoever submits them knows that others are fast. */
@@ -562,7 +561,7 @@ static void no_device_waits_for_another(void **state)
             ak_config config = config_with(task, 8 + (int)(i / (EVICTS * PROMOTIONS)), more);
             submit(pool, &config, AK_JOB_TRIAL, i);
         }
-        while (ak_pool_compiling(pool) > 0 || !all_free(pool)) {
+        while (count_compiling(pool) > 0 || !all_free(pool)) {
             turn(pool);
         }
         ak_result first = wait_one(pool);

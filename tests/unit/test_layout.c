@@ -160,6 +160,9 @@ static void test_paragraphs(void **state)
     ak_layout_paragraphs(&out, "one two\nthree four five\n\nnext\n  example --a b", 14);
     assert_string_equal(out.data, "one two three\nfour five\n\nnext\n  example --a\n    b\n");
     ak_buf_free(&out);
+    ak_layout_paragraphs(&out, "see\n  example\nwhich ends\nhere\n\n\nnext", 30);
+    assert_string_equal(out.data, "see\n  example\nwhich ends here\n\nnext\n");
+    ak_buf_free(&out);
 }
 
 int main(void)

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 
 #include "pool_fixture.h"
-#include "worker/pool_state.h"
 #include "worker/process.h"
 
 /* This is room on a slow, busy machine. A hang ends earlier: submit says how fast others are. */
@@ -205,17 +204,19 @@ static void an_exchanged_artifact_is_not_run(void **state)
     ak_task_close(task);
 }
 
-/* Tries two configurations of the same code, of which the first is measured. */
-static void try_equal_code(ak_result *first, ak_result *second)
+/* Tries two configurations of the same code, of which the first is measured. `launch` may be NULL.
+   Workers of the host do not read it. */
+static void try_equal_code(ak_result *first, ak_result *second, json_t *launch)
 {
     ak_task *task = fixture_task("5000");
+    ((ak_implementation_spec *)(uintptr_t)task->implementation)->launch = launch;
     ak_pool *pool = open_pool(task, NULL);
     submit(pool, task, AK_JOB_TRIAL, MODE_OK);
     submit(pool, task, AK_JOB_TRIAL, MODE_SAME);
     *first = wait_one(pool);
     *second = wait_one(pool);
     assert_string_equal(first->artifact_hash, second->artifact_hash);
-    assert_false(first->repeated);
+    assert_false(first->trial.same_code);
     ak_pool_close(pool);
     ak_task_close(task);
 }
@@ -224,8 +225,8 @@ static void equal_code_is_measured_once(void **state)
 {
     (void)state;
     ak_result first, second;
-    try_equal_code(&first, &second);
-    assert_true(second.repeated);
+    try_equal_code(&first, &second, NULL);
+    assert_true(second.trial.same_code);
     assert_int_equal(second.trial.status, AK_TRIAL_OK);
     assert_int_equal(first.trial.sample_count, second.trial.sample_count);
     assert_memory_equal(first.trial.samples_ms, second.trial.samples_ms,
@@ -273,14 +274,45 @@ static void equal_code_that_is_run_otherwise_is_measured_again(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         write_space(rows[i].old, rows[i].new);
         ak_result first, second;
-        try_equal_code(&first, &second);
-        if (second.repeated != rows[i].shared) {
-            fail_msg("%s: %s", rows[i].new, second.repeated ? "shared" : "measured again");
+        try_equal_code(&first, &second, NULL);
+        if ((second.trial.same_code != 0) != rows[i].shared) {
+            fail_msg("%s: %s", rows[i].new, second.trial.same_code ? "shared" : "measured again");
         }
         ak_result_clear(&first);
         ak_result_clear(&second);
     }
     fixture_write("host.json", fixture_space);
+}
+
+/* With a launch, equal code shares a time where the launch is the same at all of these shapes. */
+static void equal_code_with_equal_launches_is_measured_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *grid, *block, *passed;
+        bool shared;
+    } rows[] = {
+        {"N + 31", "32", "N", true},
+        {"N + MODE", "32", "N", false},
+        {"N if MODE == 0 or N != 7 else 1", "32", "N", false},
+        {"N if MODE == 0 or N != 2000 else 1", "32", "N", true},
+        {"N", "32 if MODE == 0 else 64", "N", false},
+        {"N", "32", "N - MODE", false},
+        {"resident_clusters", "32", "N", false}, /* only a worker knows it */
+        {"N // (MODE - 20)", "32", "N", false},  /* it has no value */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *launch = json_pack("{s:[s], s:[s], s:[{s:s}]}", "Grid", rows[i].grid, "Block",
+                                   rows[i].block, "Arguments", "Int32", rows[i].passed);
+        ak_result first, second;
+        try_equal_code(&first, &second, launch);
+        if ((second.trial.same_code != 0) != rows[i].shared) {
+            fail_msg("%s: %s", rows[i].grid, second.trial.same_code ? "shared" : "measured again");
+        }
+        ak_result_clear(&first);
+        ak_result_clear(&second);
+        json_decref(launch);
+    }
 }
 
 /* What has not begun goes without a result; asked for again, it is done after all. */
@@ -711,7 +743,7 @@ static void compiling_needs_no_device(void **state)
     assert_int_equal(ak_pool_open(&pool, task, &options, NULL), AK_OK);
     assert_int_equal(ak_pool_ceilings(&ceilings, pool, NULL), AK_INVALID);
     submit(pool, task, AK_JOB_TRIAL, MODE_CRASH);
-    assert_int_equal(ak_pool_compiling(pool), 1);
+    assert_int_equal(count_compiling(pool), 1);
     ak_result result = wait_one(pool);
     assert_int_equal(result.trial.status, AK_TRIAL_OK);
     assert_true(result.trial.compile_ns > 0);
@@ -788,6 +820,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_check_covers_the_edge_cases),
         cmocka_unit_test(equal_code_is_measured_once),
         cmocka_unit_test(equal_code_that_is_run_otherwise_is_measured_again),
+        cmocka_unit_test(equal_code_with_equal_launches_is_measured_once),
         cmocka_unit_test(an_exchanged_artifact_is_not_run),
         cmocka_unit_test(what_has_not_begun_can_be_taken_back),
         cmocka_unit_test(a_comparison_pairs_its_rounds),

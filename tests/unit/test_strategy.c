@@ -523,7 +523,7 @@ static void test_resumed(void **state)
             assert_int_equal(ak_set_add(NULL, resumed, ak_config_key(small, &config), NULL), AK_OK);
         }
         run(&first, strategy, small, patchy, 3, 0, RUN_MAX);
-        assert_int_equal(first.count, ak_space_count(small) - ak_set_count(resumed));
+        assert_int_equal(first.count, ak_space_count(small) / 2);
         for (size_t i = 0; i < first.count; i++) {
             assert_false(ak_set_has(resumed, ak_config_key(small, &first.proposals[i].config)));
         }
@@ -542,21 +542,25 @@ static void test_strangers(void **state)
         ak_strategy *strategy = open_strategy(ops, &context);
         run(&first, strategy, small, patchy, 2, 0, 10);
         ak_set *told = ak_set_new();
+        uint64_t distinct = 0;
+        bool added;
         ak_rng rng;
         ak_rng_seed(&rng, 6);
         for (size_t i = 0; i < 40; i++) {
             ak_config config;
             ak_space_sample(&config, small, &rng);
             observe(strategy, small, &config, patchy, NULL);
-            assert_int_equal(ak_set_add(NULL, told, ak_config_key(small, &config), NULL), AK_OK);
+            assert_int_equal(ak_set_add(&added, told, ak_config_key(small, &config), NULL), AK_OK);
+            distinct += added;
         }
         for (size_t i = 0; i < first.count; i++) {
             assert_int_equal(
-                ak_set_add(NULL, told, ak_config_key(small, &first.proposals[i].config), NULL),
+                ak_set_add(&added, told, ak_config_key(small, &first.proposals[i].config), NULL),
                 AK_OK);
+            distinct += added;
         }
         run(&second, strategy, small, patchy, 3, 0, RUN_MAX);
-        assert_int_equal(second.count, ak_space_count(small) - ak_set_count(told));
+        assert_int_equal(second.count, ak_space_count(small) - distinct);
         ak_set_free(told);
         ops->close(strategy);
     }
@@ -775,12 +779,12 @@ static void test_effects_are_found(void **state)
 {
     (void)state;
     ak_strategy_context context = context_of(large, 1);
-    ak_frame frame = {0};
+    ak_frame *frame = ak_alloc(1, sizeof *frame);
     ak_effects *effects = NULL;
-    assert_int_equal(ak_frame_open(&frame, find("random"), NULL, &context, NULL), AK_OK);
+    assert_int_equal(ak_frame_open(frame, find("random"), NULL, &context, NULL), AK_OK);
     assert_int_equal(ak_effects_new(&effects, large, NULL), AK_OK);
-    assert_false(ak_effects_stale(effects, &frame));
-    assert_int_equal(ak_effects_learn(effects, &frame, NULL), AK_OK); /* from nothing */
+    assert_false(ak_effects_stale(effects, frame));
+    assert_int_equal(ak_effects_learn(effects, frame, NULL), AK_OK); /* from nothing */
     ak_rng rng;
     ak_rng_seed(&rng, 5);
     for (size_t i = 0; i < 200; i++) {
@@ -789,14 +793,14 @@ static void test_effects_are_found(void **state)
         ak_observation seen = {.config = &config, .ok = i % 10 != 9};
         smooth(&seen.ms, large, &config);
         size_t place, tag;
-        assert_int_equal(ak_frame_observe(&place, &tag, &frame, &seen, NULL), AK_OK);
+        assert_int_equal(ak_frame_observe(&place, &tag, frame, &seen, NULL), AK_OK);
         assert_true(place == i && tag == AK_FRAME_NO_TAG);
-        assert_true(i >= 127 || ak_effects_stale(effects, &frame)); /* later: not for each */
-        assert_int_equal(ak_frame_observe(&place, &tag, &frame, &seen, NULL), AK_OK);
+        assert_true(i >= 127 || ak_effects_stale(effects, frame)); /* later: not for each */
+        assert_int_equal(ak_frame_observe(&place, &tag, frame, &seen, NULL), AK_OK);
         assert_true(place == SIZE_MAX); /* known */
-        assert_true(frame.known[i].ms == (seen.ok ? seen.ms : HUGE_VAL));
-        assert_int_equal(ak_effects_learn(effects, &frame, NULL), AK_OK);
-        assert_false(ak_effects_stale(effects, &frame));
+        assert_true(frame->known[i].ms == (seen.ok ? seen.ms : HUGE_VAL));
+        assert_int_equal(ak_effects_learn(effects, frame, NULL), AK_OK);
+        assert_false(ak_effects_stale(effects, frame));
     }
     /* Of two that were never seen it mostly knows the faster one. */
     size_t right = 0;
@@ -815,7 +819,7 @@ static void test_effects_are_found(void **state)
     }
     ak_effects_free(effects);
     ak_effects_free(NULL);
-    ak_frame_close(&frame);
+    ak_frame_end((ak_strategy *)frame);
 }
 
 static void test_heuristic_in_batches(void **state)

@@ -92,7 +92,7 @@ ak_status ak_host_child_start(ak_runnable **out, ak_device *device, ak_error *er
     }
     if (page == MAP_FAILED) {
         AK_TRY(ak_fail(err, AK_IO, "no shared memory for a runner: %s%s", strerror(errno),
-                       ak_fs_limit(errno)));
+                       ak_fs_advice(errno)));
     }
     runner->page = page;
     char block_text[16], page_text[16];

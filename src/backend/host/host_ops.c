@@ -59,7 +59,7 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
     ak_status status = AK_OK;
     /* The seal keeps a candidate from shortening the block, which would crash this process. */
     if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_limit(errno)));
+        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s%s", strerror(errno), ak_fs_advice(errno)));
     }
     AK_TRY(ak_host_batch_calibrate(device, err));
     AK_TRY(ak_host_child_start(&device->spare, device, err));
@@ -94,7 +94,7 @@ static ak_status host_reserve(ak_device *device, size_t bytes, ak_error *err)
     if (why != 0) {
         char size[AK_REAL_BYTES];
         return ak_fail(err, AK_NO_MEMORY, "cannot reserve %s for the arguments: %s%s",
-                       ak_number_size(size, bytes), strerror(why), ak_fs_limit(why));
+                       ak_number_size(size, bytes), strerror(why), ak_fs_advice(why));
     }
     device->block = memory;
     device->block_bytes = bytes;

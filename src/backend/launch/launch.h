@@ -13,6 +13,7 @@
 #ifndef AK_BACKEND_LAUNCH_LAUNCH_H
 #define AK_BACKEND_LAUNCH_LAUNCH_H
 
+#include "base/hash.h"
 #include "problem/backend_rules.h"
 #include "problem/task.h"
 
@@ -106,5 +107,8 @@ const char *ak_launch_text(char buffer[AK_LAUNCH_TEXT_BYTES], const json_t *valu
 ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_shape *shape,
                              const ak_config *config, const ak_launch_resident *resident,
                              ak_error *err);
+
+/* Adds everything of a plan to a hash. */
+void ak_launch_add(ak_hasher *hasher, const ak_launch_plan *plan);
 
 #endif

@@ -97,6 +97,8 @@ function config_table(run, changed) {
             value: (i) => ak.sort_value(run.value(i, p)), cell: (i) => run.value(i, p)})),
         {name: "proposed by", value: (i) => run.proposers[run.proposer(i)]},
         figure("registers", "registers", String), figure("spill_bytes", "spilled bytes", String),
+        figure("same_code", "same code", (v) => v ? "yes" : "no",
+            "not measured: the same code as an earlier trial, whose time it shows"),
         figure("compile_s", "compile", ak.seconds), figure("measure_s", "measure", ak.seconds),
     ].filter((column) => column !== null);
     const best = run.best ? run.best.config : null;
