@@ -24,7 +24,7 @@ static const char *const plain[] = {
     "strdup", "strlen", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr",
     "strsep", "strspn", "strstr", "strtod", "strtof", "strtok_r", "strtol", "strtold", "strtoll",
     "strtoul", "strtoull", "swab",
-    /* names that compilers and headers give these functions, and assert */
+    /* names that compilers and headers give these functions and assert() */
     "__assert_fail", "__explicit_bzero_chk", "__memcpy_chk", "__memmove_chk", "__mempcpy_chk",
     "__memset_chk", "__snprintf_chk", "__stack_chk_fail", "__stpcpy_chk", "__stpncpy_chk",
     "__strcat_chk", "__strcpy_chk", "__strncat_chk", "__strncpy_chk", "__strtok_r",
@@ -46,7 +46,7 @@ static const char *const mathematics[] = {
     "scalbln", "scalbn", "setpayload", "setpayloadsig", "significand", "sin", "sincos", "sinh",
     "sinpi", "sqrt", "tan", "tanh", "tanpi", "tgamma", "totalorder", "totalordermag", "trunc",
     "ufromfp", "ufromfpx", "y0", "y1", "yn",
-    /* what its macros call */
+    /* what the macros of <math.h> call */
     "__finite", "__fpclassify", "__iscanonical", "__iseqsig", "__isinf", "__isnan", "__issignaling",
     "__signbit",
     /* <complex.h> */

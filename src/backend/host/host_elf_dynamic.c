@@ -10,7 +10,7 @@
 
 #include "backend/host/host_elf_parts.h"
 
-/* Newer than the headers of some distributions. */
+/* The headers of some distributions lack these tags. */
 #define TAG_RELRSZ  35
 #define TAG_RELR    36
 #define TAG_RELRENT 37
@@ -164,8 +164,9 @@ static bool is_own_place(const ak_elf *f, uint64_t address)
     return false;
 }
 
-/* Returns whether a table of relocations is not part of the loaded file, or has one that is not
-   plain, has no such symbol, or writes outside of the artifact's writable memory. */
+/* Returns whether a table of relocations is not part of the loaded file, or holds a relocation that
+   is not plain, names a symbol beyond the `symbols` that exist, or writes outside of the artifact's
+   writable memory. */
 static bool has_odd_relocation(const ak_elf *f, uint64_t address, uint64_t size, uint64_t symbols)
 {
     uint64_t at = 0;
@@ -187,8 +188,9 @@ static bool has_odd_relocation(const ak_elf *f, uint64_t address, uint64_t size,
     return false;
 }
 
-/* The same for the packed table of relative relocations (DT_RELR): an even word is the address of
-   one; an odd word has a bit for each of the 63 words of memory that follow. */
+/* Does what has_odd_relocation does for the packed table of relative relocations (DT_RELR): an even
+   word is the address of a relocation; an odd word has a bit for each of the 63 words of memory
+   that follow. */
 static bool has_odd_relr(const ak_elf *f, uint64_t address, uint64_t size)
 {
     uint64_t at = 0, word, place = 0;

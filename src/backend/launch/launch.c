@@ -99,7 +99,7 @@ typedef struct range {
     int64_t low, high;
 } range;
 
-/* Evaluates a whole number in a range; gives its low end when it only looks for mistakes. */
+/* Evaluates a whole number in a range. Without a scope, gives the low end of the range. */
 static ak_status whole(int64_t *out, const json_t *value, const char *what, range in, reader *r)
 {
     ak_value found;

@@ -275,8 +275,8 @@ static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
     return code;
 }
 
-/* Puts one run on a set into the queue. `events` gets those of its first and its last kernel;
-   events[0] stays NULL if it has only one. */
+/* Puts one run on a set into the queue. events[0] and events[1] get the events of its first and its
+   last kernel; events[0] stays NULL if the plan has only one kernel. */
 static int32_t enqueue(ak_runnable *runnable, size_t s, void *events[2])
 {
     const ak_device *device = runnable->device;
