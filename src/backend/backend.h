@@ -79,7 +79,7 @@ typedef struct ak_device ak_device;
 typedef struct ak_runnable ak_runnable;
 
 /* The baseline of this name moves as many bytes as the problem must and computes nothing. It is a
-   bound to compare results with, never a competitor, and its output is not judged. */
+   bound to compare results with, so its output is not judged and it wins no comparison. */
 #define AK_BASELINE_COPY "copy"
 
 /* Baselines whose names begin with this take seconds to start and take part only if the user asks
@@ -338,7 +338,7 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
 
-/* Most devices that can share a run, and room for the name of one, such as "cuda:0". */
+/* How many devices can share a run at most, and room for the name of one, such as "cuda:0". */
 #define AK_DEVICES_MAX       16
 #define AK_DEVICE_NAME_BYTES 64
 /* Room for a list of names, or for one with a path, such as "sim:FILE". */

@@ -431,7 +431,8 @@ bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
         for (size_t i = 0; i < l.count; i++) {
             size_t begin = loop_begin(&l, i);
             ak_mix mix;
-            /* A loop that does not begin after the last innermost one contains that. */
+            /* Jumps are visited in their order, so a loop that begins at the last innermost loop or
+               before it contains that loop. */
             if (begin == SIZE_MAX || (inner_begin != SIZE_MAX && inner_begin >= begin)) {
                 continue;
             }

@@ -194,7 +194,8 @@ static const int computing[] = {
     __NR_uname,
     __NR_getcpu,
     __NR_membarrier,
-    /* Needed by ak_sandbox_seal_loaded; a further filter can only forbid more. */
+    /* ak_sandbox_seal_loaded needs this call; it is harmless, because a further filter can only
+       forbid more. */
     __NR_seccomp,
     /* These two are called by threads that are just starting. */
     __NR_set_robust_list,

@@ -126,7 +126,7 @@ typedef struct candidate {
     double rounds[FINAL_ROUNDS];
 } candidate;
 
-/* The choice of a role. */
+/* What was chosen for a role, and the answers that are left to choose from. */
 typedef struct choice {
     size_t ways_tried;
     way mode;

@@ -58,8 +58,8 @@ struct ak_runnable {
     bool is_candidate;
     int batches, late; /* `batches` that were timed, and the `late` ones after which the candidate
                           kept computing */
-    int metered, crowded; /* batches whose processor time was looked at, and those that took more
-                             than their threads can */
+    int metered, crowded; /* batches whose processor time was looked at, and those that took more of
+                             it than their threads can have had */
     /* Of the latest batch: processor time before it, the time of its calls, and the most processor
        time that its threads can have had. */
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;

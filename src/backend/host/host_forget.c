@@ -37,7 +37,8 @@ static uint32_t key_rights(void)
 
 void ak_host_forget_prepare(int tiles)
 {
-    enum { OSPKE = 1 << 4, AT_HWCAP2_FSGSBASE = 1 << 1 }; /* in ecx of leaf 7; in AT_HWCAP2 */
+    /* OSPKE is a bit of ecx of CPUID's leaf 7. */
+    enum { OSPKE = 1 << 4, AT_HWCAP2_FSGSBASE = 1 << 1 };
     unsigned eax, ebx, ecx = 0, edx;
     has.avx = __builtin_cpu_supports("avx") != 0;
     has.avx512 = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");

@@ -43,7 +43,7 @@ typedef struct ak_contents_ops {
     int64_t least_ns; /* shorter batches are not compared with runs on unseen contents */
     unsigned cold;    /* number of longer batches at the beginning that are not compared either */
 
-    /* Copies the arguments that the harness has uploaded to both spare places. */
+    /* Copies to both spare places the arguments that the harness has uploaded. */
     int (*begin)(ak_runnable *runnable);
     /* Copies a part of an argument from the own contents to the other ones. Offsets are in bytes
        from its first element. */

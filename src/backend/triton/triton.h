@@ -14,7 +14,7 @@
 #include "backend/launch/launch.h"
 #include "problem/backend_rules.h"
 
-/* The compiler of a job. */
+/* The `compiler` of the compile jobs of Triton kernels. */
 #define AK_TRITON "triton"
 
 /* Appends what the Python process must know of a configuration: target, entry, and the arguments at
