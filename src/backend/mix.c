@@ -20,7 +20,7 @@
 #define ISSUE_CPU 4.0
 #define ISSUE_GPU 1.0
 
-/* An instruction of a listing. */
+/* An instruction in the listing of a disassembler. */
 typedef struct instruction {
     uint64_t at, target; /* target: where a jump goes to; UINT64_MAX: no jump */
     const char *label;   /* the label that a jump goes to, if the listing names one; resolve() then

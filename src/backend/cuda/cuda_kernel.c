@@ -245,7 +245,7 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
     return code;
 }
 
-/* Finds the module's variables that stand for arguments. */
+/* Finds the addresses of the module's variables that hold arguments (`Constants`). */
 static ak_status find_constants(ak_runnable *runnable, ak_error *err)
 {
     const ak_device *device = runnable->device;

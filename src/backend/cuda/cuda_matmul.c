@@ -153,7 +153,7 @@ struct ak_cuda_product {
     ak_cublaslt_result algo;
 };
 
-/* The task in this file's terms. */
+/* The task as this file needs it. */
 typedef struct terms {
     int64_t m, n, k, lda, ldb, ldc;
     /* Indices of arguments; bias is SIZE_MAX if none is added. */
@@ -171,7 +171,7 @@ typedef struct terms {
     int32_t scales_a, scales_b; /* what shares one scale: an LT_SCALE constant */
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
-    bool two_step; /* something follows the product */
+    bool two_step; /* a bias, an activation or a residual follows the product */
     bool tf32;     /* factors of f32 may be rounded to tf32 */
 } terms;
 

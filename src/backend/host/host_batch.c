@@ -46,8 +46,8 @@
 #define METER_NS    100000
 #define CROWDED_MIN 4
 /* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
-   shape, and grew in three quarters of the batches since, at least GROWN_BATCHES. Scratch memory
-   that the allocator keeps grows a few times and then no more. */
+   shape, and grew in three quarters of the batches since then. There must have been GROWN_BATCHES
+   of these. Scratch memory that the allocator keeps grows a few times and then no more. */
 #define GROWN_BYTES   (INT64_C(1) << 20)
 #define GROWN_BATCHES 8
 

@@ -54,7 +54,8 @@ typedef struct dynamic {
     uint64_t value[USUAL];
 } dynamic;
 
-/* Finds bytes of the file by the address that they are loaded at. */
+/* Gives the offset in the file of the bytes that are loaded at an address; returns false if there
+   are none. */
 static bool loaded_at(uint64_t *out, const ak_elf *f, uint64_t address, uint64_t size)
 {
     Elf64_Phdr p;
@@ -117,7 +118,8 @@ bool ak_host_elf_runs_early(const ak_elf *f)
     return early;
 }
 
-/* Finds the section of symbols and that of their names that the loader uses. */
+/* Finds the section of the symbols that the loader uses, and the section of their names. Returns
+   false if the loader uses other tables than the sections say. */
 static bool find_symbols(Elf64_Shdr *symbols, Elf64_Shdr *names, const dynamic *d)
 {
     for (size_t i = 0; ak_elf_section(symbols, d->f, i); i++) {
@@ -247,7 +249,7 @@ static bool is_usual_library(const char *name)
     return false;
 }
 
-/* Keeps the value of a usual entry; returns true, with the reason, for any other. */
+/* Keeps the value of a usual entry. Returns true, with the reason in `why`, for any other entry. */
 static bool entry_refused(char *why, size_t bytes, dynamic *d, const Elf64_Dyn *entry,
                           const Elf64_Shdr *names)
 {

@@ -171,7 +171,8 @@ static const char *left_behind(void)
 
 /* ---- load ---------------------------------------------------------------------------------- */
 
-/* Where the loader has put the object that contains an address. */
+/* The addresses, from `begin` to `end`, at which the loader has put the object that contains
+   `inside`. */
 typedef struct object_range {
     uint64_t inside, begin, end;
 } object_range;

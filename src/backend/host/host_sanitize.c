@@ -278,7 +278,7 @@ static void name_shape(char *out, size_t bytes, const build *b, const char *outp
     }
 }
 
-/* Returns the first place in a text that is a line of one of the kernel's own files, such as
+/* Returns the first place in a text that names a line of one of the kernel's own files, such as
    "kernel.c:12", or NULL. Folders in front of the name are left out. */
 static const char *own_line(const build *b, const char *text)
 {

@@ -37,7 +37,7 @@ static const char *const pass_keys[] = {"Buffer", "Workspace", "Null", "TensorMa
 
 typedef struct reader {
     const ak_problem *problem;
-    ak_scope *scope;      /* NULL: only look for mistakes */
+    ak_scope *scope;      /* NULL: the reader only looks for mistakes */
     const json_t *launch; /* the current kernel */
     bool own_size;        /* the shape is the task's own */
     bool needs_block;

@@ -100,7 +100,7 @@ static void plan_layout(ak_opencl_layout *out, const ak_launch *launch)
 {
     out->count = launch->task->problem->argument_count;
     for (size_t i = 0; i < out->count; i++) {
-        /* guard.h: two zones lie between arrays, the second of which is the next array's */
+        /* guard.h: two red zones lie between arrays, the second of which is the next array's */
         size_t end = i + 1 < out->count
                          ? launch->offset[i + 1] - AK_GUARD_BYTES
                          : launch->offset[i] + launch->shape->bytes[i] + AK_GUARD_BYTES;
