@@ -11,7 +11,7 @@
  *
  * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
  * backend is one folder and one line in backends.def; docs/howto-backend.md says what else a new
- * language of kernels touches. Members marked (optional) may be NULL.
+ * language of kernels touches. Members of ak_backend_ops that are marked (optional) may be NULL.
  */
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
@@ -36,7 +36,7 @@ typedef struct ak_compile_job {
     const char *compiler;    /* NULL: the backend's default */
     const char *const *argv; /* options of the compiler */
     size_t argc;
-    const char *folder;   /* where the compiler may write; ak_compile_apart makes one below it */
+    const char *folder;   /* where the compiler may write */
     const char *artifact; /* path of the file to write */
     /* Limit of processor time; ak_compile_limit derives the limit of elapsed time from it. */
     int64_t timeout_ns;
@@ -50,8 +50,8 @@ typedef struct ak_compile_job {
     ak_proc_priority priority;
 } ak_compile_job;
 
-/* What a backend's compiler may read besides the system's, the compilers' and the job's folders,
-   and one folder that it may write to besides the job's ("": none). */
+/* What a compile worker may read besides the job's folder, and one folder that it may write to
+   besides that ("": none). */
 typedef struct ak_compile_folders {
     ak_reads reads;
     char writable[AK_PATH_MAX];
@@ -79,7 +79,7 @@ typedef struct ak_device ak_device;
 typedef struct ak_runnable ak_runnable;
 
 /* The baseline of this name moves as many bytes as the problem must and computes nothing. It is a
-   bound to compare results with, never a competitor, and its output is not judged. */
+   bound to compare results with, so its output is not judged and it wins no comparison. */
 #define AK_BASELINE_COPY "copy"
 
 /* Baselines whose names begin with this take seconds to start and take part only if the user asks
@@ -120,8 +120,8 @@ typedef struct ak_launch {
 typedef struct ak_outcome {
     ak_trial_status status;
     char reason[240];
-    /* Time for all iterations, minus the harness' own cost, by the clock that the backend trusts:
-       the worker's or the events of the device. */
+    /* Time for all iterations, minus the harness' own cost. It comes from a clock that the
+       candidate cannot change: the worker's, or events of the device. */
     int64_t ns;
     /* How long the candidate's threads and the worker's timing thread, added up, were ready to run
        but waited for a processor. */
@@ -154,8 +154,8 @@ typedef struct ak_referee_ops {
        the host then judges. */
     ak_status (*open)(ak_referee **out, ak_device *device, const ak_shape *shape,
                       const size_t *offset, ak_error *err);
-    /* Computes the reference from what the block holds now. Also called after `compare` has found
-       the reference damaged. */
+    /* Computes the reference from what the block holds now. It is also called after `compare` has
+       found that the reference was changed. */
     ak_status (*compute)(ak_referee *referee, ak_error *err);
     /* Gives the root mean square of an output's reference and how many of its elements are NaN. */
     void (*describe)(size_t *nans, double *rms, const ak_referee *referee, size_t argument);
@@ -178,7 +178,8 @@ typedef struct ak_referee_ops {
     void (*close)(ak_referee *referee);
 } ak_referee_ops;
 
-/* Exit code of a role that was started with arguments that autokernel itself never gives. */
+/* Exit code of a role (ak_backend_role) that was started with arguments that autokernel itself
+   never gives. */
 #define AK_WORKER_EXIT_USAGE 2
 /* Writes a text to the standard output, for roles that run as children. */
 void ak_backend_say(const char *text);
@@ -259,8 +260,9 @@ typedef struct ak_backend_ops {
        even if another processor is free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4
        on). */
     bool is_cpu;
-    /* (optional) Adds the folders that `compile` needs with these compilers to `out`, which already
-       has the system's and the compilers' own. Called in a compile worker before it is confined. */
+    /* (optional) Adds what else `compile` needs with these compilers to `out`, which already lists
+       what every compiler reads and the installations of these. It is called in a compile worker
+       before that is confined. */
     ak_status (*folders)(ak_compile_folders *out, const char *const *compilers, size_t count,
                          ak_error *err);
     /* (optional) Returns the process that outlives a call of `compile` to serve the next; 0: none.
@@ -269,7 +271,7 @@ typedef struct ak_backend_ops {
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
     /* Reserves one block for all arguments; a later call for more bytes replaces it. `map` gives
-       its address if the harness can access it; if not (NULL), `upload` and `download` copy. */
+       its address if the harness can access it. If `map` is NULL, `upload` and `download` copy. */
     ak_status (*reserve)(ak_device *device, size_t bytes, ak_error *err);
     void *(*map)(ak_device *device); /* (optional) */
     ak_status (*upload)(ak_device *device, size_t offset, const void *data, size_t bytes,
@@ -336,14 +338,14 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
 
-/* Most devices that can share a run, and room for the name of one, such as "cuda:0". */
+/* How many devices can share a run at most, and room for the name of one, such as "cuda:0". */
 #define AK_DEVICES_MAX       16
 #define AK_DEVICE_NAME_BYTES 64
 /* Room for a list of names, or for one with a path, such as "sim:FILE". */
 #define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8)
 /* The devices that share the trials of a run, in the order in which they were named. */
 typedef struct ak_device_list {
-    /* true: the device is not here; its facts come from a data sheet */
+    /* true: nothing can run on the device, whose facts come from a data sheet */
     bool sheet;
     char first[AK_DEVICE_LIST_BYTES];
     char all[AK_DEVICE_LIST_BYTES]; /* separated by commas */

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 
-/* ak_compile_limit explains these. */
+/* compile.h explains these at ak_compile_limit. */
 #define IDLE_PART   3
 #define CLOCK_TIMES 5
 
@@ -68,7 +68,7 @@ static char *first_error(const char *log, const char *who)
     for (const char *line = log; *line != 0;) {
         size_t length = strcspn(line, "\n");
         bool telling = (memmem(line, length, "error", 5) != NULL ||
-                        memmem(line, length, "Error: ", 7) != NULL) && /* of the assembler */
+                        memmem(line, length, "Error: ", 7) != NULL) && /* the assembler's form */
                        memmem(line, length, " generated.", 11) == NULL;
         if (length > 0 && (best == NULL || telling)) {
             best = line;

@@ -35,7 +35,7 @@ static ak_status ask(ak_inventory *inventory, ak_error *err)
         AK_TRY(ak_fail(err, AK_UNAVAILABLE, "the %s libraries %s when they are loaded: %.200s",
                        inventory->who, run.timed_out ? "hang" : "crash", run.output));
     }
-    /* A driver may write before or after our line. */
+    /* A driver may write before or after the child's line. */
     const char *line = strstr(run.output, "{\"");
     const char *end = line == NULL ? NULL : strrchr(line, '}');
     AK_TRY(end == NULL ? ak_fail(err, AK_CORRUPT, "%s: no answer", inventory->where)

@@ -11,14 +11,15 @@
 
 #define AK_INVENTORY_ARGUMENTS_MAX 4
 
-/* The inventory of a backend, which defines one, and how its child is asked for it. */
+/* The inventory of one backend, and how the child that writes it is started. Each backend that uses
+   this defines one. */
 typedef struct ak_inventory {
     const char *who;                                   /* "CUDA" */
     const char *where;                                 /* "CUDA inventory" */
-    const char *arguments[AK_INVENTORY_ARGUMENTS_MAX]; /* of this program, for the child */
+    const char *arguments[AK_INVENTORY_ARGUMENTS_MAX]; /* what the child, this program, gets */
     /* Writes "NAME=VALUE" for the child's environment, or "". NULL: there is nothing to add. */
     void (*variable)(char *out, size_t bytes);
-    const char *missing; /* the member that says why there is no device */
+    const char *missing; /* member of `known` that says why there is no device */
     const char *prefix;  /* "cuda:" */
     json_t *known;       /* the answer; NULL until it is asked for */
 } ak_inventory;

@@ -25,8 +25,8 @@
     "install a version of the compiler that knows it, or choose another device or "                \
     "\"Architecture\""
 
-/* A message that contains both `texts` is explained by "WHO LACKS: ADVICE". If `who` is NULL, it is
-   the target. */
+/* A message that contains both `texts` is explained by "WHO LACKS: ADVICE". If `who` is NULL, the
+   name of the target takes its place. */
 static const struct {
     const char *texts[2], *who, *lacks, *advice;
 } table[] = {

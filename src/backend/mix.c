@@ -14,20 +14,21 @@
 #define WORD_BYTES     32
 #define SUMS_MAX       64
 #define REGISTER_BYTES 8
-/* Cycles until the result of an FMA can be added to again. */
+/* Cycles after which another FMA can add to the result of an FMA. */
 #define LATENCY_CPU 4.0
 /* Instructions that a processor can begin in a cycle. */
 #define ISSUE_CPU 4.0
 #define ISSUE_GPU 1.0
 
-/* An instruction of a listing. */
+/* An instruction in the listing of a disassembler. */
 typedef struct instruction {
     uint64_t at, target; /* target: where a jump goes to; UINT64_MAX: no jump */
-    const char *label;   /* name that a jump goes to, until its address is known */
+    const char *label;   /* the label that a jump goes to, if the listing names one; resolve() then
+                            sets `target` */
     size_t label_length;
-    size_t function;
-    unsigned kinds; /* bits of ak_mix_kind */
-    int bits;
+    size_t function;           /* number of functions that begin before it in the listing */
+    unsigned kinds;            /* a bit for each ak_mix_kind that it is of */
+    int bits;                  /* its width if it computes; 0: not known */
     char sum[REGISTER_BYTES];  /* register that it adds to; "" if none */
     char sets[REGISTER_BYTES]; /* register that it writes in another way; "" if none */
 } instruction;
@@ -41,14 +42,14 @@ typedef struct listing {
 /* ---- words ----------------------------------------------------------------------------------- */
 
 #define BEGINNINGS_MAX 32
-/* How the mnemonics of a kind begin. The first row of a table that matches a mnemonic gives its
-   kind. */
+/* How the mnemonics of one kind begin. A mnemonic has the kind of the first row of its table that
+   matches it. */
 typedef struct beginnings {
     ak_mix_kind kind;
     const char *texts[BEGINNINGS_MAX]; /* NULL-terminated */
 } beginnings;
 
-/* of x86-64 and AArch64 */
+/* These are mnemonics of x86-64 and AArch64. */
 static const beginnings cpu_beginnings[] = {
     {AK_MIX_MATRIX, {"tdp", "bfmmla", "fmopa"}},
     {AK_MIX_FMA,
@@ -248,8 +249,8 @@ static void read_instruction(instruction *out, const char *text, bool gpu)
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-/* Reads the address of an instruction, which objdump writes before a colon and the others as a
-   comment. Returns the text behind it, or NULL if the line is something else. */
+/* Reads the address of an instruction, which objdump writes before a colon, and nvdisasm and
+   cuobjdump as a comment. Returns the text behind it, or NULL if the line is something else. */
 static const char *read_address(uint64_t *out, const char *line, bool gpu)
 {
     const char *text = line + strspn(line, " \t");
@@ -430,7 +431,8 @@ bool ak_mix_read(ak_mix *out, const char *text, bool gpu)
         for (size_t i = 0; i < l.count; i++) {
             size_t begin = loop_begin(&l, i);
             ak_mix mix;
-            /* A loop that does not begin after the last innermost one contains that. */
+            /* Jumps are visited in their order, so a loop that begins at the last innermost loop or
+               before it contains that loop. */
             if (begin == SIZE_MAX || (inner_begin != SIZE_MAX && inner_begin >= begin)) {
                 continue;
             }

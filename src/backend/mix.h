@@ -5,7 +5,7 @@
  * nothing is said.
  *
  * The hottest loop is guessed: the innermost one that does most arithmetic per estimated cycle. The
- * cycles of instructions are those of common processors. Waits are not counted, except those of a
+ * cycles of instructions are those of common processors. The only waits that count are those of a
  * CPU for the result of the previous FMA.
  */
 #ifndef AK_BACKEND_MIX_H

@@ -33,9 +33,10 @@ void ak_reads_add_folder(ak_reads *reads, const char *folder);
 void ak_reads_add_beside(ak_reads *reads, const char *file);
 /* Adds the folders that a variable of the environment lists. */
 void ak_reads_add_variable(ak_reads *reads, const char *name);
-/* Adds a prefix where software is installed (with bin, lib and so on): outside of the home as a
-   whole; in the home, or if it is a hidden virtual environment there, only these subfolders; if it
-   is private otherwise, only what is a compiler's own (lib/gcc, lib/clang and the like). */
+/* Adds a prefix where software is installed (with bin, lib and so on). A prefix outside of the home
+   is added as a whole. Of one in the home, or of a hidden virtual environment there, only these
+   subfolders are added. Of any other private folder only what is a compiler's own is added
+   (lib/gcc, lib/clang and the like). */
 void ak_reads_add_installation(ak_reads *reads, const char *prefix);
 /* Adds a program that is found in PATH, and its installation: the prefix P of P/bin/gcc, the folder
    x of x/gcc. Does nothing if there is no such program. */

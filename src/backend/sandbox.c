@@ -65,11 +65,12 @@ void ak_sandbox_limit(size_t memory_max, int cpu_seconds_max)
 /* The rights that a rule for a file may grant; the kernel refuses one with rights of folders. */
 #define LL_OF_FILE (LL_EXECUTE | (UINT64_C(1) << 1) | LL_READ_FILE | (UINT64_C(1) << 14))
 
+/* The rights that are taken away, a bit for each. */
 typedef struct ll_ruleset {
     uint64_t access_fs;
-    /* From version 4 on: binding and connecting TCP ports. */
+    /* From version 4 on: to bind and to connect TCP ports. */
     uint64_t access_net;
-    /* From version 6 on: no abstract sockets and signals of processes outside. */
+    /* From version 6 on: to reach abstract sockets of processes outside, and to signal these. */
     uint64_t scoped;
 } ll_ruleset;
 
@@ -100,7 +101,7 @@ static void allow(int ruleset, const char *const *paths, uint64_t access)
     }
 }
 
-/* Returns a descriptor, or -1 if the kernel has no Landlock. */
+/* Returns a descriptor, or a negative number if the kernel has no Landlock or refuses the rules. */
 static int make_ruleset(const char *const *readable, const char *const *writable)
 {
     int abi = ak_sandbox_landlock_abi();
@@ -108,8 +109,8 @@ static int make_ruleset(const char *const *readable, const char *const *writable
         return -1;
     }
     /* Every right that this version of Landlock can take away: 13 in the first version, and one
-       more each in the second (moving files), the third (truncating) and the fifth (ioctl on
-       devices). */
+       more each in the second (moving files to another folder), the third (truncating) and the
+       fifth (ioctl on devices). */
     int bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
     ll_ruleset rules = {.access_fs = (UINT64_C(1) << bits) - 1, .access_net = 3, .scoped = 3};
     size_t size = abi >= 6   ? sizeof rules
@@ -193,7 +194,8 @@ static const int computing[] = {
     __NR_uname,
     __NR_getcpu,
     __NR_membarrier,
-    /* Needed by ak_sandbox_seal_loaded; a further filter can only forbid more. */
+    /* ak_sandbox_seal_loaded needs this call; it is harmless, because a further filter can only
+       forbid more. */
     __NR_seccomp,
     /* These two are called by threads that are just starting. */
     __NR_set_robust_list,
@@ -359,7 +361,8 @@ static const int reaching[] = {
 /* From this number on, x86-64 has the same system calls again (x32). */
 #define OTHER_NUMBERS 0x40000000u
 
-/* System calls that ak_sandbox_plan_open_alone also refuses: they start processes or name one. */
+/* System calls that ak_sandbox_plan_open_alone also refuses: they start a process or give a
+   descriptor of one. */
 static const int starting[] = {
 #ifdef __NR_fork
     __NR_fork,
@@ -370,7 +373,7 @@ static const int starting[] = {
 #endif
 };
 
-/* System calls that signal processes. tgkill is missing, see no_signals. */
+/* System calls that signal processes. no_signals treats another one, tgkill, by itself. */
 static const int signalling[] = {
 #ifdef __NR_pidfd_send_signal
     __NR_pidfd_send_signal,
@@ -474,13 +477,13 @@ void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readabl
     n = answer(code, n, starting, AK_COUNT(starting), refused);
     n = no_signals(out, code, n);
     n = only_threads(code, n);
-    /* prlimit64 only for the process itself, which is number 0 */
+    /* prlimit64 is allowed only for process 0, which means the calling one. */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
     code[n++] = LOAD(args[0]);
     code[n++] = SKIP_IF(0);
     code[n++] = RETURN(refused);
     code[n++] = RETURN(SECCOMP_RET_ALLOW);
-    /* prctl must not change the signal that ends it with its parent */
+    /* prctl must not change the signal that ends the child with its parent. */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prctl, 0, 3);
     code[n++] = LOAD(args[0]);
     code[n++] = SKIP_UNLESS(PR_SET_PDEATHSIG);

@@ -44,21 +44,23 @@ bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
  * The functions below confine a child that is about to become another program, a compiler. They
  * restrict what the child reads and writes, and every system call that reaches out of it: no socket
  * of any kind; no process group or session of its own, so that everything it starts ends with it;
- * no access to the memory of other processes; no signals to them from Landlock 6 on, because a
- * filter cannot know the processes that a compiler starts and ends. The parent prepares the plan;
- * ak_sandbox_plan_apply adds the process id and only makes system calls (`confine` in base/proc.h).
+ * no access to the memory of other processes. Only Landlock, from version 6 on, keeps it from
+ * signalling them, because a filter cannot know the processes that a compiler itself starts and may
+ * end. The parent prepares the plan; ak_sandbox_plan_apply adds the process id and only makes
+ * system calls (`confine` in base/proc.h).
  */
 #define AK_SANDBOX_FILTER_MAX 128
 typedef struct ak_sandbox_plan {
     int ruleset;                 /* -1: no Landlock */
-    unsigned short length, self; /* self: index of what compares with the process id; 0: none */
+    unsigned short length, self; /* self: index of the instruction that compares with the process
+                                    id; 0: none */
     uint64_t filter[AK_SANDBOX_FILTER_MAX]; /* instructions of seccomp */
 } ak_sandbox_plan;
 void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
                           const char *const *writable);
-/* The same. Besides, the child can start threads but no processes, ends with its parent, and cannot
-   signal other processes on any kernel. It may still replace its program by another one, which
-   stays confined. */
+/* Prepares a stricter plan: besides, the child can start threads but no processes, ends with its
+   parent, and cannot signal other processes, whatever the kernel. It may still replace its program
+   by another one, which stays confined. */
 void ak_sandbox_plan_open_alone(ak_sandbox_plan *out, const char *const *readable,
                                 const char *const *writable);
 /* Gives the filter that a program with sanitizers adds to its own before it calls a candidate. It

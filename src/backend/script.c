@@ -169,7 +169,7 @@ static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_er
         }
     }
     ak_status status = ak_json_parse(out, held->data, (size_t)(end - held->data), script->who, err);
-    ak_buf_clear(held); /* it only replies, so nothing follows the line */
+    ak_buf_clear(held); /* the script only replies to requests, so nothing follows the line */
     return status;
 }
 

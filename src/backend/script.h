@@ -39,7 +39,7 @@ typedef struct ak_script_home {
    `who` is then named as the one that needs it. */
 ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err);
 void ak_script_home_clear(ak_script_home *home);
-/* Adds these paths to a list. */
+/* Adds these paths to a list of what a confined process may read. */
 void ak_script_reads(ak_reads *reads, const ak_script_home *home);
 
 /* Starts `python` with the script `asset`, which the executable carries. `with` says how the child

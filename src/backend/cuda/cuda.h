@@ -11,7 +11,7 @@
 extern const ak_backend_ops ak_cuda_ops;
 
 /* Bytes that code may spill for each thread where its implementation rejects spills: eight
-   registers, which ptxas keeps out of the loops of our templates. */
+   registers, which ptxas keeps out of the loops of the kernels in kernels/. */
 enum { AK_CUDA_SPILLS_FEW = 32 };
 
 /* cuda_rules.c: the rules for space files: ak_launch_check, ak_launch_is_specialised, and the
@@ -27,7 +27,7 @@ ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err);
 /* Adds for doctor "cuda": {"driver": ..., "nvrtc": ..., "cublaslt": ...}, each with its version. If
    one is missing, "driver_missing" and so on says why instead. */
 ak_status ak_cuda_describe(json_t *object, ak_error *err);
-/* Runs the child, a role of the backend, which writes one line of JSON. */
+/* Runs this child, a role of the backend. It writes one line of JSON. */
 int ak_cuda_inventory_main(int argc, char **argv);
 
 /* cuda_sheet.c: the names of devices that are known by their data sheets, NULL-terminated, and the
@@ -54,7 +54,7 @@ typedef struct ak_cuda_sampler {
 void ak_cuda_sampler_open(ak_cuda_sampler *sampler, const char *uuid);
 void ak_cuda_sampler_sample(ak_cuda_sampler *sampler);
 void ak_cuda_sampler_take(ak_conditions *out, ak_cuda_sampler *sampler);
-/* Gives the energy that the device has taken since its driver was loaded. */
+/* Gives the energy in joules that the device has used since its driver was loaded. */
 ak_status ak_cuda_sampler_joules(double *out, const ak_cuda_sampler *sampler, ak_error *err);
 /* Returns the limits of the device: {"sm_clock_mhz": 1980, "memory_clock_mhz": 2619, "power_watts":
    700}. Unknown ones are left out. Returns NULL if there is no memory. */
@@ -76,7 +76,8 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
 bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* Runs the child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
 int ak_cuda_nvrtc_main(int argc, char **argv);
-/* cuda_sanitize.c: as `sanitize` of backend.h; and the child that the tool runs. */
+/* cuda_sanitize.c: `sanitize` of backend.h, and the role of this program that compute-sanitizer
+   runs. */
 ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
                            ak_error *err);
 int ak_cuda_sanitized_main(int argc, char **argv);

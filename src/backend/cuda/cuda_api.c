@@ -144,7 +144,7 @@ static void *try_wheels(const wanted *w, const char *name)
 {
     const char *home = ak_env("HOME"), *environment = ak_env("VIRTUAL_ENV");
     char python[AK_PATH_MAX] = "", *slash = NULL;
-    /* python3 in PATH may be in a virtual environment that no variable names */
+    /* The python3 in PATH may be in a virtual environment that no variable names. */
     if (ak_fs_which(python, "python3") && (slash = strrchr(python, '/')) != NULL) {
         *slash = 0;
         slash = strrchr(python, '/');
@@ -164,7 +164,7 @@ static void *try_wheels(const wanted *w, const char *name)
     void *library = NULL;
     for (size_t i = 0; library == NULL && i < AK_COUNT(places); i++) {
         if (places[i].root != NULL) {
-            /* wheels have one folder per library until CUDA 12 and one for all since 13 */
+            /* Wheels have one folder per library up to CUDA 12 and one for all from CUDA 13 on. */
             (void)snprintf(pattern, sizeof pattern, "%s%s/nvidia/%s/lib/%s", places[i].root,
                            places[i].packages, w->wheel, name);
             library = try_pattern(pattern);

@@ -9,10 +9,11 @@
  * the calls below then return AK_UNAVAILABLE with one line that says what is missing and how to get
  * it.
  *
- * A library is searched in AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
- * AUTOKERNEL_LIBCUDNN or AUTOKERNEL_LIBNVML if that is set (then nowhere else); the loader's path;
- * CUDA_HOME or CUDA_PATH; /usr/local/cuda; the wheels of pip below VIRTUAL_ENV, beside the python3
- * in PATH, in the home folder and in the system's Python.
+ * AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT, AUTOKERNEL_LIBCUDNN and
+ * AUTOKERNEL_LIBNVML name the files of these libraries. A library whose variable is not set is
+ * searched in the loader's path; in CUDA_HOME and CUDA_PATH; in /usr/local/cuda; and, except the
+ * driver and NVML, in the wheels of pip below VIRTUAL_ENV, beside the python3 in PATH, in the home
+ * folder and in the system's Python.
  *
  * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, and cudnn.h 9;
  * tests/unit/test_cuda_api.c compares them with the headers if these are installed.

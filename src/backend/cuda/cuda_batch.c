@@ -5,8 +5,8 @@
  *     event | runs, as a graph | event
  *
  * Everything before the first event is in the stream when the runs are queued, so the device does
- * not wait for the host in between. For candidates launch/contents.c also changes what the sets
- * hold.
+ * not wait for the host in between. For candidates launch/contents.c fills the sets instead, if
+ * there is memory for its spare places.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -15,8 +15,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* Runs of one graph: many enough that a further launch costs nothing, few enough that the graph is
-   made quickly. */
+/* The largest number of runs in one graph: large enough that the launch of a further graph costs
+   next to nothing, and small enough that a graph is made quickly. */
 #define GRAPH_RUNS_MAX 256
 /* A batch of a single run is sampled if the run takes at least this many ns. */
 #define SAMPLED_NS 1e6
@@ -35,8 +35,9 @@ void ak_cuda_batch_forget(ak_runnable *runnable)
     forget(&runnable->turn, runnable->device);
 }
 
-/* Classifies the early-start edges of a graph of `runs` identical, serial runs: a multiple of
-   `runs` lie within runs; `runs - 1` more join consecutive runs. */
+/* Finds out whether kernels of a recorded graph may begin before the previous one has ended: each
+   such kernel has an early-start edge. As the runs are equal, the edges within them are a multiple
+   of `runs`. If consecutive runs are joined, too, there are `runs - 1` edges more. */
 static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
 {
     ak_overlap overlap = AK_OVERLAP_UNKNOWN;
@@ -106,8 +107,8 @@ static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t 
 }
 
 /* Waits for a batch in the stream and samples the clocks about half way through, when the device
-   has been working for a while. How long a batch takes is known from the one before; the first is
-   not sampled. */
+   has been working for a while. How long a batch takes is known from the previous batch; the first
+   one is not sampled. */
 static int wait_and_sample(ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
 {
     ak_device *device = runnable->device;
@@ -135,7 +136,8 @@ int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t 
     float ms = 0;
     uint32_t part = 1, parts = 1;
     split_runs(&part, &parts, runs, (uint32_t)runnable->places.sets);
-    /* One run on each set has a graph of its own, which leaves that of the batches alone. */
+    /* The batch of one run on each set has a graph of its own, so that the graph of other batches
+       is kept. */
     ak_cuda_graph *graph = runs == runnable->places.sets ? &runnable->turn : &runnable->graph;
     int code = runs > 1 ? record(graph, runnable, part) : AK_CUDA_SUCCESS;
     code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;

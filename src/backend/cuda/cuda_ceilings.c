@@ -1,7 +1,8 @@
 /*
  * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
  * larger than the caches, and the operations per second of a loop that holds only tensor
- * instructions (for f32 without tf32, fused multiply-adds).
+ * instructions (for f32 without tf32, fused multiply-adds). It also compiles the device code of the
+ * harness (ak_cuda_helper) and runs the copy that results are compared with.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -177,7 +178,7 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
                                    "-DBLOCK_SIZE_N=256", "-DBLOCK_SIZE_K=64",
                                    "-DSWAP_AB=0",        "-DA_LAYOUT=0",
                                    "-DB_LAYOUT=0"};
-    /* without wgmma only the last part and the first two options */
+    /* Without wgmma only the last part and the first two options are used. */
     const ak_cuda_source_parts source = {.parts = what->wgmma ? parts : parts + 1,
                                          .count = what->wgmma ? 2 : 1,
                                          .dtype = dtype,
@@ -263,7 +264,7 @@ static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outco
    included). */
 #define COPY_ALIGN   ((size_t)4096)
 #define COPY_PAGE    ((size_t)2 << 20)
-#define COPY_NOTHING 512 /* at most 1 part in this many */
+#define COPY_NOTHING 512
 
 /* Copies within a set, from its first half to its second; never in set 0, which holds the
    inputs. */

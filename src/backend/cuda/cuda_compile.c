@@ -3,7 +3,7 @@
  * does for the host, so that a compiler that crashes, hangs or takes too much memory costs one
  * configuration. In a compile worker the child is a copy of the worker, which has NVRTC loaded,
  * because starting a program that loads it takes a fifth as long as compiling. Other processes may
- * have threads and cannot be copied safely; their child is a new program.
+ * have threads and cannot be copied safely, so they start this program anew.
  *
  * Earlier compilations are taken from the cache (compile_cache.h). The key is the source, the
  * options (one is the architecture), and the version and file of NVRTC.

@@ -46,7 +46,7 @@ typedef struct loads {
 } loads;
 
 /* Marks the words of bank 4 that the code may load. Whatever looks like an operand in bank 4 counts
-   as one. An instruction whose offset is in a register may load all. */
+   as one. An instruction whose offset is in a register may load any word. */
 static void look_at_code(loads *out, const unsigned char *code, uint64_t length)
 {
     for (uint64_t i = 0; i + INSTRUCTION_BYTES <= length; i += INSTRUCTION_BYTES) {
@@ -158,7 +158,7 @@ void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length)
     Elf64_Shdr s;
     uint64_t lasting = 0;
     if (!ak_elf_open(&c, file, length)) {
-        return; /* the driver refuses it */
+        return; /* the driver will refuse the file */
     }
     (void)ak_elf_symbols(&c, look_at, &found);
     for (size_t i = 0; ak_elf_section(&s, &c, i); i++) {

@@ -1,6 +1,6 @@
 /*
- * cuda_cudnn.c: cuDNN's softmax. It is a plain call. Norms and reductions are left out, because
- * cuDNN's current interface makes graphs of them, which are assembled from descriptors, planned by
+ * cuda_cudnn.c: cuDNN's softmax, which is one call. Norms and reductions are left out: cuDNN's
+ * current interface makes graphs of them, which are assembled from descriptors, planned by
  * heuristics and in part compiled when they are first used.
  *
  *   cudnn   softmax of each row, with the largest element subtracted first, as in our kernels

@@ -9,7 +9,8 @@
  * Everything before the first event is in the stream when the runs are queued, so the device does
  * not wait for the host in between. Afterwards one of the sets that were used, chosen at random, is
  * copied to set 0, which the harness judges. So a kernel that skips runs may be judged by one that
- * it skipped.
+ * it skipped. For candidates launch/contents.c decides what the sets hold and which one is judged,
+ * if there is memory for its spare places.
  *
  * A kernel that hangs cannot be ended, and one that made an illegal access leaves the context
  * unusable. The device is then lost: this batch reports what happened, every later one is refused,
@@ -47,7 +48,7 @@ enum { LIBRARIES = AK_COUNT(libraries) };
 /* Returns whether an error has made the context unusable; CUDA calls such errors sticky. */
 static bool is_sticky(int code)
 {
-    /* The numbers are: unknown, invalid context, context destroyed. */
+    /* 999, 201 and 709 are: unknown, invalid context, context destroyed. */
     return code == AK_CUDA_ERROR_ILLEGAL_ADDRESS || code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ||
            (code >= AK_CUDA_ERROR_ASSERT && code <= AK_CUDA_ERROR_LAUNCH_FAILED) || code == 999 ||
            code == 201 || code == 709;
@@ -114,7 +115,7 @@ static void cuda_close(ak_device *device)
     }
     ak_cuda_referee_close(device);
     if (cuda != NULL && device->retained &&
-        !device->lost) { /* with a lost device this would wait for ever */
+        !device->lost) { /* with a lost device these calls would wait for ever */
         if (device->stream != NULL) {
             (void)ak_cuda_wait(device, AK_CUDA_DRAIN_NS);
             (void)cuda->stream_destroy(device->stream);
@@ -373,11 +374,11 @@ static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *
                   ? launch->offset[i] + launch->shape->bytes[i]
                   : end;
     }
-    out->first = first - AK_GUARD_BYTES; /* guard.h: a zone precedes the first argument */
+    out->first = first - AK_GUARD_BYTES; /* guard.h: a red zone precedes the first argument */
     out->span = end + AK_GUARD_BYTES - out->first;
     out->stride = (out->span + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
     if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) != 0) {
-        out->sets = 1; /* other shapes are checked, not timed */
+        out->sets = 1; /* other shapes are only checked, and their times are not used */
         return AK_CUDA_SUCCESS;
     }
     size_t wanted = (size_t)device->l2_bytes * ROTATE_CACHES;

@@ -56,10 +56,11 @@ struct ak_device {
         size_t bytes;
         ak_zones of;
     } zones;
-    /* Is increased when memory moves, because launches prepared before that hold old addresses. */
+    /* Counts how often memory has moved. Launches that were prepared for an earlier generation hold
+       old addresses. */
     unsigned generation;
     ak_rng rng;
-    bool lost; /* had an error that only a new process cures */
+    bool lost; /* the device had an error that only a new process cures */
     char why[160];
     char uuid[AK_UUID_BYTES]; /* "GPU-..." */
     ak_cuda_sampler sampler;
@@ -83,9 +84,10 @@ typedef struct ak_cuda_places {
 ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
                               size_t argument);
 
-/* A candidate or a library. `prepare` is called before the first launch at a shape and place;
-   `enqueue` puts one run on set `set` into the stream, and a graph must be able to capture it. Both
-   return a CUresult. A function with `outcome` may instead write it and return AK_CUDA_REFUSED. */
+/* A candidate or a library. `prepare` is called before the first launch at a shape and place.
+   `enqueue` puts one run on set `set` into the stream, in such a way that a graph can capture it.
+   Both return a CUresult. A function that gets `outcome` may write it and return AK_CUDA_REFUSED
+   instead. */
 #define AK_CUDA_REFUSED (-1)
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
@@ -167,7 +169,8 @@ ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error 
 /* Waits for the stream. Returns AK_CUDA_ERROR_LAUNCH_TIMEOUT after timeout_ns; the device is then
    lost. */
 int ak_cuda_wait(ak_device *device, int64_t timeout_ns);
-/* Grows an allocation; its contents are lost. */
+/* Makes an allocation at least this large. If it grows, its contents are lost and the device gets a
+   new generation. */
 int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device *device);
 /* Time between two queries of a stream, so that waiting does not take a core. */
 #define AK_CUDA_POLL_NS (20 * 1000)
@@ -178,9 +181,10 @@ int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t 
                       int64_t timeout_ns);
 /* Copies set 0 to the others and times runs on them. */
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
-/* Does the same; then copies one of the sets that were used, drawn at random, to set 0, which the
-   harness judges. */
+/* Does what ak_cuda_time does, then copies one of the sets that were used, drawn at random, to set
+   0, which the harness judges. */
 int ak_cuda_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
+/* Destroys the recorded graphs. */
 void ak_cuda_batch_forget(ak_runnable *runnable);
 
 /* cuda_contents.c: the steps of a batch of a candidate (launch/contents.h). Set 0 gets what is
@@ -189,8 +193,8 @@ extern const ak_contents_ops ak_cuda_contents_ops;
 
 /* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
 int ak_cuda_workspace(ak_device *device, size_t bytes);
-/* Paints the red zones around the first `bytes` of the workspace (check/guard.h), and checks
-   whether they are unchanged. */
+/* The first function paints the red zones around the first `bytes` of the workspace
+   (check/guard.h); the second one checks whether they are unchanged. */
 int ak_cuda_workspace_paint(ak_device *device, size_t bytes);
 int ak_cuda_workspace_check(bool whole[2], ak_device *device, size_t bytes);
 

@@ -18,14 +18,15 @@ typedef struct bound {
 
 struct ak_cuda_kernels {
     void *module;
-    /* For a Triton kernel only: the artifact, and the code of the variant that `module` is. */
+    /* For a Triton kernel only: the artifact, and the code of the variant that is loaded as
+       `module`. */
     char *compiled;
     ak_triton_artifact triton;
     const char *variant;
     ak_launch_plan plan;
     void *functions[AK_LAUNCH_KERNELS_MAX];
     bool cluster_compiled_in[AK_LAUNCH_KERNELS_MAX];
-    /* Memory of `bound`, which must be aligned as a tensor map must be. */
+    /* The allocation in which `bound` lies, aligned as a tensor map must be. */
     void *memory;
     bound *bound; /* index: set * plan.count + kernel */
     size_t bound_count;
@@ -168,7 +169,7 @@ static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *k
     } else {
         ak_cuda_launch_attribute attribute;
         ak_cuda_launch_config config = config_of(kernel, NULL);
-        /* this grid is large enough to fill any device */
+        /* This grid is large enough to fill any device. */
         config.grid[0] = kernel->cluster[0] * (uint32_t)device->sm_count * 32;
         config.grid[1] = kernel->cluster[1];
         config.grid[2] = kernel->cluster[2];
@@ -244,7 +245,7 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
     return code;
 }
 
-/* Finds the module's variables that stand for arguments. */
+/* Finds the addresses of the module's variables that hold arguments (`Constants`). */
 static ak_status find_constants(ak_runnable *runnable, ak_error *err)
 {
     const ak_device *device = runnable->device;

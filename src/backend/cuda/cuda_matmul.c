@@ -11,9 +11,9 @@
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
  * terms. For a bias and an activation the first two use the library's own epilogue if it has one
  * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no cublaslt-unfused.
- * No pass follows if C is e4m3, because C would then be rounded twice. The choice is made at the
- * first launch, on the rotating copies of the task's own arguments, and kept for the life of the
- * device.
+ * No pass follows if C is e4m3, because C would then be rounded twice. The algorithm is chosen at
+ * the first launch, on the rotating copies of the task's own arguments, and kept for the life of
+ * the device.
  *
  * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
  * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
@@ -107,10 +107,10 @@ enum { ROLES = AK_COUNT(roles) };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-/* The requests to the library, in this order. The first is what a program makes that asks for a
-   single algorithm. The last admits only algorithms that add the partial sums of a split along K in
-   f32. Unless a request excludes them, and if the library knows few others, it also lists
-   algorithms that add them in C or in C's type, which rounds them. */
+/* The requests to the library, in this order. The first one is that of a program that wants a
+   single algorithm. The last one admits only algorithms that add the partial sums of a split along
+   K in f32. To the other requests the library may also answer with algorithms that add these sums
+   in C or in C's type, which rounds them. */
 static const struct request {
     int wanted;
     uint32_t reductions;
@@ -121,12 +121,12 @@ enum { REQUESTS = AK_COUNT(requests), ANSWERS_MAX = 1 + 2 * HEURISTICS_MAX };
 /* One of the library's algorithms. */
 typedef struct candidate {
     ak_cublaslt_result algo;
-    int index; /* index among all different answers */
+    int index; /* index among all distinct answers */
     double ns; /* time of one run; 0: not timed */
     double rounds[FINAL_ROUNDS];
 } candidate;
 
-/* The choice of a role. */
+/* What was chosen for a role, and the answers that are left to choose from. */
 typedef struct choice {
     size_t ways_tried;
     way mode;
@@ -134,14 +134,14 @@ typedef struct choice {
     candidate *list;
     size_t count;     /* the first of them is in use */
     size_t in_finals; /* how many at the head of the list were in finals */
-    int of, rejected; /* different answers, and those that were inaccurate */
+    int of, rejected; /* numbers of distinct answers, and of those that were inaccurate */
 } choice;
 
 struct ak_cublaslt_state {
     const ak_cublaslt *lt;
     void *handle;
     void *helper, *pass; /* module and elementwise kernel; NULL until needed */
-    int pass_blocks;     /* blocks of it that the device holds at once */
+    int pass_blocks;     /* blocks of the elementwise kernel that the device holds at once */
     choice chosen[ROLES];
 };
 
@@ -153,7 +153,7 @@ struct ak_cuda_product {
     ak_cublaslt_result algo;
 };
 
-/* The task in this file's terms. */
+/* The task as this file needs it. */
 typedef struct terms {
     int64_t m, n, k, lda, ldb, ldc;
     /* Indices of arguments; bias is SIZE_MAX if none is added. */
@@ -171,7 +171,7 @@ typedef struct terms {
     int32_t scales_a, scales_b; /* what shares one scale: an LT_SCALE constant */
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
-    bool two_step; /* something follows the product */
+    bool two_step; /* a bias, an activation or a residual follows the product */
     bool tf32;     /* factors of f32 may be rounded to tf32 */
 } terms;
 
@@ -497,7 +497,8 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
-    /* If beta is 0 this is not read, and the library wants NULL where its type is not that of C. */
+    /* If beta is 0, the addend is not read, and the library wants NULL if its type is not that of
+       C. */
     const void *addend = t.type_c == t.type ? c : NULL;
     if (t.addend != SIZE_MAX) {
         addend = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.addend);
@@ -526,7 +527,7 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
 {
     runnable->product->mode = mode;
     runnable->product->algo = c->algo;
-    ak_cuda_batch_forget(runnable); /* the recorded graph is of another algorithm */
+    ak_cuda_batch_forget(runnable); /* the recorded graph runs another algorithm */
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 

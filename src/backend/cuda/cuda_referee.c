@@ -3,8 +3,8 @@
  * cuda_referee.cu, which is the device's part.
  *
  *     ak_reference    the kernel's reference.cu: writes outputs in double to memory of the referee
- *     ak_seal         masks them with a key that no candidate knows, and hashes them
- *     ak_squares      computes their root mean square
+ *     ak_seal         masks the outputs with a key that no candidate knows, and hashes them
+ *     ak_squares      adds up the squares of an output, for its root mean square
  *     ak_paint        paints the gaps between the rows of an output, which nothing may change
  *     ak_examine      compares an output with the reference, and hashes the reference again, to
  *                     reveal damage to it
@@ -27,7 +27,8 @@
 
 #define REFEREE_THREADS 256 /* as THREADS in cuda_referee.cu */
 #define BLOCKS_PER_SM   8   /* 2048 threads: as many as an SM holds */
-/* Elements of the largest array per block; more where BLOCKS_PER_SM limits the blocks. */
+/* Each block gets this many elements of the largest array, or more if BLOCKS_PER_SM limits the
+   blocks. */
 #define BLOCK_ELEMENTS ((size_t)256 * REFEREE_THREADS)
 /* A product of 16384^3 takes 20 s where double precision is slow. */
 #define REFEREE_TIMEOUT (120 * AK_SECOND_NS)
@@ -57,7 +58,7 @@ static const char *const kernel_names[KERNELS] = {"ak_reference", "ak_seal",    
 struct ak_cuda_referee_code {
     void *module;
     void *functions[KERNELS];
-    uint32_t blocks; /* at most, in one launch */
+    uint32_t blocks; /* largest number of blocks in one launch */
     ak_cuda_address findings;
     finding *found; /* one per block */
 };
@@ -272,8 +273,8 @@ static ak_status reserve(ak_referee *referee, ak_error *err)
     return AK_OK;
 }
 
-/* Draws a key. The seed alone would not do, because a candidate's author may know it. No result
-   depends on the key. */
+/* Draws a key. The seed alone is not enough, because the author of a candidate may know it. No
+   result depends on the key. */
 static uint64_t secret(ak_device *device)
 {
     uint64_t parts[3] = {ak_rng_next(&device->rng), (uint64_t)ak_clock_ns(),

@@ -158,13 +158,12 @@ DEVICE double block_max(double x)
 #define DOWN   16
 #define EACH   4
 
-/* A matrix as a product reads it: element (i, j) is at i * down + j * across. An operand with a
-   kind of its own, KIND_..., has OWN_KIND. */
+/* A matrix as a product reads it: element (i, j) is at i * down + j * across. */
 #define OWN_KIND 16
 typedef struct operand {
     const void *from;
     i64 down, across;
-    int kind; /* 0: of the task's dtype; else OWN_KIND + its kind */
+    int kind; /* 0: the task's dtype; else OWN_KIND + one of KIND_... */
 } operand;
 
 DEVICE double element(operand x, i64 i, i64 j)
@@ -333,8 +332,9 @@ DEVICE double error_of(double got, double want, double relative, double absolute
     return allowed > 0 ? error / allowed : INFINITE;
 }
 
-/* How an output is compared. An element with the bits of `poison`, except the last four, was never
-   written; poison of one byte is the same in all rounds. */
+/* How an output is compared. An element was never written if its bits equal `poison`, apart from
+   the lowest four, which differ from round to round. Of elements of one byte all bits must be equal,
+   because their poison is the same in all rounds. */
 typedef struct judgement {
     u64 key;
     double relative, absolute;

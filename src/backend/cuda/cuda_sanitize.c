@@ -44,7 +44,8 @@ enum { TOOLS = AK_COUNT(tools) };
 
 /* ---- the tool's process ---------------------------------------------------------------------- */
 
-/* Gives each argument an allocation of its own and fills the inputs. */
+/* Gives each argument an allocation of its own and fills the inputs. The caller frees them, also on
+   failure. */
 static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *task,
                        const ak_shape *shape, ak_error *err)
 {
@@ -346,8 +347,8 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
                                     "1",      "--launch-timeout", "60",       "--target-processes",
                                     "all",    "--error-exitcode", FOUND_TEXT, program,
                                     "worker", "--sanitized",      folder,     NULL};
-        /* the tool keeps this process' working folder, because the task may name its kernel by a
-           relative path */
+        /* The tool keeps this process' working folder, because the task may name its kernel by a
+           relative path. */
         ak_proc_spec spec = {
             .argv = argv, .timeout_ns = RUN_NS, .output_max = OUTPUT_MAX, .priority = AK_PROC_LOW};
         ak_proc_result_clear(&run);

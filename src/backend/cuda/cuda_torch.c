@@ -9,11 +9,11 @@
  *   torch-fast      for products of 8-bit floats: with use_fast_accum
  *   torch-loop      for grouped products: one product after the other
  *
- * The process runs torch_worker.py, which this program contains. It is started when one of these is
- * first loaded; importing torch takes seconds, and so does compiling. It reads the inputs from our
- * own block of arguments and writes the output there (CUDA IPC), so that both are the same as for
- * every candidate. It times its batches with events, as graphs over rotating copies, as this
- * program does. Nothing else runs on the device meanwhile.
+ * The process runs torch_worker.py, which this program contains. The process is started when one of
+ * these baselines is first loaded. Importing torch takes seconds, and so does compiling. Through
+ * CUDA IPC it reads the inputs from the harness' block and writes the output there, so that both
+ * are the same as for every candidate. It times its batches with events, as graphs over rotating
+ * copies, as this program does. Nothing else runs on the device meanwhile.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -35,7 +35,7 @@
 
 static const struct way {
     const char *name, *title, *way;
-    /* how the names of the kernels begin that this way can run; NULL: it can run all */
+    /* how the names of the problems begin that this way can compute; NULL: it can compute all */
     const char *kernels;
 } ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
             {PREFIX "compile", "PyTorch, compiled", "compile", NULL},

@@ -28,7 +28,7 @@ requests, replies = os.fdopen(3), os.fdopen(4, "w")
 nowhere = os.open(os.devnull, os.O_RDWR)
 os.dup2(nowhere, 1)
 os.dup2(nowhere, 2)
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # one small kernel; workers take seconds
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # workers take seconds to start, for one small kernel
 
 GRAPH_RUNS_MAX = 256
 EPSILON = 1e-5  # of the norms, as their problems have it
@@ -387,7 +387,7 @@ class Candidate:
                 raise ValueError("the rows of %s do not adjoin" % name)
             return tensor.view(shape)
 
-        # Large memory of another process may be slower to read, so only our own memory is timed.
+        # Large memory of another process may be slower to read, so runs are timed on copies in this process' memory.
         self.given = [view(name, shape) for name, shape in shapes.items()]
         self.inputs = [[t.clone() for t in self.given] for _ in range(request["sets"])]
         self.target = view(out, out_shape)

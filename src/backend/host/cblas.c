@@ -21,9 +21,9 @@ struct ak_baseline {
     ak_product product;
 };
 
-/* Opens the first of the shared libraries (names, NULL-terminated) that is installed, and finds
-   cblas_sgemm in it. `package` is the Debian package to install if there is none. *library stays
-   open. */
+/* Opens the first shared library of `names`, which are NULL-terminated, that is installed, and
+   finds cblas_sgemm in it. `package` is the Debian package to install if there is none. *library
+   stays open. */
 static ak_status open_cblas(ak_baseline **out, void **library, const char *const *names,
                             const char *package, const ak_baseline_setup *setup, ak_error *err)
 {
@@ -122,7 +122,6 @@ const ak_baseline_ops ak_baseline_openblas = {
 
 /* ---- BLIS ------------------------------------------------------------------------------------ */
 
-/* BLIS uses one thread unless it is told otherwise. */
 static const char *const blis_names[] = {"libblis.so.4", "libblis.so.3", "libblis.so", NULL};
 
 static void describe_blis(char *version, size_t bytes, void *library)
@@ -141,6 +140,7 @@ static ak_status blis_open(ak_baseline **out, char *version, size_t bytes,
 {
     char threads[16];
     void *library = NULL;
+    /* BLIS uses one thread unless it is told otherwise. */
     (void)snprintf(threads, sizeof threads, "%d",
                    setup->library_threads > 0 ? setup->library_threads : ak_host_cpus());
     (void)setenv("BLIS_NUM_THREADS", threads, 1);

@@ -2,8 +2,8 @@
  * copy.c: a copy by all threads that moves as many bytes as the problem does. It shows what the
  * memory allows, to compare a memory-bound kernel with. It computes nothing, so its result is not
  * judged and it does not compete. If the output is as large as the input, the input is copied
- * there. A sum of rows writes next to nothing, so half of its input is copied to memory of our own:
- * reads and writes together are then as many bytes.
+ * there. A sum of rows writes next to nothing, so half of its input is copied to memory that this
+ * file allocates: reads and writes together are then as many bytes as the sum reads.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 
 struct ak_baseline {
-    int target; /* index of the argument to write; -1: our own memory */
+    int target; /* index of the argument to write; -1: `own` is written */
     char *own;
     size_t bytes;     /* number of bytes to copy */
     size_t own_bytes; /* size of `own` */

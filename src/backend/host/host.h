@@ -1,5 +1,5 @@
-/* host.h: what the files of the host backend share. backend.h says more of the members of its
-   table. */
+/* host.h: what the files of the host backend share. backend.h explains those of these functions
+   that are members of ak_backend_ops. */
 #ifndef AK_BACKEND_HOST_HOST_H
 #define AK_BACKEND_HOST_HOST_H
 
@@ -45,9 +45,9 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
 /* Finds the Fortran in a source, from AK_FORTRAN_BEGIN to AK_FORTRAN_END; returns false if there is
    none. */
 bool ak_host_fortran_part(char **begin, char **end, char *source);
-/* Compiles a reference or a baseline, which may keep state, unlike a candidate. Writes `text` to
-   the job's source_path and sets the limits. Returns AK_INVALID if it does not compile; `who` names
-   it in the message. */
+/* Compiles a reference or a problem's own baseline. Both may keep state, unlike a candidate. Writes
+   `text` to the job's source_path and sets the limits. Returns AK_INVALID if it does not compile;
+   `who` names it in the message. */
 ak_status ak_host_compile_own(ak_compile_job job, const ak_buf *text, const char *who,
                               ak_error *err);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
@@ -84,8 +84,9 @@ ak_status ak_host_preprocess(char **out, ak_proc_result *run, const ak_options *
 /* What a source lets the compiler use beyond its options. */
 typedef struct ak_host_targets {
     ak_options options; /* of its target attributes and pragmas: -mavx2, -march=haswell */
-    bool unknown;       /* something else, such as assembly: any instruction of this machine */
-    bool tiles;         /* the tile registers of AMX */
+    bool unknown;       /* the source has something else, such as assembly, that may use any
+                           instruction */
+    bool tiles;         /* the source uses the tile registers of AMX */
 } ak_host_targets;
 /* Reads a source and its preprocessed text (ak_host_preprocess). The caller clears `out`, also on
    failure. */

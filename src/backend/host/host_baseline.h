@@ -1,7 +1,7 @@
 /*
- * host_baseline.h: what a vendor library must offer to be compared with. Each has its own file and
- * a line in baselines.def. Libraries are loaded with dlopen, in a runner, with declarations of our
- * own. An absent library is not an error.
+ * host_baseline.h: what a vendor library must offer to be compared with. Each has a line in
+ * baselines.def. Libraries are loaded with dlopen, in a runner, with declarations written here. An
+ * absent library is not an error.
  */
 #ifndef AK_BACKEND_HOST_BASELINE_H
 #define AK_BACKEND_HOST_BASELINE_H
@@ -11,7 +11,8 @@
 #include "problem/problem.h"
 
 struct ak_runner_page;
-typedef struct ak_baseline ak_baseline; /* a loaded library; each file defines its own */
+typedef struct ak_baseline ak_baseline; /* a loaded library; each file of libraries defines the
+                                           struct */
 
 typedef struct ak_baseline_setup {
     const char *variant; /* what follows the colon in the name; "": the library chooses */
@@ -19,7 +20,7 @@ typedef struct ak_baseline_setup {
     const char *choices; /* "bias=add,activation=relu" */
     ak_dtype dtype;
     int library_threads; /* 0: the library decides */
-    /* for own baselines (own.c) */
+    /* Only the problem's own baselines (own.c) read these two. */
     const struct ak_runner_page *page;
     int block_fd;
 } ak_baseline_setup;
@@ -70,8 +71,8 @@ bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dty
        ... the library's product, with alpha and beta ...
        ak_product_end(&product, call);       C = activation(C + bias) + residual, if asked for
 
-   Both are passes over C, vectorised and threaded, with the formulas of kernels/matmul_act. A
-   program that uses such a library needs the same passes. */
+   These two functions are passes over C, vectorised and threaded, with the formulas of
+   kernels/matmul_act. A program that uses such a library needs the same passes. */
 typedef struct ak_product {
     bool a_transposed, b_transposed;
     float alpha, beta;

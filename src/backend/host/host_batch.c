@@ -35,17 +35,19 @@
 /* For this long after a single call began, the worker polls for its end without sleeping. A virtual
    machine may need 40 us to wake a sleeping processor, which would look like work of the call. */
 #define ALERT_NS INT64_C(100000)
-/* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
+/* works_on compares the time between DONE and END with LOOK_NS, which is long beside the 100 us for
+   which idle threads of a candidate's pool spin. LATE_MIN such batches reject a candidate, if they
+   are more than half. */
 #define LOOK_NS  500000
 #define LATE_MIN 6
-/* `meter` looks at batches of METERED_NS or more. Threads may spin for METER_NS after a region.
-   CROWDED_MIN crowded batches reject a candidate, if they are more than half. */
+/* `meter` looks at batches of METERED_NS or more. Threads may spin for METER_NS after a parallel
+   region. CROWDED_MIN crowded batches reject a candidate, if they are more than half. */
 #define METERED_NS  400000
 #define METER_NS    100000
 #define CROWDED_MIN 4
 /* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
-   shape, and grew in three quarters of the batches since, at least GROWN_BATCHES. Scratch memory
-   that the allocator keeps grows a few times and then no more. */
+   shape, and grew in three quarters of the batches since then. There must have been GROWN_BATCHES
+   of these. Scratch memory that the allocator keeps grows a few times and then no more. */
 #define GROWN_BYTES   (INT64_C(1) << 20)
 #define GROWN_BATCHES 8
 
@@ -57,7 +59,7 @@ static void look_out(const ak_runnable *runner, int64_t until)
     }
 }
 
-/* Saves a part of the block, which the caller overwrites; give_back restores it. */
+/* Saves a part of the block before the caller overwrites it; give_back restores it. */
 static void take_away(ak_runnable *runner, size_t at, size_t bytes)
 {
     ak_device *device = runner->device;
@@ -290,7 +292,7 @@ static bool request_whole(const ak_runner_page *page, const ak_runner_page *aske
     return memcmp((const char *)page + BEGIN, (const char *)asked + BEGIN, END - BEGIN) == 0;
 }
 
-/* This function is long because it is one side of the protocol with the child, step by step. */
+/* This function is long because it is one side of the wire protocol with the child. */
 static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t limit_ns)
 {
     const ak_host_limit limit = ak_host_limit_of(limit_ns);
@@ -306,7 +308,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         !ak_host_child_await(out, &got, runner, limit)) {
         return;
     }
-    if (got == AK_RUNNER_END) { /* it could not prepare the batch */
+    if (got == AK_RUNNER_END) { /* the child could not prepare the batch */
         ak_host_child_reply(out, runner->page);
         if (out->status == AK_TRIAL_OK) {
             ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
@@ -326,7 +328,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
     }
     int64_t waits = runner->device->watch ? ak_host_child_waits(runner) : -1;
     give_back(runner, 0);
-    waits = with_own_waits(waits); /* only now: give_back may take long */
+    waits = with_own_waits(waits); /* after give_back, which may take long */
     bool done = timed(out, &ns, runner, 1 + asked.unseen, alert, limit);
     /* The time of a single call is compared with others (judge/alone.h), so only waits within it
        count. Reading them takes too long for every batch. */
@@ -377,7 +379,7 @@ static void one_batch(ak_outcome *out, ak_runnable *runner, bool alert, int64_t 
         out->ns = out->ns > 0 ? out->ns : 1;
         out->waited_ns = within >= 0 ? within - waits : waited;
         out->waits_known = waits >= 0 && out->waited_ns >= 0;
-        out->ns += late; /* an upper bound: the call need not have taken it */
+        out->ns += late; /* an upper bound of the call's work in show() */
         out->waited_ns += late;
     } else {
         ak_proc_kill(&runner->proc);
@@ -451,7 +453,7 @@ static ak_status empty_batches(int64_t *out, ak_runnable *runner, bool alert, ak
     return AK_OK;
 }
 
-/* Measures how many ns setting the state back takes before a call. */
+/* Measures how many nanoseconds it takes to set the processor's state back before a call. */
 static double forget_cost(void)
 {
     enum { CALLS = 1000 };

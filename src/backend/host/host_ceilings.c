@@ -39,9 +39,9 @@
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
-/* The environment variable that replaces these lengths, in MiB. Tests of other things set
-   it, because such arrays take a second of processor time per run if the last-level cache is large.
-   Runs of the peak and of the caches are then shorter, too, by this factor. */
+/* The environment variable that gives the length of these arrays instead, in MiB. Tests of other
+   things set it, because such arrays take a second of processor time per run if the last-level
+   cache is large. Runs of the peak and of the caches are then shorter, too, by this factor. */
 #define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
 #define SHORTER        5
 /* Bytes that a thread copies in one run of a cache ceiling. */

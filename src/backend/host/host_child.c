@@ -16,10 +16,11 @@
 #include "base/clock.h"
 #include "base/fs.h"
 
-/* A child that has closed its pipe must be dead after this; it first gives back its memory. */
+/* A child that has closed its pipe must have ended after this time, in which the system takes its
+   memory back. */
 #define DEATH_NS (2 * AK_SECOND_NS)
 /* A child that waited for a processor gets extra time: at most GRANT_MAX times its limit in all,
-   and none if it waited for less than 1/GRANT_PART of it. */
+   and none if it waited for less than 1/GRANT_PART of the limit. */
 #define GRANT_MAX  3
 #define GRANT_PART 10
 

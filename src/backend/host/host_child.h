@@ -5,8 +5,8 @@
  * does not wait for a process to start.
  *
  * The functions below that return bool return false if the child has failed; they have then written
- * its outcome and killed it. The message names the time limit, which also bounds the extra time for
- * a busy machine.
+ * its outcome and killed it. A message about a time-out names the limit without the extra time that
+ * a child gets on a busy machine.
  */
 #ifndef AK_BACKEND_HOST_CHILD_H
 #define AK_BACKEND_HOST_CHILD_H
@@ -19,7 +19,7 @@
 
 /* Limit for loading an artifact or a library, which runs constructors and detects core types. */
 #define AK_HOST_LOAD_NS (20 * AK_SECOND_NS)
-/* At most this many killed children may still be giving back their memory. */
+/* How many killed children the system may still be taking apart. */
 #define AK_HOST_DYING_MAX 8
 /* This many elements of each input are withheld from a single call until the clock starts. Unseen
    inputs are withheld as a whole until the child is ready. */
@@ -31,10 +31,10 @@ struct ak_device {
     int block_fd;
     unsigned char *block;
     size_t block_bytes;
-    ak_runnable *spare;      /* started, but nothing is loaded */
+    ak_runnable *spare;      /* a child that is started but has loaded nothing */
     int64_t roundtrip_ns[2]; /* what an empty batch takes; [1]: if the worker polls for its end */
     double forget_ns;        /* what setting the processor's state back takes before each call */
-    bool watch;              /* count waits for a processor; not in empty batches */
+    bool watch;              /* count waits for a processor: in all but the empty batches */
     uint64_t salt;
     pid_t dying[AK_HOST_DYING_MAX]; /* children that were killed but not reaped; 0: free */
     unsigned char *held;            /* the withheld parts of inputs */
@@ -58,8 +58,8 @@ struct ak_runnable {
     bool is_candidate;
     int batches, late; /* `batches` that were timed, and the `late` ones after which the candidate
                           kept computing */
-    int metered, crowded; /* batches whose processor time was looked at, and those that took more
-                             than their threads can */
+    int metered, crowded; /* batches whose processor time was looked at, and those that took more of
+                             it than their threads can have had */
     /* Of the latest batch: processor time before it, the time of its calls, and the most processor
        time that its threads can have had. */
     int64_t meter_cpu_ns, meter_ns, meter_most_ns;
@@ -75,8 +75,9 @@ struct ak_runnable {
     char title[64], version[96];
 };
 
-/* Makes shared memory of size 0. Returns its descriptor, or a negative number. Children inherit it;
-   before it loads anything, a runner closes all of these but that of the block. */
+/* Makes shared memory of size 0. Returns its descriptor, or a negative number. Children inherit the
+   descriptor; a runner closes all descriptors of shared memory but that of the block before it
+   loads anything. */
 int ak_host_child_memory(const char *name);
 
 /* Starts a child in which nothing is loaded. */
@@ -101,7 +102,7 @@ typedef struct ak_host_limit {
 ak_host_limit ak_host_limit_of(int64_t ns);
 /* Waits for a byte, until the deadline; a child that had to wait for a processor gets more time. */
 bool ak_host_child_await(ak_outcome *out, char *got, ak_runnable *runner, ak_host_limit limit);
-/* The same, but any byte other than `want` is a failure. */
+/* Waits like ak_host_child_await; any byte other than `want` is a failure. */
 bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, ak_host_limit limit);
 /* Takes status and reason from the reply in the page, unless the status is OK. The page may hold
    anything, so both are checked. */
@@ -114,7 +115,7 @@ int64_t ak_host_waits(const char *schedstat);
 int64_t ak_host_child_waits(const ak_runnable *runner);
 
 /* host_batch.c: runs the batch that runner->page asks for. Before a single call of a candidate,
-   some elements of the inputs of `launch` are withheld until the child is ready. */
+   some elements of the inputs of `launch` are withheld until the clock starts. */
 void ak_host_batch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch);
 /* Measures what every batch takes besides its calls: device->roundtrip_ns and forget_ns. */
 ak_status ak_host_batch_calibrate(ak_device *device, ak_error *err);

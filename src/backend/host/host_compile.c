@@ -30,7 +30,7 @@
 #define VERSION_BYTES 256
 #define ANSWERS       4
 
-/* Leaves out all symbols except those that the loader can look up. */
+/* Makes the linker leave out all symbols except those that the loader can look up. */
 #define STRIP "-s"
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
@@ -86,8 +86,9 @@ static bool is_same(const answer *a, const char *path, const struct stat *file)
            a->file.st_mtim.tv_nsec == file->st_mtim.tv_nsec;
 }
 
-/* The facts of the device, its description and each configuration's compiler ask for this, and
-   clang takes 20 ms to answer. So answers are kept until the process ends or the file changes. */
+/* The version is asked for by the facts of the device, by its description and for each
+   configuration's compiler, and clang takes 20 ms to answer. So answers are kept until the process
+   ends or the file changes. */
 void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `answers` and `next` */
@@ -108,7 +109,8 @@ void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
         found = &answers[next++ % ANSWERS];
         *found = (answer){.file = file};
         ask_version(found->version, sizeof found->version, compiler);
-        /* One that did not answer is asked again: it may only have been too busy. */
+        /* A compiler that did not answer is asked again, because the machine may have been too
+           busy. */
         (void)snprintf(found->path, sizeof found->path, "%s", found->version[0] == 0 ? "" : path);
     }
     (void)snprintf(out, bytes, "%s", found->version);
@@ -152,7 +154,8 @@ static void name_entry(char *why, size_t bytes, const ak_compile_job *job)
 typedef struct parts {
     bool fortran, openmp;
     char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
-    char rule[AK_PATH_MAX + 8]; /* what the compiler reads, as a rule for make */
+    char rule[AK_PATH_MAX + 8]; /* file in which the compiler says what it has read, as a rule for
+                                   make */
 } parts;
 
 bool ak_host_fortran_part(char **begin, char **end, char *source)
@@ -279,7 +282,7 @@ static ak_status run_compiler(ak_compile_result *result, const char *const *argv
 }
 
 /* Has the compiler write the assembly of the candidate and looks for system calls there. Fortran
-   cannot contain assembly, so only its C part is looked at. */
+   cannot contain assembly, so only the C part of a source is looked at. */
 static ak_status look_at_assembly(ak_compile_result *result, const char *compiler, const parts *p,
                                   const ak_compile_job *job, ak_error *err)
 {

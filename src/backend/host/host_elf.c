@@ -2,8 +2,9 @@
  * host_elf.c: hashes the code of an artifact, because configurations that compile to the same code
  * need not be measured twice. The hash covers every byte that is loaded, whatever its section is
  * called, and how it is loaded: the head of the file, the segments and what is in them. Names of
- * files, symbols for debuggers and notes of the compiler are not loaded. But the head says where
- * the table of sections is, so another amount of them changes the hash; code can read its own head.
+ * files, symbols for debuggers and notes of the compiler are not loaded. The head is hashed too,
+ * because code can read it. It holds the place of the table of sections, so another number of bytes
+ * that are not loaded changes the hash.
  *
  * The file comes from a compiler that ran on untrusted source, so every offset is checked.
  */

@@ -13,7 +13,7 @@
 #include "backend/host/host_openmp.h"
 #include "base/text.h"
 
-/* Memory, bytes, texts, sorting and integers. */
+/* Functions for memory, bytes, texts, sorting and integers. */
 static const char *const plain[] = {
     "abort", "abs", "aligned_alloc", "atof", "atoi", "atol", "atoll", "bcmp", "bcopy", "bsearch",
     "bzero", "calloc", "div", "exit", "explicit_bzero", "ffs", "ffsl", "ffsll", "free", "imaxabs",
@@ -24,13 +24,14 @@ static const char *const plain[] = {
     "strdup", "strlen", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr",
     "strsep", "strspn", "strstr", "strtod", "strtof", "strtok_r", "strtol", "strtold", "strtoll",
     "strtoul", "strtoull", "swab",
-    /* names that compilers and headers give these functions, and assert */
+    /* names that compilers and headers give these functions and assert() */
     "__assert_fail", "__explicit_bzero_chk", "__memcpy_chk", "__memmove_chk", "__mempcpy_chk",
     "__memset_chk", "__snprintf_chk", "__stack_chk_fail", "__stpcpy_chk", "__stpncpy_chk",
     "__strcat_chk", "__strcpy_chk", "__strncat_chk", "__strncpy_chk", "__strtok_r",
     "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc23_strtoull"};
 
-/* Mathematics, in the version for double; is_mathematics knows the names for other types. */
+/* Mathematical functions, by their names for double; is_mathematics knows the names for other
+   types. */
 static const char *const mathematics[] = {
     /* <math.h> */
     "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh",
@@ -46,7 +47,7 @@ static const char *const mathematics[] = {
     "scalbln", "scalbn", "setpayload", "setpayloadsig", "significand", "sin", "sincos", "sinh",
     "sinpi", "sqrt", "tan", "tanh", "tanpi", "tgamma", "totalorder", "totalordermag", "trunc",
     "ufromfp", "ufromfpx", "y0", "y1", "yn",
-    /* what its macros call */
+    /* what the macros of <math.h> call */
     "__finite", "__fpclassify", "__iscanonical", "__iseqsig", "__isinf", "__isnan", "__issignaling",
     "__signbit",
     /* <complex.h> */
@@ -54,7 +55,7 @@ static const char *const mathematics[] = {
     "cexp", "cimag", "clog", "clog10", "conj", "cpow", "cproj", "creal", "csin", "csinh", "csqrt",
     "ctan", "ctanh"};
 
-/* The rounding mode and the flags of exceptions. */
+/* Functions for the rounding mode and the flags of exceptions. */
 static const char *const environment[] = {
     "feclearexcept",   "fedisableexcept",  "feenableexcept",  "fegetenv",     "fegetexcept",
     "fegetexceptflag", "fegetmode",        "fegetround",      "feholdexcept", "feraiseexcept",

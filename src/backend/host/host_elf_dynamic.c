@@ -10,7 +10,7 @@
 
 #include "backend/host/host_elf_parts.h"
 
-/* Newer than the headers of some distributions. */
+/* The headers of some distributions lack these tags. */
 #define TAG_RELRSZ  35
 #define TAG_RELR    36
 #define TAG_RELRENT 37
@@ -54,7 +54,8 @@ typedef struct dynamic {
     uint64_t value[USUAL];
 } dynamic;
 
-/* Finds bytes of the file by the address that they are loaded at. */
+/* Gives the offset in the file of the bytes that are loaded at an address; returns false if there
+   are none. */
 static bool loaded_at(uint64_t *out, const ak_elf *f, uint64_t address, uint64_t size)
 {
     Elf64_Phdr p;
@@ -117,7 +118,8 @@ bool ak_host_elf_runs_early(const ak_elf *f)
     return early;
 }
 
-/* Finds the section of symbols and that of their names that the loader uses. */
+/* Finds the section of the symbols that the loader uses, and the section of their names. Returns
+   false if the loader uses other tables than the sections say. */
 static bool find_symbols(Elf64_Shdr *symbols, Elf64_Shdr *names, const dynamic *d)
 {
     for (size_t i = 0; ak_elf_section(symbols, d->f, i); i++) {
@@ -164,8 +166,9 @@ static bool is_own_place(const ak_elf *f, uint64_t address)
     return false;
 }
 
-/* Returns whether a table of relocations is not part of the loaded file, or has one that is not
-   plain, has no such symbol, or writes outside of the artifact's writable memory. */
+/* Returns whether a table of relocations is not part of the loaded file, or holds a relocation that
+   is not plain, names a symbol beyond the `symbols` that exist, or writes outside of the artifact's
+   writable memory. */
 static bool has_odd_relocation(const ak_elf *f, uint64_t address, uint64_t size, uint64_t symbols)
 {
     uint64_t at = 0;
@@ -187,8 +190,9 @@ static bool has_odd_relocation(const ak_elf *f, uint64_t address, uint64_t size,
     return false;
 }
 
-/* The same for the packed table of relative relocations (DT_RELR): an even word is the address of
-   one; an odd word has a bit for each of the 63 words of memory that follow. */
+/* Does what has_odd_relocation does for the packed table of relative relocations (DT_RELR): an even
+   word is the address of a relocation; an odd word has a bit for each of the 63 words of memory
+   that follow. */
 static bool has_odd_relr(const ak_elf *f, uint64_t address, uint64_t size)
 {
     uint64_t at = 0, word, place = 0;
@@ -245,7 +249,7 @@ static bool is_usual_library(const char *name)
     return false;
 }
 
-/* Keeps the value of a usual entry; returns true, with the reason, for any other. */
+/* Keeps the value of a usual entry. Returns true, with the reason in `why`, for any other entry. */
 static bool entry_refused(char *why, size_t bytes, dynamic *d, const Elf64_Dyn *entry,
                           const Elf64_Shdr *names)
 {

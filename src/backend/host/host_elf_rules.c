@@ -20,7 +20,8 @@ typedef struct elf_file {
     Elf64_Phdr relro;
 } elf_file;
 
-/* A variable in the part that stays writable, to be named in the message. */
+/* The memory that stays writable, from `begin` to `end`, and a variable there, which the message
+   names. */
 typedef struct variable {
     uint64_t begin, end;
     char name[64];
@@ -86,7 +87,7 @@ static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_
 static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *name)
 {
     const char **found = context;
-    char bare[NAME_BYTES]; /* without a version; none of the known names is longer */
+    char bare[NAME_BYTES]; /* the name without its version; all callable names fit */
     (void)snprintf(bare, sizeof bare, "%.*s", (int)strcspn(name, "@"), name);
     bool imported = symbol->st_shndx == SHN_UNDEF && bare[0] != 0;
     bool fine = !imported || ak_host_elf_callable(bare);

@@ -46,13 +46,13 @@ static ak_status read_number(double *out, const char *folder, const char *packag
                           path);
 }
 
-/* Adds what one package has taken since the last call. */
+/* Adds the energy that one package has used since the last call. */
 static ak_status add_package(ak_host_energy *energy, const char *folder, const char *package,
                              size_t at, ak_error *err)
 {
     double now = 0, range = 0;
     AK_DO(read_number(&now, folder, package, "energy_uj", err));
-    if (energy->begun && now < energy->last[at]) { /* it wrapped around */
+    if (energy->begun && now < energy->last[at]) { /* the counter wrapped around */
         AK_DO(read_number(&range, folder, package, "max_energy_range_uj", err));
     }
     energy->sum += energy->begun ? (now + range - energy->last[at]) / 1e6 : 0;

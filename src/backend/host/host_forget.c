@@ -18,13 +18,14 @@ void ak_host_forget_stack(void)
 
 #if defined(__x86_64__)
 
-/* Rounds to nearest, keeps denormals, traps no exception, and none has happened. */
+/* This mode rounds to nearest, keeps denormals and traps no exception; its flags say that none has
+   happened. */
 #define MXCSR_USUAL   0x1f80u
-#define CONTROL_USUAL 0x37fu /* of x87 */
+#define CONTROL_USUAL 0x37fu /* the same for x87, without its flags */
 
 static struct {
     int avx, avx512, segments, keys, tiles;
-    uint32_t rights; /* of memory keys, as the process has got them */
+    uint32_t rights; /* of memory keys when the process began */
 } has;
 
 static uint32_t key_rights(void)
@@ -36,7 +37,8 @@ static uint32_t key_rights(void)
 
 void ak_host_forget_prepare(int tiles)
 {
-    enum { OSPKE = 1 << 4, AT_HWCAP2_FSGSBASE = 1 << 1 }; /* in ecx of leaf 7; in AT_HWCAP2 */
+    /* OSPKE is a bit of ecx of CPUID's leaf 7. */
+    enum { OSPKE = 1 << 4, AT_HWCAP2_FSGSBASE = 1 << 1 };
     unsigned eax, ebx, ecx = 0, edx;
     has.avx = __builtin_cpu_supports("avx") != 0;
     has.avx512 = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
@@ -134,7 +136,7 @@ void ak_host_forget(void)
     /* fnstenv shows the last x87 instruction and its operand, which are these from now on. */
     __asm__ volatile("flds %0; fstp %%st(0)" : : "m"(zero) : "st");
     __builtin_ia32_ldmxcsr(MXCSR_USUAL);
-    forget_selectors(); /* before the base of GS, which a new selector may change */
+    forget_selectors(); /* before the base of GS is set, which a new selector may change */
     if (has.segments) {
         __asm__ volatile("wrgsbase %0" : : "r"(UINT64_C(0)));
     }
@@ -178,7 +180,7 @@ static void clear_predicates(void)
 void ak_host_forget(void)
 {
     errno = 0;
-    /* The lower halves of v8 to v15 belong to the caller; to write these clears all above them. */
+    /* The lower halves of v8 to v15 belong to the caller; writing them clears the bits above. */
     __asm__ volatile(
         "fmov d8, d8; fmov d9, d9; fmov d10, d10; fmov d11, d11; fmov d12, d12; fmov d13, d13;"
         "fmov d14, d14; fmov d15, d15;"

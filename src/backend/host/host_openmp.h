@@ -18,8 +18,9 @@
 /* Sets the pool of the next parallel regions, and how many threads they have at most: 1 to the size
    of the pool. */
 void ak_openmp_use(ak_host_pool *pool, int threads);
-/* Set the state of these functions back to that before the first call: ak_openmp_forget that of
-   this thread, ak_openmp_forget_team, while no region runs, that of all threads together. */
+/* Set the state of the OpenMP functions back to what it was before the first call. ak_openmp_forget
+   does so for this thread. ak_openmp_forget_team does so for what all threads share, while no
+   parallel region runs. */
 void ak_openmp_forget(void);
 void ak_openmp_forget_team(void);
 /* Returns whether the runner has a function of this name. */

@@ -167,7 +167,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     runner->is_candidate = load->artifact != NULL;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
     bool sent = ak_host_child_command(outcome, runner, AK_RUNNER_LOAD);
-    /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
+    /* The next child is started meanwhile; if that fails, it is tried again when it is needed. */
     (void)ak_host_child_start(&device->spare, device, NULL);
     if (sent && ak_host_child_await_byte(outcome, AK_RUNNER_END, runner,
                                          ak_host_limit_of(AK_HOST_LOAD_NS))) {

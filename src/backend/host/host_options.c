@@ -19,7 +19,7 @@ static const char *const unlisted[] = {
     "-fcallgraph", "-fstack-usage", "-ftest-coverage", "-fsanitize", "-fopt-info", "-fthinlto",
     "-fbuild-session", "-fembed", "-ffile-", "-fdebug-prefix", "-fcs-profile", "-fxray",
     "-fcoverage", "-fload", "-mllvm", "-Wl,", "-Wa,", "-Wp,", "-gsplit",
-    /* files that newer compilers, or only clang, would write or read */
+    /* Newer compilers, or only clang, would write or read files with these. */
     "-foptimization-record", "-ftime-trace", "-fproc-stat-report", "-fdep", "-fdiagnostics-add",
     "-fdiagnostics-set", "-fdiagnostics-format", "-fthin-link", "-fprebuilt", "-frandomize-layout",
     "-fbuiltin-module", NULL};
@@ -47,8 +47,8 @@ static bool allows_option(const char *option)
            (strncmp(option, "-lm", 3) != 0 || option[3] == 0);
 }
 
-/* Adds the option of OpenMP, and that of C++, because the name of every source ends in .c. Fortran
-   has a file of its own (host_compile.c). */
+/* Adds the option for OpenMP and the one for C++, which is needed because the name of every source
+   ends in .c. Fortran has a file of its own (host_compile.c). */
 static ak_status add_language(ak_options *out, const ak_task *task, const ak_config *config,
                               ak_error *err)
 {

@@ -88,7 +88,7 @@ out:
     return status;
 }
 
-/* Writes the message that opens own_worker.py. */
+/* Writes the first message to own_worker.py, which says what to run. */
 static ak_status describe(const char *path, const ak_task *task, const ak_own_baseline *own,
                           ak_error *err)
 {

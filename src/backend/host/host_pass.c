@@ -1,7 +1,8 @@
 /*
- * host_pass.c: the second pass over C. A program that calls a library for the product needs this
- * pass to add a bias, an activation or a residual. A fair comparison needs a good one: this one
- * uses vectors of the machine's full width and all threads, and reads and writes C once.
+ * host_pass.c: the pass over C, the result of a matrix product, that follows the product. A program
+ * that calls a library for the product needs this pass to add a bias, an activation or a residual.
+ * A fair comparison needs a fast pass, so this one uses vectors of the machine's full width and all
+ * threads, and reads and writes C once.
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */
@@ -161,7 +162,7 @@ INLINE void rows_with(int activation, const rows *r)
     }
 }
 
-/* Has one loop per activation, so that the activation is not chosen for each element. */
+/* Compiles one loop per activation, so that the activation is not chosen anew for each element. */
 INLINE void rows_of(int activation, const rows *r)
 {
     switch (activation) {

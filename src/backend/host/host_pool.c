@@ -46,7 +46,7 @@ struct ak_host_pool {
     int threads;
     int limit; /* most threads of a parallel region */
     int64_t spin_ns;
-    bool crowded; /* more threads than processors: yield at once */
+    bool crowded; /* there are more threads than processors, so waiters yield at once */
     _Atomic bool ending;
     uint32_t region;
     uint64_t call; /* number of calls of a kernel */

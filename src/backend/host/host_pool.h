@@ -34,8 +34,8 @@ void ak_host_pool_begin_call(ak_host_pool *pool, void (*before)(void));
    can be given at a time. */
 void ak_host_pool_give(ak_host_call *call, ak_host_pool *pool);
 
-/* These implement the two members of ak_host_call; `pool` is an ak_host_pool. n is limited as
-   ak_host_pool_limit says. */
+/* These implement `parallel` and `barrier` of ak_host_call; `pool` is an ak_host_pool. n is limited
+   as ak_host_pool_limit says. */
 void ak_host_pool_parallel(void *pool, int n, void (*task)(void *context, int thread, int n),
                            void *context);
 void ak_host_pool_barrier(void *pool);

@@ -207,7 +207,8 @@ static ak_status add_targets(json_t *list, const machine *here, ak_host_targets 
     return status == AK_OK && targets->unknown ? add_features(list, here, NULL, err) : status;
 }
 
-/* Looks for targets in the source of a job, without its Fortran, which has none. */
+/* Looks for target attributes and pragmas in the source of a job. Its Fortran part, which has none,
+   is left out. */
 static ak_status read_source(ak_host_targets *out, const ak_options *options,
                              const ak_compile_job *job, ak_error *err)
 {
@@ -233,7 +234,8 @@ out:
 }
 
 /* Returns whether a job asks for AMX by name (-mamx-bf16). Its code then uses the tile registers,
-   for which a process needs the system's permission; under -march=native alone it need not. */
+   for which a process needs the system's permission. Under -march=native alone code need not use
+   them. */
 static bool uses_tiles(const ak_compile_job *job)
 {
     for (size_t i = 0; i < job->argc; i++) {

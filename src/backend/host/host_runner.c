@@ -1,13 +1,13 @@
 /*
- * host_runner.c: the confined child, see host_runner.h. It gives up its rights before it loads
- * anything, in an order that each step allows: first descriptors and limits; files before the
- * artifact is opened; after the threads are started, the system calls, for all threads at once.
+ * host_runner.c: the confined child; see host_runner.h. It gives up its rights in this order:
+ * descriptors and limits when it starts; access to files before the artifact is opened; system
+ * calls, for all threads at once, after the threads are started and before the artifact is opened.
  *
  * A library is trusted to start threads and to read files, because it looks at the machine; a
  * candidate is trusted with nothing.
  *
- * This file is long because all that the child does is in it: none of that may call what the
- * confinement has taken away.
+ * This file is long because all that the child does is in it: none of it may make a system call
+ * that has been taken away.
  */
 #include "backend/host/host_runner.h"
 
@@ -48,12 +48,13 @@
 #define PLACES     3
 #define HUGE_PAGE  (UINT64_C(2) << 20)
 #define CACHE_LINE 64
-/* leaves_out rejects a kernel that leaves stained elements unwritten: SKIPPED_MIN in one batch,
-   since a kernel whose results differ in their last bits from call to call may by chance write the
-   value that was put there. On a busy machine batches may have a few calls only, so it is enough
-   that all batches have SKIPPED_MIN together and one in SKIPPED_PART of the elements looked at, or
-   that every element so far is unwritten, the first of which holds a NaN. As no kernel writes a NaN
-   by chance where there was none, BLANK_MIN of them in all batches are enough, too. */
+/* leaves_out rejects a kernel that leaves stained elements unwritten. SKIPPED_MIN of them in one
+   batch are enough. One or two are not, because a kernel whose results differ in their last bits
+   from call to call may by chance write the value that was put there. On a busy machine a batch may
+   have a few calls only, so all batches are also judged together: SKIPPED_MIN elements are enough
+   if they are at least one in SKIPPED_PART of those looked at. BLANK_MIN are enough if they held a
+   NaN, which no kernel writes by chance. One is enough if no element was written so far, because
+   the first one holds a NaN. */
 #define SKIPPED_MIN  3
 #define BLANK_MIN    2
 #define SKIPPED_PART 4
@@ -97,9 +98,9 @@ static void say(char what)
     }
 }
 
-/* Rounds to nearest, keeps denormals and traps no exception. An artifact linked with -ffast-math
-   would flush denormals as soon as it is loaded, and be measured with another arithmetic than
-   other candidates. */
+/* This mode rounds to nearest, keeps denormals and traps no exception. It is set before each batch,
+   because an artifact linked with -ffast-math flushes denormals as soon as it is loaded, and would
+   be measured with another arithmetic than other candidates. */
 #define MXCSR_USUAL 0x1f80u
 #define MXCSR_FLAGS 0x3fu
 /* The flags of the processor that a call must not change: the direction of string operations (DF),
@@ -170,7 +171,8 @@ static const char *left_behind(void)
 
 /* ---- load ---------------------------------------------------------------------------------- */
 
-/* Where the loader has put the object that contains an address. */
+/* The addresses, from `begin` to `end`, at which the loader has put the object that contains
+   `inside`. */
 typedef struct object_range {
     uint64_t inside, begin, end;
 } object_range;
@@ -274,8 +276,8 @@ static void load_baseline(runner *r)
                                .page = page,
                                .block_fd = r->block_fd};
     char version[sizeof page->version] = "";
-    /* Our own threads, for passes and copies, sleep at once, because the library's threads run on
-       the same cores. */
+    /* The runner's own threads, for passes and copies, sleep at once when they are idle, because
+       the library's threads run on the same cores. */
     if (ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK ||
         r->ops->open(&r->baseline, version, sizeof version, &setup, &err) != AK_OK) {
         answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
@@ -395,9 +397,9 @@ static bool red_zone_whole(const runner *r)
     return ak_guard_holds(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
 }
 
-/* Stains the outputs before a call by a few stores, too few to be measured. Before the first call
-   of a batch that is not needed, because the worker or ak_host_scramble has made all outputs wrong.
-   A word of the workspace is overwritten as well, so that nothing kept there can be relied upon. */
+/* Stains the outputs before a call by a few stores, too few to be measured. The first call of a
+   batch needs no stain, because the worker or ak_host_scramble has made all outputs wrong. A word
+   of the workspace is overwritten as well, so that a kernel can keep nothing there. */
 static void stain(const runner *r, const ak_runner_page *page, void *const *arg, ak_host_stained *s,
                   uint64_t *state, bool first)
 {
@@ -432,8 +434,8 @@ static void forget_in_thread(void)
     ak_openmp_forget();
 }
 
-/* Clears what earlier calls may have left in the processor, in our own functions, and in signgam,
-   the sign of lgamma. lgamma itself is called to set signgam, of which there may be two copies. */
+/* Clears what earlier calls may have left in the processor, in the functions of host_openmp.c, and
+   in signgam, the sign of lgamma. As there may be two copies of signgam, lgamma sets it. */
 static void forget_calls(runner *r)
 {
     static const volatile double one = 1;
@@ -461,7 +463,7 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     for (uint32_t i = 0; i < iterations; i++) {
         if (r->kernel != NULL) {
             stain(r, page, call->arg, &s, state, i == 0);
-            ak_host_forget_stack(); /* it may still hold addresses of stained elements */
+            ak_host_forget_stack(); /* the stack may still hold addresses of stained elements */
             forget_calls(r);
             forget_registers();
             r->kernel(call);
@@ -480,8 +482,8 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     return s.skipped;
 }
 
-/* Brings the arguments into the caches, as in the middle of a batch, before a single call that will
-   be compared with one of many. */
+/* What touch_part reads to bring the arguments into the caches, as in the middle of a batch, before
+   a single call whose time is compared with that of calls in a batch. */
 typedef struct touch {
     const unsigned char *memory;
     uint64_t bytes;
@@ -499,8 +501,8 @@ static void touch_part(void *context, int thread, int n)
     (void)sink;
 }
 
-/* Number of rounds of random branches, which overwrite the tables of the branch predictor. These
-   are indexed by the directions that earlier branches took. */
+/* Number of rounds of random branches, which overwrite the tables of the branch predictor. The
+   tables are indexed by the directions that earlier branches took. */
 #define SCATTERED 100000
 static void scatter_branches(void *context, int thread, int n)
 {
@@ -510,7 +512,7 @@ static void scatter_branches(void *context, int thread, int n)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        /* Many places of code, each with its own entries. */
+        /* The loop is unrolled, so that there are 64 branches, each with entries of its own. */
 #pragma GCC unroll 64
         for (int bit = 0; bit < 64; bit++) {
             if ((x >> bit & 1) != 0) {
@@ -541,7 +543,8 @@ static void wait_for_go(ak_runner_page *page, uint32_t last)
     atomic_store(&page->dozing, 0u);
 }
 
-/* This function is long because it is the other side of host_batch.c's one_batch, step by step. */
+/* This function is long because it is the child's side of the wire protocol; one_batch
+   (host_batch.c) is the worker's. */
 static void run(runner *r)
 {
     ak_runner_page *page = r->page;
@@ -593,7 +596,7 @@ static void run(runner *r)
     uint64_t state = asked.salt;
     (void)ak_host_drawn(&state); /* mixes the time into it */
     paint_red_zone(r);
-    ak_host_pool_limit(r->pool, asked.threads); /* even if a kernel asks for more */
+    ak_host_pool_limit(r->pool, asked.threads); /* this holds even if a kernel asks for more */
     ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
     (void)repeat(r, &asked, &call, asked.warm, &state);

@@ -9,7 +9,8 @@
  *
  *   LOAD  -> END                      status and reason; title and version of a library
  *   RUN   -> READY, (go) DONE, END    DONE directly after the last iteration; END after the runner
- *                                     has checked the red zone of the workspace
+ *                                     has checked the red zone of the workspace; only END, with
+ *                                     status and reason, if the batch cannot be prepared
  *
  * A single call on unseen inputs has one step more, READY, (go) READY, (go) DONE, END: the inputs
  * appear after the first READY, and the runner reads them before it says READY again.
@@ -68,7 +69,7 @@ typedef struct ak_runner_page {
     uint32_t unseen;     /* 1: the inputs appear after READY, are read, and READY comes again */
     uint64_t salt;       /* seed of the stains and of the red zone of the workspace */
     /* written by both sides */
-    _Atomic uint32_t go; /* the worker counts it up after each READY; the runner waits for that */
+    _Atomic uint32_t go;     /* the worker adds 1 after each READY, for which the runner waits */
     _Atomic uint32_t dozing; /* the runner sleeps on `go` */
     /* the reply */
     int32_t status; /* ak_trial_status */

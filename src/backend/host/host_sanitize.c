@@ -2,10 +2,10 @@
  * host_sanitize.c: builds a candidate with AddressSanitizer and UndefinedBehaviorSanitizer, and a
  * small program that calls it at the edge-case shapes (sanitize_driver.h), and runs that program,
  * as confined as a candidate. Two things count: the sanitizers' report, and that the program says
- * at its end a word that a candidate does not know. The preprocessor runs first, with the options
- * of a trial alone, so that no macro tells the source of the sanitizers; attributes that turn them
- * off are renamed in the text that it leaves. Every argument is an allocation of its own, so that
- * every access outside it is found; the red zones of the harness show only writes, not reads.
+ * at its end a word that a candidate does not know. The preprocessor runs first, with a trial's
+ * options and without those of the sanitizers, so that no macro tells the source that there are
+ * sanitizers. In the preprocessed text, attributes that turn sanitizers off are renamed. Every
+ * argument is an allocation of its own, so that every access outside it is found, reads included.
  * Memory that a call allocates and does not free is found by comparing what the sanitizer's
  * allocator reports before and after the call.
  *
@@ -60,7 +60,8 @@ static ak_access access_of(const build *b, size_t argument)
     return b->task->problem->arguments[argument].access;
 }
 
-/* Appends the shapes that the configuration allows and that are small enough. */
+/* Chooses the edge-case shapes and the task's own, of those that the configuration allows and that
+   are small enough. */
 static ak_status choose_shapes(build *b, ak_error *err)
 {
     const ak_problem *problem = b->task->problem;
@@ -277,7 +278,7 @@ static void name_shape(char *out, size_t bytes, const build *b, const char *outp
     }
 }
 
-/* Returns the first place in a text that is a line of one of the kernel's own files, such as
+/* Returns the first place in a text that names a line of one of the kernel's own files, such as
    "kernel.c:12", or NULL. Folders in front of the name are left out. */
 static const char *own_line(const build *b, const char *text)
 {
@@ -297,8 +298,8 @@ static const char *own_line(const build *b, const char *text)
     return first;
 }
 
-/* Finds the line of the source if a report has none. The runtime of clang has another program look
-   for it, which the confined process could not start, so that program is asked here, for the first
+/* Finds the line of the source if a report has none. The runtime of clang leaves this to another
+   program, which the confined process could not start. So that program is asked here for the first
    addresses in the candidate. */
 static void find_line(char *out, size_t bytes, const build *b, const char *report)
 {
@@ -499,8 +500,8 @@ static ak_status compile(ak_proc_result *run, const build *b, product what, ak_e
     return status;
 }
 
-/* Refuses an object that has functions of the sanitizers' interface, which would take the place of
-   theirs; a trial's artifact with one is refused, too. */
+/* Refuses an object that defines functions of the sanitizers' interface, which would take the place
+   of the sanitizers' own. A trial's artifact with one is refused, too. */
 static ak_status look_at_object(ak_sanitized *out, const build *b, ak_error *err)
 {
     char *file = NULL;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "check/guard.h"
 
-/* At most about this many elements of an output are changed between two calls. */
+/* ak_host_scramble changes at most about this many elements of an output. */
 #define SCRAMBLED 16384
 
 static uint64_t ticks(void)
@@ -39,7 +39,7 @@ uint64_t ak_host_drawn(uint64_t *state)
 static uint64_t get(const unsigned char *at, uint32_t bytes)
 {
     uint64_t value = 0;
-    switch (bytes) { /* memcpy of a constant size is no call, which would cost more */
+    switch (bytes) { /* memcpy of a constant size is a load, cheaper than a call */
     case 8:
         memcpy(&value, at, 8);
         break;
@@ -86,7 +86,7 @@ static output output_of(const ak_host_stainable *of, void *const *arg, uint32_t 
     return (output){arg[i], of->count[i], of->bytes[i], of->fraction[i]};
 }
 
-/* Returns one of the elements, by a random number of 32 bits. */
+/* Returns the address of an element that the lower 32 bits of a random number choose. */
 static unsigned char *pick(const output *o, uint64_t random)
 {
     return o->first + ((random & UINT32_MAX) * o->count >> 32) * o->bytes;

@@ -62,7 +62,7 @@ bool ak_host_elf_may_call(const unsigned char *file, size_t length)
 typedef struct reader {
     const char *at;
     bool executable;
-    bool odd; /* a data section was made executable: from there on all sections count as code */
+    bool odd; /* a data section was made executable; from there on all sections count as code */
 } reader;
 
 static bool is_word(char c)

@@ -4,8 +4,8 @@
  * pragmas, assembly, and code that is put into sections by hand.
  *
  * The compiler's own headers have such pragmas for every extension, so they are skipped; the
- * preprocessor's marks say where they begin and end. If a source has such marks itself, nothing is
- * known of it.
+ * preprocessor's marks say where they begin and end. If a source has such marks itself, they cannot
+ * be told apart, and its targets count as unknown.
  */
 #include <string.h>
 #include <unistd.h>

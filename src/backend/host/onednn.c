@@ -1,8 +1,8 @@
 /*
  * onednn.c: oneDNN: dnnl_sgemm for products in f32, its primitives for products in bf16, softmax,
- * layer normalisation and sums of rows. The declarations are our own; the structures are those of
- * version 2, whose descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so with it
- * only products in f32 are offered.
+ * layer normalisation and sums of rows. The declarations are written here; the structures and
+ * numbers are those of version 2 (dnnl_types.h), whose descriptors are public. Version 3 kept
+ * dnnl_sgemm and hid the rest, so with it only products in f32 are offered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 
-/* Space for the public structures of 2.x. The library writes at most 696 and 3496 bytes (2.6.3),
-   and they have not grown by half in any release. */
+/* Space for the public structures of 2.x. The library writes at most 696 and 3496 bytes in 2.6.3,
+   and no release has let them grow by half. */
 #define MEMORY_DESC_BYTES 1536
 #define OP_DESC_BYTES     8192
 
@@ -127,7 +127,7 @@ typedef struct operation {
 struct ak_baseline {
     functions f;
     const operation *op; /* NULL: products */
-    bool bf16;           /* products by a primitive */
+    bool bf16;           /* products in bf16, which a primitive computes */
     ak_product product;
     bool with_scale, with_shift;
     void *engine, *stream;

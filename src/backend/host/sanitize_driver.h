@@ -5,11 +5,12 @@
  *
  *     program INPUTS KERNEL.so
  *
- * The candidate is a shared object that is loaded when the sanitizers are there already, so that no
- * function of it takes the place of theirs or of ours. Then the program takes system calls from
- * itself. It prints "@ N" before shape N, "lost BYTES" if each of some calls has allocated more
- * than it has freed, and in the end "done TOKEN", or "unable TOKEN" if the machine lacks something.
- * The token is the end of the file of inputs, and is read only when it is printed.
+ * The candidate is a shared object that is loaded when the sanitizers are there already, so that
+ * none of its functions takes the place of one of the sanitizers or of this program. Then the
+ * program takes system calls from itself. It prints "@ N" before shape N, "lost BYTES" if each of
+ * some calls has allocated more than it has freed, and in the end "done TOKEN", or "unable TOKEN"
+ * if the machine lacks something. The token is the end of the file of inputs, and is read only when
+ * it is printed.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

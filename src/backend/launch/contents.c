@@ -1,15 +1,16 @@
+/* contents.c: see contents.h. */
 #include "backend/launch/contents.h"
 
 #include <assert.h>
 
-/* One batch in this many, and the first, is compared with unseen contents. */
+/* One batch in this many, at random, and the first one are compared with unseen contents. */
 #define UNSEEN_EVERY 4
 /* Number of different contents in a batch. With many sets, making different ones for each would
    take a millisecond. */
 #define KINDS  8
 #define NO_SET SIZE_MAX
 
-/* A batch: `used` of the sets take part, of which `judged` is judged. */
+/* A batch: the first `used` sets take part, and the set with index `judged` is judged. */
 typedef struct batch {
     ak_contents *contents;
     const ak_launch *launch;
@@ -25,8 +26,9 @@ static bool may_turn(const ak_argument_spec *argument, ak_dtype dtype)
            argument->fill == AK_FILL_NORMAL;
 }
 
-/* Rotates an argument by rows or, if there is one row, by elements: unit 0 of the other contents is
-   unit `turn` of the own ones. The gap after the last row is left out. */
+/* Rotates an argument at random by units, which are rows or, if there is only one row, elements:
+   unit 0 of the other contents becomes unit `turn` of the own ones. The gap after the last row is
+   not copied. */
 static int turn_argument(const ak_contents *c, const ak_launch *launch, size_t i)
 {
     const ak_argument_spec *argument = &launch->task->problem->arguments[i];
@@ -81,7 +83,7 @@ static int fill_all(const batch *b, size_t count, size_t kinds, bool outputs)
     return code;
 }
 
-/* Draws the set that is judged: not the one that still holds the right outputs. */
+/* Draws the set that is judged. It is never the one that still holds right outputs. */
 static size_t draw_set(const ak_contents *c, size_t count)
 {
     assert(count > 0); /* a batch has at least one set */
@@ -89,9 +91,9 @@ static size_t draw_set(const ak_contents *c, size_t count)
     return set == c->right_set ? (set + 1) % count : set;
 }
 
-/* Compares the time of a run in the batch, `each_ns`, with that of runs on unseen contents, all of
-   them different: one run on each set that the batch has used or, if it was a single run, on the
-   set that is judged. Spoils these sets. */
+/* Compares the time of a run in the batch, `each_ns`, with that of runs on unseen contents, which
+   all differ: one run on each set that the batch has used or, if it was a single run, on the set
+   that is judged. These sets then no longer hold what the batch has written. */
 static int look_at_unseen(const batch *b, double each_ns, ak_outcome *out)
 {
     const ak_contents_ops *ops = b->contents->ops;
@@ -162,7 +164,7 @@ int ak_contents_batch(int64_t *ns, ak_contents *contents, const ak_launch *launc
     batch b = {.contents = contents, .launch = launch, .first = !contents->visited};
     int code = ops->begin(contents->runnable);
     if (b.first) {
-        /* Results of candidates before this one are wiped out. */
+        /* This overwrites the results of earlier candidates. */
         code = code == 0 ? fill_all(&b, contents->sets, KINDS, true) : code;
         contents->right_set = NO_SET;
         contents->long_runs = 0;

@@ -6,15 +6,16 @@
  * same numbers with each input rotated by a random number of rows, so that no run has seen them.
  * Integers are rotated only if each is drawn by itself, because others may be indices.
  *
- *   most sets hold other contents during a batch; one set, drawn at random, holds the own ones, or
- *   gets them after the clock has stopped and is run once more. This set is judged.
+ *   - During a batch most sets hold other contents. One set, drawn at random, is judged: it holds
+ *     the own contents, or gets them after the clock has stopped and is run once more.
  *
- *   outputs are poisoned once; after that they hold what this candidate has written there for other
- *   contents, which looks right and is wrong, so a kernel cannot see that an output is done
- * already.
+ *   - Outputs are poisoned before the candidate's first batch. After that they hold what the
+ *     candidate has written there for other contents, which looks right and is wrong. So a kernel
+ *     cannot see whether an output is already done.
  *
- *   now and then all sets get contents that no run has seen, and one run on each is timed. If such
- *   runs take longer than those of a batch, again and again, the batch did not do all of the work.
+ *   - After some batches all sets get contents that no run has seen, and one run on each is timed.
+ *     If such runs take longer than those of the batch several times in a row, the batch did not do
+ *     all of its work.
  *
  * A backend says how its memory is copied and its runs are timed (ak_contents_ops); what is copied
  * and timed, and which set is judged, is decided here. The functions of a backend return 0 or its
@@ -36,19 +37,19 @@ typedef struct ak_contents_ops {
        times in a row. */
     double times, each_ns, all_ns;
     int tries;
-    /* After each time that they took longer, the batch is timed again, and the next time is
-       compared with that: for a device that may have become slower in between. */
+    /* Whether the batch is timed again each time that they took longer, and the next comparison
+       uses that time. This is for devices that may have become slower in between. */
     bool repeats;
-    int64_t least_ns; /* shorter batches are not compared */
-    unsigned cold;    /* nor is this number of longer ones, from the first on */
+    int64_t least_ns; /* shorter batches are not compared with runs on unseen contents */
+    unsigned cold;    /* number of longer batches at the beginning that are not compared either */
 
-    /* Copies the arguments that the harness has uploaded to both spare places. */
+    /* Copies to both spare places the arguments that the harness has uploaded. */
     int (*begin)(ak_runnable *runnable);
     /* Copies a part of an argument from the own contents to the other ones. Offsets are in bytes
        from its first element. */
     int (*turn)(ak_runnable *runnable, size_t argument, size_t to, size_t from, size_t bytes);
     /* Fills a set from a spare place. Without `outputs`, outputs whose rows adjoin stay as they
-       are, but their zones are filled. */
+       are, but their red zones are filled. */
     int (*fill)(ak_runnable *runnable, size_t set, ak_contents_spare from, bool outputs);
     /* Times runs on rotating sets, from number 0 on, or a single run on `set`. */
     int (*time)(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t set, int64_t timeout_ns);
@@ -66,7 +67,7 @@ typedef struct ak_contents {
     ak_runnable *runnable;
     ak_rng *rng;
     size_t sets;        /* more than 1 */
-    bool visited;       /* the sets hold what this has written, not poison */
+    bool visited;       /* the sets hold what this candidate has written, not poison */
     bool looked;        /* a batch was compared with unseen contents */
     size_t right_set;   /* the set whose outputs are right for the task's own inputs */
     unsigned long_runs; /* batches that were long enough to be compared */

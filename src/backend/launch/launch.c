@@ -37,7 +37,7 @@ static const char *const pass_keys[] = {"Buffer", "Workspace", "Null", "TensorMa
 
 typedef struct reader {
     const ak_problem *problem;
-    ak_scope *scope;      /* NULL: only look for mistakes */
+    ak_scope *scope;      /* NULL: the reader only looks for mistakes */
     const json_t *launch; /* the current kernel */
     bool own_size;        /* the shape is the task's own */
     bool needs_block;
@@ -99,7 +99,7 @@ typedef struct range {
     int64_t low, high;
 } range;
 
-/* Evaluates a whole number in a range; gives its low end when it only looks for mistakes. */
+/* Evaluates a whole number in a range. Without a scope, gives the low end of the range. */
 static ak_status whole(int64_t *out, const json_t *value, const char *what, range in, reader *r)
 {
     ak_value found;

@@ -22,11 +22,11 @@
 #define AK_LAUNCH_MAPS_MAX      8
 #define AK_LAUNCH_ARGUMENTS_MAX 32
 #define AK_LAUNCH_CONSTANTS_MAX 8
-/* Dimensions of a tensor map: the hardware's limit. */
+/* The hardware allows at most this many dimensions in a tensor map. */
 #define AK_LAUNCH_RANK_MAX 5
 
-/* A view of a buffer for the tensor copy engine. Sizes and box in elements, innermost first;
-   strides in bytes, of dimension 1 and up. */
+/* A tensor map: a view of a buffer for the GPU's tensor copy engine. Sizes and box are in elements,
+   the innermost dimension first; strides are in bytes, from dimension 1 on. */
 typedef struct ak_launch_map {
     size_t argument;   /* index of the problem's argument */
     bool used;         /* false: the kernel gets a map of zeros */
@@ -44,7 +44,7 @@ typedef enum ak_pass_kind {
     AK_PASS_BUFFER, /* address of problem argument `index` */
     AK_PASS_WORKSPACE,
     AK_PASS_NULL,
-    AK_PASS_MAP,  /* tensor map `index` of the plan, by value */
+    AK_PASS_MAP,  /* tensor map `index` of the kernel, by value */
     AK_PASS_VALUE /* a number of type `dtype` */
 } ak_pass_kind;
 
@@ -52,8 +52,8 @@ typedef struct ak_pass {
     ak_pass_kind kind;
     size_t index;
     ak_dtype dtype;
-    int64_t integer; /* the value, if it is a whole number */
-    double real;     /* if it is a float */
+    int64_t integer; /* the value, if `dtype` is an integer type */
+    double real;     /* the value, if it is a floating-point type */
 } ak_pass;
 
 /* Writes a value as the kernel gets it, and returns its size in bytes. */
@@ -62,8 +62,8 @@ size_t ak_pass_encode(void *out, const ak_pass *pass);
 typedef struct ak_launch_kernel {
     const char *name; /* entry of the artifact; borrowed from the space file or the artifact */
     uint32_t grid[3], block[3], cluster[3];
-    uint32_t shared_bytes; /* dynamic */
-    bool early;            /* programmatic dependent launch */
+    uint32_t shared_bytes; /* of dynamic shared memory */
+    bool early;            /* by programmatic dependent launch */
     ak_launch_map maps[AK_LAUNCH_MAPS_MAX];
     size_t map_count;
     ak_pass passes[AK_LAUNCH_ARGUMENTS_MAX];

@@ -19,9 +19,10 @@ typedef struct ak_zones {
    ak_zones. Returns 0 or the driver's code. */
 typedef int (*ak_zone_copy)(ak_device *device, ak_guard_side side, size_t workspace);
 
+/* Paints and sends both zones. Returns 0 or the driver's code. */
 int ak_zones_paint(ak_zones *zones, ak_dtype dtype, ak_device *device, size_t workspace,
                    ak_zone_copy send);
-/* Gives whether the zones before and after are unchanged. Like the above, returns 0 or the driver's
+/* Gives whether the zones before and after the workspace are unchanged. Returns 0 or the driver's
    code. */
 int ak_zones_check(bool whole[2], ak_zones *zones, ak_device *device, size_t workspace,
                    ak_zone_copy fetch);

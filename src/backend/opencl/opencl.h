@@ -10,7 +10,8 @@
  *   opencl_launch.c     loads candidates, runs one measured batch
  *   opencl_contents.c   copies what the arguments of a candidate hold (launch/contents.h)
  *
- * The declarations are ours, from the OpenCL 1.2 specification
+ * An ICD (installable client driver) is a vendor's implementation, which libOpenCL.so.1 loads. The
+ * declarations are written here after the OpenCL 1.2 specification
  * (https://registry.khronos.org/OpenCL/specs/opencl-1.2.pdf); the numbers are those of its header.
  */
 #ifndef AK_BACKEND_OPENCL_OPENCL_H
@@ -33,8 +34,8 @@ enum {
     AK_CL_BUILD_FAILURE = -11,
     AK_CL_INVALID_VALUE = -30,
     AK_CL_INVALID_BUFFER_SIZE = -61,
-    /* These two are not from the specification: the work did not end in time; the outcome has
-       already been written. */
+    /* These two are not from the specification. AK_CL_HANGS: the work did not end in time.
+       AK_CL_REFUSED: the outcome has already been written. */
     AK_CL_HANGS = -20001,
     AK_CL_REFUSED = -20002
 };
@@ -89,7 +90,8 @@ ak_status ak_opencl_find(ak_opencl_place *out, const ak_opencl *cl, const char *
 /* Writes the name of an error: "CL_OUT_OF_RESOURCES", or its number if it is not known. */
 void ak_opencl_error_text(char *out, size_t bytes, int32_t code);
 /* Writes "NAME=FOLDER" for PoCL's cache and creates the folder. PoCL crashes if it cannot create
-   one itself, so every process of ours that loads it names one. Writes "" if there is no place. */
+   one itself, so every process of autokernel that loads PoCL names one. Writes "" if no folder can
+   be created. */
 void ak_opencl_pocl_cache(char *out, size_t bytes);
 /* Creates a context of one device; NULL and *code on failure. */
 void *ak_opencl_context(const ak_opencl *cl, const ak_opencl_place *place, int32_t *code);
@@ -111,7 +113,8 @@ int ak_opencl_inventory_main(int argc, char **argv);
 /* ---- compiling (opencl_compile.c) ------------------------------------------------------------ */
 
 #define AK_OPENCL_BINARY_MAX (64u << 20)
-/* Two options of a job that are our own: name and identity of the device to compile for. */
+/* Two options of a job that the OpenCL compiler does not get: name and identity of the device to
+   compile for. */
 #define AK_OPENCL_DEVICE_OPTION   "--device="
 #define AK_OPENCL_IDENTITY_OPTION "--identity="
 

@@ -262,7 +262,7 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
     return AK_OK;
 }
 
-/* Joins the options, which hold no blanks (opencl_rules.c), and takes out those that say for which
+/* Joins the options, which hold no blanks (opencl_rules.c), and takes out the two that name the
    device. */
 static ak_status join(ak_buf *out, const char **device, const char **identity,
                       const ak_compile_job *job, ak_error *err)

@@ -55,7 +55,7 @@ static int time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t s
     return ak_opencl_time_runs(ns, runnable, runs == 1 ? (uint32_t)set : 0, runs, timeout_ns);
 }
 
-/* The block is no set, so runs leave it alone. */
+/* Copies the set to the block, which no run changes, because it is no set. */
 static int keep(ak_runnable *runnable, size_t set, double run_ns)
 {
     (void)run_ns;

@@ -11,15 +11,15 @@
 
 #define AK_OPENCL_SETS_MAX 64
 
-/* Where the arguments of a shape lie: argument i, with its zones, is `length` bytes of the block
-   from `begin` on. */
+/* Where the arguments of a shape lie: argument i, with its red zones, is `length` bytes of the
+   block from `begin` on. */
 typedef struct ak_opencl_layout {
     size_t count;
     size_t begin[AK_ARGUMENTS_MAX], length[AK_ARGUMENTS_MAX];
 } ak_opencl_layout;
 
 typedef struct ak_opencl_set {
-    void *memory[AK_ARGUMENTS_MAX]; /* with the zones */
+    void *memory[AK_ARGUMENTS_MAX]; /* with the red zones */
     void *part[AK_ARGUMENTS_MAX];   /* from the first element on */
 } ak_opencl_set;
 
@@ -32,7 +32,7 @@ struct ak_device {
     void *block;
     size_t block_bytes;
     ak_opencl_layout layout;
-    /* If there are several sets, the spare ones follow them. */
+    /* If there are several sets, the spare sets of launch/contents.h follow them. */
     ak_opencl_set sets[AK_OPENCL_SETS_MAX + AK_CONTENTS_SPARES];
     size_t set_count;
     /* Counts how often the buffers were created. A kernel that was prepared with an earlier
@@ -63,7 +63,7 @@ struct ak_runnable {
 /* Times runs on rotating sets, from set `first` on, and waits for them. */
 int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
                             int64_t timeout_ns);
-/* Copy all arguments with their zones from the block to a set, and back. */
+/* Copy all arguments with their red zones from the block to a set, and back. */
 int32_t ak_opencl_from_block(ak_device *device, size_t set);
 int32_t ak_opencl_to_block(ak_device *device, size_t set);
 /* opencl_device.c. Waits for everything that is queued. */
@@ -75,11 +75,11 @@ int32_t ak_opencl_wait(ak_device *device, void *event, int64_t timeout_ns);
 bool ak_opencl_is_memory(int32_t code);
 /* Writes the outcome of calls that returned `code`, unless it is AK_CL_REFUSED. */
 void ak_opencl_conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing);
-/* Makes a buffer, and the part of it that begins after the first zone. */
+/* Makes a buffer, and the part of it that begins after the first red zone. */
 int32_t ak_opencl_make_buffer(void **memory, void **part, ak_device *device, size_t bytes);
 void ak_opencl_release_sets(ak_device *device);
-/* Makes the workspace at least this large, sets it to zero and paints the zones around it; the
-   second function checks whether the zones before and after are unchanged. */
+/* The first function makes the workspace at least this large, sets it to zero and paints the red
+   zones around it. The second one checks whether these zones are unchanged. */
 int32_t ak_opencl_clear_workspace(ak_device *device, size_t bytes);
 int32_t ak_opencl_check_workspace(bool whole[2], ak_device *device, size_t bytes);
 

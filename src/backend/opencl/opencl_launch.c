@@ -100,7 +100,7 @@ static void plan_layout(ak_opencl_layout *out, const ak_launch *launch)
 {
     out->count = launch->task->problem->argument_count;
     for (size_t i = 0; i < out->count; i++) {
-        /* guard.h: two zones lie between arrays, the second of which is the next array's */
+        /* guard.h: two red zones lie between arrays, the second of which is the next array's */
         size_t end = i + 1 < out->count
                          ? launch->offset[i + 1] - AK_GUARD_BYTES
                          : launch->offset[i] + launch->shape->bytes[i] + AK_GUARD_BYTES;
@@ -275,8 +275,8 @@ static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
     return code;
 }
 
-/* Puts one run on a set into the queue. `events` gets those of its first and its last kernel;
-   events[0] stays NULL if it has only one. */
+/* Puts one run on a set into the queue. events[0] and events[1] get the events of its first and its
+   last kernel; events[0] stays NULL if the plan has only one kernel. */
 static int32_t enqueue(ak_runnable *runnable, size_t s, void *events[2])
 {
     const ak_device *device = runnable->device;

@@ -1,6 +1,7 @@
 /*
- * opencl_rules.c: the rules for space files. "Launch" is CUDA's (docs/formats.md): `Block` is the
- * work-group, `Grid` counts work-groups. Keys that mean nothing in OpenCL are refused by name.
+ * opencl_rules.c: the rules for space files. "Launch" has the form that it has for CUDA
+ * (docs/formats.md): `Block` is the work-group, `Grid` counts work-groups. Keys that mean nothing
+ * in OpenCL are refused by name.
  */
 #include <string.h>
 
@@ -49,7 +50,7 @@ static ak_status add_device(ak_options *out, const ak_task *task, const ak_confi
 }
 
 /* Returns whether a space file may pass this option to clBuildProgram, which gets all options as
-   one text: a blank would begin another option. None of these names a file. */
+   one text: a blank would begin another option. None of the listed options names a file. */
 static bool allows_option(const char *option)
 {
     static const char *const listed[] = {"-D", "-cl-", "-w", "-Werror", NULL};

@@ -9,11 +9,11 @@
  * those of a real run.
  *
  * The task's kernel is one of three. It may be the recorded kernel, with all that is known of it:
- * its rank, its defaults, its sources for prompts. It may be a T1 file. Or it may be the recording
- * itself, of which only the space is known; the recorded name of a kernel that is not installed
- * stands for it, too. "sim" alone means the recording that is named as the kernel. The space is
- * exactly what was recorded. The only known facts of the machine are those in the file; a default
- * or rank that needs others is left out.
+ * its rank, its defaults, its sources for prompts. It may be a file in the format T1
+ * (docs/formats.md). Or it may be the recording itself, of which only the space is known; the
+ * recorded name of a kernel that is not installed stands for it, too. "sim" alone means the
+ * recording that is named as the kernel. The space is exactly what was recorded. The only known
+ * facts of the machine are those in the file; a default or rank that needs others is left out.
  */
 #ifndef AK_BACKEND_SIM_H
 #define AK_BACKEND_SIM_H

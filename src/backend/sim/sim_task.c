@@ -123,7 +123,8 @@ static bool same_choices(const char *asked, const char *recorded)
 static ak_status check_task(const ak_task *task, const ak_recording *recording, ak_error *err)
 {
     const char *path = recording->path;
-    /* Files of other tools write sizes in their own way, and a space alone has none. */
+    /* Files of other tools write sizes in their own way. A task of which only the space is known
+       has none. */
     bool ours = recording->implementation[0] != 0 && task->problem->size_count > 0;
     AK_DO(ours ? agree("size", task->size_text, recording->size, path, err) : AK_OK);
     if (ours) {
@@ -144,9 +145,9 @@ static const char *given_or(const char *given, const char *recorded)
     return given != NULL || recorded[0] == 0 ? given : recorded;
 }
 
-/* Writes the size of a recording in the form that trials and runs have. "M=128,N=64", from a file
-   of ours, is copied; "128x64" becomes "X=128,Y=64", as in an import of such a file; any other text
-   becomes "". */
+/* Writes the size of a recording in the form that trials and runs have. "M=128,N=64", from a
+   recording that autokernel made, is copied; "128x64" becomes "X=128,Y=64", as in an import of such
+   a file; any other text becomes "". */
 static ak_status size_of(char **out, const ak_recording *recording, ak_error *err)
 {
     static const char *const names[] = {"X", "Y", "Z", "W"};
@@ -201,8 +202,9 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
                          "nothing is measured on a recording; leave --protocol out");
 }
 
-/* Takes from the recording of a kernel of ours what was not given: size, dtype, and the options, to
-   which an objective may have been given. `choices` holds the text of the options. */
+/* Takes size, dtype and options from a recording that autokernel made, unless they were given. If
+   only an objective was given, it follows the recorded options. `choices` holds the text of the
+   options. */
 static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_recording *recording)
 {
     own->size = given_or(own->size, recording->size);
@@ -214,8 +216,8 @@ static void take_from(ak_task_spec *own, char choices[CHOICES_BYTES], const ak_r
     own->choices = only_objective || own->choices == NULL ? choices : own->choices;
 }
 
-/* Removes the recorded options from own->choices: the user may repeat them, but a space alone has
-   no options. */
+/* Removes the recorded options from own->choices: the user may repeat them, but a task of which
+   only the space is known has no options. */
 static void leave_out_recorded(ak_task_spec *own, const ak_recording *recording)
 {
     const size_t length = own->choices == NULL ? 0 : without_objective(own->choices);
@@ -225,7 +227,8 @@ static void leave_out_recorded(ak_task_spec *own, const ak_recording *recording)
     }
 }
 
-/* Gives the task of a space alone the options that were recorded, before its objective. */
+/* Gives a task of which only the space is known the options that were recorded, before its
+   objective. */
 static ak_status keep_recorded(ak_task *task, const ak_recording *recording, ak_error *err)
 {
     char choices[CHOICES_BYTES];
@@ -278,7 +281,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     ak_status status = size_of(&size, recording, err);
     if (status == AK_OK && alone && own.size != NULL && size[0] != 0) {
         status = agree("size", own.size, size, recording->path, err);
-        own.size = NULL; /* a space alone has no size that could be set */
+        own.size = NULL; /* a task of which only the space is known has no size that could be set */
     }
     if (status == AK_OK) {
         status = ak_task_bind(&task, &own, &known, err);
@@ -286,7 +289,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     } else {
         ak_problem_close(problem);
     }
-    if (status == AK_OK && task->problem->size_count == 0) { /* a space, which has no sizes */
+    if (status == AK_OK && task->problem->size_count == 0) { /* only the space is known */
         ak_free(task->size_text);
         task->size_text = size;
         size = NULL;

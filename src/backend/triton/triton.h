@@ -14,7 +14,7 @@
 #include "backend/launch/launch.h"
 #include "problem/backend_rules.h"
 
-/* The compiler of a job. */
+/* The `compiler` of the compile jobs of Triton kernels. */
 #define AK_TRITON "triton"
 
 /* Appends what the Python process must know of a configuration: target, entry, and the arguments at
@@ -26,16 +26,16 @@ ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_confi
 /* Compiles a job whose compiler is AK_TRITON. The Python process is started by the first call and
    serves all later ones of this process. */
 ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
-/* Returns the Python process of ak_triton_compile, which whoever ends stray children must spare; 0:
-   there is none. */
+/* Returns the process id of ak_triton_compile's Python process, which the compile worker must not
+   end with other children; 0: there is none. */
 pid_t ak_triton_process(void);
-/* Adds the folders that a Python process reads, for a process that will be confined. */
+/* Adds what the Python process reads to what the compile worker, which starts it, may read. */
 ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err);
 /* Gives the version of Triton; AK_UNAVAILABLE says what to install. */
 ak_status ak_triton_version(char *out, size_t bytes, ak_error *err);
 
-/* Asks a Python process of its own, which reads the folder `beside`, writes to `folder`, and ends
-   with its reply. Takes over the reference to `request`. */
+/* Starts a Python process for one request and ends it after the reply. The process may read the
+   folder `beside` and write to `folder`. Takes over the reference to `request`. */
 ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
                         int64_t timeout_ns, ak_error *err);
 

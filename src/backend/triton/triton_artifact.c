@@ -101,7 +101,8 @@ static ak_status number(uint32_t *out, const json_t *facts, const char *key, int
                          key, (long long)found, (long long)low, (long long)high);
 }
 
-/* Gives an argument that Triton has kept the type that Triton chose. */
+/* Gives an argument the type that Triton chose. It is one of those that the compiled code still
+   takes. */
 static ak_status set_type(ak_pass *pass, const char *type, ak_error *err)
 {
     const bool value = pass->kind == AK_PASS_VALUE;
@@ -144,7 +145,7 @@ static ak_status keep_arguments(ak_launch_kernel *kernel, const json_t *facts, a
         return ak_fail(err, AK_LIMIT, WHERE " takes more than %d arguments",
                        AK_LAUNCH_ARGUMENTS_MAX);
     }
-    for (uint32_t i = 0; i < trailing; i++) { /* Triton's own, for scratch memory */
+    for (uint32_t i = 0; i < trailing; i++) { /* arguments that Triton adds, for scratch memory */
         kernel->passes[kept++] = (ak_pass){.kind = AK_PASS_NULL};
     }
     kernel->pass_count = kept;

@@ -171,7 +171,7 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
     json_t *reply = NULL;
     int64_t begin = ak_clock_ns();
     ak_status status = AK_OK;
-    if (strcmp(python.folder, job->folder) != 0) { /* it may write to one folder only */
+    if (strcmp(python.folder, job->folder) != 0) { /* the process may write to one folder only */
         stop();
         (void)snprintf(python.folder, sizeof python.folder, "%s", job->folder);
     }
@@ -185,7 +185,7 @@ ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, a
     }
     status = ak_script_ask(&reply, &python.script, request_of(job),
                            job->timeout_ns * CLOCK_TIMES + OPEN_NS, err);
-    if (status == AK_CRASHED || status == AK_TIMED_OUT) { /* costs one configuration */
+    if (status == AK_CRASHED || status == AK_TIMED_OUT) { /* this costs one configuration only */
         stop();
         result.status = status == AK_CRASHED ? AK_TRIAL_COMPILE_ERROR : AK_TRIAL_TIMED_OUT;
         result.reason = ak_strdup(err == NULL ? WHERE " ended" : err->text);

@@ -1,4 +1,4 @@
-"""triton_worker.py: compiles Triton kernels for a device that need not be here; triton.c starts and asks it.
+"""triton_worker.py: compiles Triton kernels for a device that need not be here; triton_compile.c starts and asks it.
 
 Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true, ...}
 or {"ok": false, "error": one line}.
@@ -7,6 +7,9 @@ or {"ok": false, "error": one line}.
   compile source, function, options, artifact, folder, cpu_seconds, wall_seconds, memory
                       compiles in a copy of this process, so that a crash, a hang or too much memory costs one
                       configuration and no second import. The reply has status, reason, registers, shared, spill
+  describe path, function, settings, settings_name, taken, seconds
+                      imports a user's file in a copy of this process. The reply has the problem and the space file of
+                      the Triton function in it (triton_adopt.c)
 
 These are the options of a compilation:
 
@@ -87,7 +90,7 @@ def import_triton():
             raise Wrong("Triton %s is too old: version %d.%d or later is needed (`%s -m pip install -U triton`)"
                         % ((version,) + OLDEST + (sys.executable,)))
         # The key of Triton's cache holds a hash of all its files, 0.4 s of every compile worker's processor time.
-        # Our cache lies in the run's own folder, and nothing else of it changes there than kernel and options.
+        # The cache lies in the run's own folder, so only the kernel and the options differ between its entries.
         try:
             for name in ("triton.runtime.cache", "triton.compiler.compiler"):
                 module = __import__("importlib").import_module(name)
@@ -600,7 +603,7 @@ def variant(found, inner, defines, line, general, target):
         signature = [kernel.src.signature.get(n, kernel.src.signature.get(i, "constexpr")) for i, n in enumerate(names)]
     else:
         signature = list(kernel.src.signature)
-    gone = kernel.src.constants  # by name, number or path, as the version has it
+    gone = kernel.src.constants  # the keys are names, numbers or paths, depending on the version of Triton
     types = ["" if t == "constexpr" or n in gone or i in gone or (i,) in gone else t
              for i, (n, t) in enumerate(zip(names, signature)) if n in plain]
     for text, kind in zip(texts, types):
@@ -639,7 +642,7 @@ def build(request):
     triton.runtime.driver.set_active(Device(target))
     found, inner, heuristics = load(request["source"], request["name"], request["function"])
     check_heuristics(inner, heuristics, defines, lines)
-    # Code that is specialised for the task's own arguments, and code of no special class, which is right for all.
+    # One variant is specialised for the task's own arguments; the other assumes nothing and is right for all.
     wanted = [(lines[0], False)]
     if not defines.get("OWN_SIZE_ONLY") and any(class_of(t) != "any" for t in lines[0].split(",") if t[0] in "il"):
         wanted.append((lines[0], True))
@@ -672,7 +675,7 @@ def reason(error):
     if place and lines:
         what = str(cause).strip().splitlines()[-1] if cause is not error and str(cause).strip() else lines[-1]
         return one_line("line %s of the function: %s" % (place.group(1), what))
-    # What ptxas says is below what Triton says of it, and names a temporary file that is gone.
+    # The message of ptxas follows Triton's own lines, and names a temporary file that no longer exists.
     ptxas = re.search(r"^ptxas\S* (?:.*; )?(?:error|fatal) *: *(.*)$", text, re.MULTILINE)
     if ptxas:
         return one_line("ptxas: " + ptxas.group(1))
@@ -703,7 +706,7 @@ def child(request, pipe, work):
 
 
 def apart(request, work):
-    """Works in a copy of this process and waits for it."""
+    """Runs `work` in a copy of this process, and returns its reply or why there is none."""
     import_triton()
     reading, writing = os.pipe()
     pid = os.fork()
@@ -715,7 +718,7 @@ def apart(request, work):
     try:
         return json.loads(text)
     except ValueError:
-        pass  # it ended before it could answer
+        pass  # the copy ended before it could answer
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     seconds = used.ru_utime + used.ru_stime
     who, ended = request.get("who", "Triton"), request.get("ended", "")
