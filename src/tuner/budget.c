@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define CANDIDATES_DEFAULT 3
-/* Unless its strategy is thorough, a run has converged when the last PATIENCE evaluations, and at
-   least half of all, brought no gain. */
+/* Unless its strategy is thorough, a run has converged when the evaluations since the last gain are
+   at least PATIENCE and at least half of all. */
 #define PATIENCE 60
 /* Checking a candidate takes about as long as this many checks of a trial. */
 #define CHECKS_OF_CANDIDATE 3.0

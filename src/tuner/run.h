@@ -63,7 +63,7 @@ typedef struct ak_tuning {
     size_t devices;        /* number of devices that share the trials */
     size_t evaluations;    /* evaluations of this run; resume.c subtracts archived ones */
     size_t known;          /* evaluations that the archive has */
-    size_t again_capacity; /* of result->again */
+    size_t again_capacity; /* allocated entries of result->again */
     ak_like *like;         /* results measured elsewhere; NULL if there are none */
 
     /* Opened and closed by tuner.c; the other parts use them. */
@@ -80,7 +80,8 @@ typedef struct ak_tuning {
 
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
-    char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */
+    char fleet[AK_RUN_ID_BYTES]; /* id of this tuner among the tuners with workers on other
+                                    machines, or "" */
     bool deferred;               /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
@@ -106,7 +107,7 @@ typedef struct ak_tuning {
     double check_seconds;   /* seconds for the check of the latest correct trial */
     double compile_seconds; /* longest compilation of a correct trial */
     bool exhausted;         /* the strategy has no more proposals */
-    const char *ended;      /* the strategy's reason for that; NULL if it gave none */
+    const char *ended;      /* why it has no more; NULL if it gave no reason */
     ak_error fault;         /* failure of the machine that ended the search */
 
     /* Set by finish.c. */
@@ -144,8 +145,8 @@ ak_status ak_tuning_resume(ak_tuning *r, ak_error *err);
 
 /* ---- record.c -------------------------------------------------------------------------------- */
 
-/* After ak_tuning_defer, writes wait if the archive is locked, and the run goes on.
-   ak_tuning_settle writes what still waits and ends this. */
+/* After ak_tuning_defer, writes wait in memory if the archive is locked, and the run goes on.
+   ak_tuning_settle writes what still waits and ends this mode. */
 ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
@@ -160,7 +161,7 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
 /* Writes the states of the workers on other machines into the archive; `context` is the run. At the
    end of the run, `pool` is NULL and the states are removed. */
 void ak_tuning_note_workers(void *context, const ak_pool *pool);
-/* Adds the result, which is also sent as the event "end". */
+/* Adds the result to the run's entry and sends it as the event "end". */
 ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 
 /* ---- announce.c ------------------------------------------------------------------------------ */

@@ -79,7 +79,8 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
                           .used = true};
     ak_job job = {
         .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .specialised = true};
-    /* A slower configuration may be the better one if the objective is not the time. */
+    /* A slower configuration may be the better one if the objective is not the time, so none is
+       given up early. */
     bool timed = r->task->objective == NULL && r->best_ms > 0;
     job.timer.give_up_ms = timed ? r->best_ms * HOPELESS : 0;
     r->sent++;

@@ -27,7 +27,8 @@ typedef struct ak_sanitizing {
     size_t not_run;         /* number of configurations that could not be built or run */
     size_t left_out;        /* number of configurations that failed otherwise, which are not run */
     char tool[64];
-    char missing[320]; /* why the first of `not_run` could not run; "" if all could */
+    char missing[320]; /* why the first of `not_run` could not run, or why the backend has no
+                          sanitizers; else "" */
 } ak_sanitizing;
 
 typedef struct ak_session {
@@ -61,9 +62,9 @@ void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
                        const char *words);
 
-/* Opens a session: starts the workers and computes the environment. The task's launcher and workers
-   and this environment take the place of those in the options, and the task's `cancel` that of
-   NULL. */
+/* Opens a session: starts the workers and computes the environment. The launcher and the workers of
+   the task and this environment replace those of the options. The task's `cancel` is used if that
+   of the options is NULL. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,
                           ak_error *err);
 /* Measures the ceilings, in about half a second, and lists the baselines, which may take longer. */

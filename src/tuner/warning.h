@@ -34,7 +34,7 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
 /* Warns if the best configuration was checked at the task's own size only, because its conditions
-   exclude all others that could be tried. */
+   exclude all other sizes that could be tried. */
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,
                             ak_error *err);
 
