@@ -41,7 +41,7 @@ struct ak_advisor {
     uint64_t seed;
     ak_advice_state state;
     const char *ending;
-    char fault[480]; /* why it failed */
+    char fault[480]; /* why the advice failed */
     bool yielded;
 
     ak_experience *trials; /* all observed trials; trial number n is trials[n - 1] */

@@ -85,7 +85,8 @@ typedef struct ak_advice_plan {
 } ak_advice_plan;
 
 /* Rows of a strategy's hyper-parameters (strategy.h) that every strategy with an advisor has. With
-   them a study has arms that show what history and facts are worth: "llm:history=0". */
+   them a study can compare the strategy with and without history or facts, as in
+   "llm:history=0". */
 #define AK_ADVICE_HYPERS(X)                                                                        \
     X(HISTORY, "history", 1, 0, 1, true, "tell the model what was tried (0: nothing of it)",       \
       "the model proposes better when it sees results")                                            \

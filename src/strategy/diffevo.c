@@ -103,8 +103,8 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     if (place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
         return AK_OK;
     }
-    /* this member did not propose the configuration, so it takes an empty place or competes with
-       the slowest member */
+    /* No member proposed this configuration, so it takes an empty place or competes with the
+       slowest member. */
     if (tag == AK_FRAME_NO_TAG) {
         tag = 0;
         for (size_t i = 1; i < self->population && self->member[tag] != SIZE_MAX; i++) {

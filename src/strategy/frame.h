@@ -56,7 +56,7 @@ ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_ne
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 void ak_frame_close(ak_frame *frame); /* also after a failed open; does not free the frame */
 
-/* `propose` and `close` for a strategy that needs nothing beyond the frame there. */
+/* `propose` and `close` of a strategy that adds nothing of its own to these functions. */
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
 /* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was

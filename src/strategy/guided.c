@@ -561,8 +561,8 @@ static ak_status plan_ranked(guided *self, ak_error *err)
     return AK_OK;
 }
 
-/* Plans the design: first the default, unless it is arbitrary and the strategy is no expert, then
-   the starts of the space, then those by rank. */
+/* Plans the design: first the default, unless it is arbitrary and `expert` is not set; then the
+   starts of the space; then configurations chosen by the rank. */
 static ak_status plan(guided *self, ak_error *err)
 {
     const ak_config *starts;

@@ -11,7 +11,7 @@ enum {
     SHARE = 10         /* each hit allows another tenth of the budget */
 };
 
-/* standard deviation of Kendall's rank correlation of five unrelated pairs */
+/* standard deviation of Kendall's rank correlation of five pairs of unrelated values */
 #define CHANCE 0.41
 
 void ak_transfer_open(ak_transfer *transfer, const ak_like *like)
