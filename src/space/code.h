@@ -10,8 +10,8 @@
 #include "space/expr_tree.h"
 #include "space/symbols.h"
 
-/* Each comment lists the operands and, if it is not theirs, the type of the result. A truth is an
-   int or a real, which is true if it is not 0. */
+/* Each comment lists the operands and, if it differs from their type, the type of the result. A
+   truth is an int or a real, which is true if it is not 0. */
 typedef enum ak_code_kind {
     AK_CODE_CONSTANT,   /* no operands; `value` */
     AK_CODE_PARAMETER,  /* no operands; the parameter `slot` */

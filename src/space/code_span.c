@@ -277,8 +277,8 @@ static ak_span span_abs(const ak_code *code, const ak_binding *binding)
     return clamp_int(low, -x > y ? -x : y, a.fails);
 }
 
-/* Evaluates a function of one real. None of them ever falls, so the ends of the interval
-   suffice. */
+/* Evaluates a function of one real. None of these functions ever decreases, so the ends of the
+   interval suffice. */
 static ak_span span_call(const ak_code *code, const ak_binding *binding)
 {
     ak_span a = ak_code_span(code->child, binding);
