@@ -79,7 +79,7 @@ static ak_status copy_data(const char *folder, const char *file, const json_t *p
     return status;
 }
 
-/* Writes problem.json, which says of the work that it is a guess. */
+/* Writes problem.json with a note that the formulas of its work are guesses. */
 static ak_status write_problem(const char *folder, json_t *problem, ak_error *err)
 {
     static const char guessed[] =

@@ -177,7 +177,7 @@ static ak_status submit_default(ak_session *session, const candidate *c, ak_erro
     return ak_pool_submit(session->pool, &job, err);
 }
 
-/* Archives the trial of a default and learns from it. */
+/* Archives the trial of a default, and keeps its cost or the reason for its failure. */
 static ak_status take_default(candidate *c, ak_trial *trial, const ak_session *session,
                               const chooser *ch, ak_archive *archive, ak_error *err)
 {

@@ -10,7 +10,7 @@
 #include "tuner/summary.h"
 #include "tuner/warning.h"
 
-/* Seconds for each candidate or library if the time budget leaves less than this. */
+/* Fewest seconds for each candidate or library, even if the time budget leaves less. */
 #define FINISH_SECONDS_MIN 0.1
 
 /* The candidates of the comparison: first the configurations, including the default, then the
@@ -220,7 +220,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     return set_best(r, &l->chosen.list[winner], measured, err);
 }
 
-/* Moves the comparison into the result. */
+/* Moves the comparison into the result, warns, and chooses the best candidate. */
 static ak_status take_comparison(ak_tuning *r, const lineup *l,
                                  const ak_comparison_result *comparison, ak_error *err)
 {

@@ -8,7 +8,8 @@
 #include "problem/task.h"
 #include "recording/recording.h"
 
-/* Where a task will run: a backend and its devices, and the reason if the user must be told. */
+/* Where a task will run: a backend and its devices. `why` tells the user if a data sheet stands in
+   for a device. */
 typedef struct place {
     const ak_backend_ops *backend;
     ak_device_list list;

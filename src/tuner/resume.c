@@ -84,7 +84,7 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
     return status;
 }
 
-/* Counts the trials of the task in other environments than this one. */
+/* State of the count of the task's trials in other environments than this one. */
 typedef struct others {
     ak_tuning *r;
     const char *environment;
