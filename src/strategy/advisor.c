@@ -495,7 +495,7 @@ out:
     return AK_OK;
 }
 
-/* Asks the same question with less in it, because the model's context is too small. */
+/* Asks the same question with fewer facts in it, because the model's context is too small. */
 static ak_status ask_less(ak_advisor *a, ak_error *err)
 {
     a->brief.share++;

@@ -78,7 +78,8 @@ typedef struct ak_advice_plan {
     int generations;
     size_t batch;
     bool searched;   /* a search proposes as well */
-    bool apart;      /* that search is not told the model's trials before the last question */
+    bool apart;      /* with `searched`: the search is not told the model's trials before the last
+                        question */
     bool no_history; /* the model is not told what was tried */
     /* the model is told no facts of device, shape and source, as with --llm-share space */
     bool no_facts;

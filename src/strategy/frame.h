@@ -66,8 +66,8 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
 
 /* Draws an unseen configuration uniformly at random. Returns false if there is none. */
 bool ak_frame_random(ak_config *out, ak_frame *frame);
-/* Sets parent and generation of a proposal that was derived from `parent`, unless both are
-   equal. */
+/* Sets parent and generation of a proposal that was derived from `parent`, unless the two
+   configurations are equal. */
 void ak_frame_derive(ak_proposal *out, const ak_known *parent);
 
 /* Inserts an index into a list of at most `max` entries, fastest first. Failures are left out. */

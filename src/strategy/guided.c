@@ -542,7 +542,7 @@ static void spread_ranked(guided *self, candidate *sample)
     }
 }
 
-/* Plans the design by the rank. */
+/* Fills the design with some of the best-ranked configurations of a sample. */
 static ak_status plan_ranked(guided *self, ak_error *err)
 {
     candidate *sample;
