@@ -199,7 +199,7 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     (void)snprintf(whole, sizeof whole, "%.*s", (int)(length - blank), text + blank);
     whole[strcspn(whole, "\r\n")] = 0;
     ak_scan_argument *a = &s->arguments[s->argument_count];
-    part[strcspn(part, "=")] = 0; /* the argument's default */
+    part[strcspn(part, "=")] = 0; /* cuts off the default value of the argument */
     size_t end = strcspn(part, "[");
     bool array = part[end] == '[';
     while (end > 0 && strchr(AK_SOURCE_WORD, part[end - 1]) == NULL) {

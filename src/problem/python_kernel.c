@@ -141,7 +141,7 @@ out:
     return ak_fs_join(out, root, hash, err);
 }
 
-/* A Python file with its settings, as found. */
+/* A Python file with its settings, as find() has found them. */
 typedef struct found {
     char path[AK_PATH_MAX], settings_path[AK_PATH_MAX], function[FUNCTION_MAX + 1];
     json_t *settings;

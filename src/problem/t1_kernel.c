@@ -424,7 +424,7 @@ out:
     return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the documents --------------------------------------------------------------------------- */
 
 static ak_status make_space(json_t **out, const json_t *document, converter *c)
 {

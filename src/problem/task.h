@@ -47,7 +47,8 @@ struct ak_task {
        the recorded device, so that results do not disclose the path of the file */
     char *device;
     char *opens;   /* what the backend opens: equal to `device`, or "sim:FILE" */
-    char *devices; /* they share the trials of a search: "cuda:0,cuda:1"; `device` first */
+    char *devices; /* the devices that share the trials of a search: "cuda:0,cuda:1"; `device` comes
+                      first */
     ak_shape shape;
     ak_dtype dtype;
     ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */

@@ -14,7 +14,7 @@
 #define TASK_SIZE_MAX    (INT64_C(1) << 53) /* a real holds every size exactly */
 
 /* Read texts of a spec; task->problem must be set. A text that is NULL or empty means defaults.
- *given is false if `text` does not say which dtype. */
+   ak_task_read_dtype sets *given to whether `text` names a dtype. */
 ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_error *err);
 /* Reads problem options. Sets choice, number, objective and choices_text. */
 ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err);
