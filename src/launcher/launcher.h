@@ -81,8 +81,8 @@ void ak_launcher_close(ak_launcher *l);
 ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
                               const char *const *argv, ak_error *err);
 
-/* Asks all launchers for the command that ends the job of this worker (`leave`). Without words
-   there is none. Free with ak_words_free. */
+/* Asks all launchers for the command that ends the job of this worker (`leave`). *out stays empty
+   if there is no such command. Free with ak_words_free. */
 ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
@@ -96,7 +96,7 @@ void ak_words_free(ak_words *words);
    number ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
-/* Returns the length of such a list. */
+/* Returns the number of devices in a list such as "cuda:0,cuda:1". */
 size_t ak_launcher_listed(const char *devices);
 /* Returns an environment variable as a whole number from 1 on, or the fallback. */
 size_t ak_launcher_number(const char *variable, size_t fallback);
