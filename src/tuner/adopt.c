@@ -138,7 +138,8 @@ out:
 typedef struct includes {
     const char *folder, *file; /* the kernel's folder; the source file */
     json_t *names;             /* in the order in which their texts are needed */
-    ak_buf text, notes;        /* these texts; hints on what the user must do by hand */
+    ak_buf text, notes;        /* the texts of `names`, joined; hints on what the user must do by
+                                  hand */
 } includes;
 
 /* Returns whether the line is #include "NAME", and gives the place and the length of the name. */

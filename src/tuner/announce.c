@@ -91,8 +91,8 @@ static void announce_like(const ak_tuning *r)
     }
 }
 
-/* Warns if this machine is busy or lacks a layer of the sandbox, if something that the kernel's
-   files say is ignored or unused (ak_task_ignored, ak_task_unused), and if a language model is
+/* Warns if this machine is busy or lacks a layer of the sandbox, if directives in the source are
+   ignored or parameters are not used (ak_task_ignored, ak_task_unused), and if a language model is
    configured that the strategy does not ask. */
 static void warn_of_setting(ak_tuning *r)
 {

@@ -61,7 +61,7 @@ static double finish_seconds(const ak_tuning *r)
     }
     double least =
         ak_protocol_seconds(ak_session_protocol(&r->session), all, AK_COMPARISON_ROUNDS_MIN);
-    /* The control shares these seconds. */
+    /* The control is measured within these seconds, too. */
     double comparison = ak_tuning_finish_each(r->options) * (double)all;
     double expected =
         (comparison > least ? comparison : least) + CEILINGS_SECONDS +

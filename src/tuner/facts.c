@@ -1,5 +1,5 @@
-/* facts.c: describes what is known of a task, and of a configuration, before anything is
-   compiled. */
+/* facts.c: describes, before anything is compiled, what is known of a task and of a
+   configuration. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -118,7 +118,8 @@ typedef struct ak_tuning {
 
 /* ---- budget.c -------------------------------------------------------------------------------- */
 
-/* Returns the strategy that these options ask for, with its hyper-parameters (tuner.c). */
+/* Returns the text of the strategy, with its hyper-parameters, that these options ask for
+   (tuner.c). */
 const char *ak_tuning_strategy(const ak_tune_options *options);
 /* Returns the number of evaluations that the caller asked for, including resumed ones. */
 size_t ak_tuning_budget(const ak_tuning *r);
@@ -140,7 +141,7 @@ const char *ak_tuning_stop_reason(const ak_tuning *r);
 /* Subtracts archived trials from the evaluations, so that a resumed run ends where it would have
    ended without the interruption. */
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err);
-/* Tells the open strategy what the archive has. */
+/* Tells the open strategy the archived results of the task. */
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err);
 
 /* ---- record.c -------------------------------------------------------------------------------- */
@@ -166,7 +167,8 @@ ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 
 /* ---- announce.c ------------------------------------------------------------------------------ */
 
-/* Sends "start", "prepared" and "like", and warns of what this machine or these options lack. */
+/* Sends the events "start", "prepared" and "like", and warnings about this machine and these
+   options. */
 void ak_tuning_announce(ak_tuning *r);
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);

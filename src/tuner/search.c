@@ -35,8 +35,8 @@ static const char proposed_elsewhere[] = "like";
 
 /* ---- proposals ------------------------------------------------------------------------------- */
 
-/* Returns how many jobs may be in flight now: one more than can be compiled at a time, which keeps
-   the compile workers busy, and for each further device one to measure and one ready. On a
+/* Returns how many jobs may be in flight. One more than can be compiled at a time keeps the compile
+   workers busy. Each further device adds one job to be measured and one that is ready. On a
    recording jobs do not overlap. */
 static size_t most_in_flight(const ak_tuning *r)
 {
@@ -348,7 +348,7 @@ static ak_status take_next_or_fault(bool *fault, ak_tuning *r, ak_error *err)
 
 /* ---- loop ------------------------------------------------------------------------------------ */
 
-/* Searches until a reason to stop. *why is that reason, or NULL after an error. */
+/* Searches until there is a reason to stop. *why is that reason, or NULL after an error. */
 static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *err)
 {
     ak_proposal first = {0};

@@ -82,7 +82,7 @@ void ak_session_close(ak_session *session);
    the clock starts in 1970. */
 int64_t ak_session_now_ns(const ak_session *session);
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
-/* Writes the text for another time `ns` of that clock. */
+/* Writes the text for the time `ns` of that clock. */
 void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, int64_t ns);
 
 /* Creates the id of a new run: 16 hexadecimal digits. */

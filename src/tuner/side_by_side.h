@@ -5,8 +5,8 @@
 #include "tuner/session.h"
 
 /* A comparison to be made. names[i] belongs to candidates[i]. Ratios are speeds relative to the
-   fastest library; without one, to `fallback`, the default; if that failed, to the first candidate
-   that worked. */
+   fastest library. Without a library they are relative to `fallback`, the default, or, if that
+   failed, to the first candidate that worked. */
 typedef struct ak_comparison_spec {
     const ak_comparison_candidate *candidates;
     const char *const *names;

@@ -13,8 +13,8 @@
 /* Each size gets at least this many seconds, which suffice to measure its default. */
 #define SECONDS_MIN 0.1
 
-/* Shares what is left of the budgets among the remaining sizes, keeping time for the later
-   measurements. */
+/* Shares the rest of the budgets among the remaining sizes, and keeps time for the measurements
+   that follow. */
 static void share(ak_tune_options *out, const ak_many *m, size_t at)
 {
     size_t left = m->result->size_count - at;
