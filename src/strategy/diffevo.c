@@ -59,7 +59,7 @@ static void move(ak_config *out, diffevo *self, const ak_known *from)
     for (size_t p = 0; p < frame->parameters; p++) {
         if (p == sure || ak_rng_real(&frame->rng) < self->crossover) {
             at.at[p] += self->lead * (lead.at[p] - at.at[p]) + f * (plus.at[p] - minus.at[p]);
-            /* reflects at the ends of the range and clamps what lies beyond the reflection */
+            /* reflects the coordinate at the ends of the range, then clamps it */
             at.at[p] = at.at[p] < 0.0 ? -at.at[p] : at.at[p] > 1.0 ? 2.0 - at.at[p] : at.at[p];
             at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
         }

@@ -51,7 +51,7 @@ typedef struct hybrid {
     /* evaluations between questions; proposals of the search since the last question */
     size_t interval, since;
     size_t unseen;                      /* proposals without a result yet */
-    ak_config own[AK_ADVICE_BATCH_MAX]; /* the model's proposals among these */
+    ak_config own[AK_ADVICE_BATCH_MAX]; /* the model's proposals without a result */
     size_t own_count;
     result *held; /* results of the model's proposals that the search is not told yet */
     size_t held_count, held_capacity;
@@ -142,8 +142,8 @@ static ak_status tell_all(hybrid *self, ak_error *err)
     return AK_OK;
 }
 
-/* Tells the search the held result of a configuration that it now proposes itself, if there is
-   one. */
+/* Tells the search the held result, if there is one, of a configuration that the search proposes
+   itself. */
 static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *err)
 {
     for (size_t i = 0; i < self->held_count; i++) {
