@@ -93,7 +93,7 @@ struct ak_expr {
 ak_status ak_expr_eval_node(ak_value *out, size_t *steps, const ak_expr *expr, const ak_node *node,
                             const ak_value *values, ak_arena *arena, ak_error *err);
 
-/* The arithmetic that all evaluators share (value.c). */
+/* The functions below are the arithmetic that all evaluators share (value.c). */
 /* Returns the order of an exact integer and a real, as Python compares them: -1, 0 or 1. The
    real is not NaN. */
 int ak_number_compare(int64_t integer, double real);

@@ -62,7 +62,8 @@ out:
     return status;
 }
 
-/* Marks the values that occur in valid configurations: those on edges, all of which lead to one. */
+/* Marks the values that occur in valid configurations. These are the values on edges, because every
+   edge leads to a configuration. */
 static ak_status mark_values(ak_space *space, ak_error *err)
 {
     const ak_graph *graph = &space->graph;

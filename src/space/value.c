@@ -38,7 +38,7 @@ int ak_number_compare(int64_t integer, double real)
     if (real < -TWO_63) {
         return 1;
     }
-    /* The whole part fits into an int64_t now. If it equals the integer, the fraction decides. */
+    /* Here the whole part fits into an int64_t. If it equals the integer, the fraction decides. */
     double whole = trunc(real);
     int64_t other = (int64_t)whole;
     if (integer != other) {
