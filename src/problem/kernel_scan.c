@@ -37,7 +37,7 @@ static const char *open_bracket(ak_scan *s, const char *at)
         const size_t end = ak_source_back(at, (size_t)(p - at), AK_SOURCE_BLANK);
         const size_t begin = ak_source_back(at, end, AK_SOURCE_WORD);
         if (end - begin > 2 && strncmp(at + begin, "__", 2) == 0) {
-            p = ak_source_closing(p); /* __launch_bounds__(...), __attribute__((...)) */
+            p = ak_source_closing(p); /* skips __launch_bounds__(...), __attribute__((...)) */
             if (p == NULL) {
                 return NULL;
             }
@@ -105,7 +105,7 @@ static void begin_entry(ak_scan *s)
     for (;;) {
         size_t end = ak_source_back(s->plain, s->entry, AK_SOURCE_BLANK);
         bool known = false;
-        if (end > 0 && s->plain[end - 1] == ')') { /* __launch_bounds__(...) */
+        if (end > 0 && s->plain[end - 1] == ')') { /* skips __launch_bounds__(...) */
             for (int depth = 0; end > 0;) {
                 end--;
                 depth += s->plain[end] == ')' ? 1 : s->plain[end] == '(' ? -1 : 0;

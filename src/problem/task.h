@@ -18,8 +18,8 @@
    to neither. */
 typedef struct ak_shape {
     int64_t size[AK_SIZES_MAX];
-    /* elements and extents (the outermost first) of each argument, without those between its rows
-     */
+    /* elements and extents (the outermost first) of each argument, without the elements between its
+       rows */
     size_t elements[AK_ARGUMENTS_MAX];
     size_t extent[AK_ARGUMENTS_MAX][AK_RANK_MAX];
     size_t row[AK_ARGUMENTS_MAX]; /* elements of a row; 1 or more */
@@ -106,8 +106,8 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
                        ak_error *err);
 
 /* Adds the names and values of the problem options to a scope, as a task does for its expressions.
-   Options that the text `choices` ("activation=relu", or NULL) names have its values, the others
-   their defaults. */
+   Options that the text `choices` ("activation=relu", or NULL) names get the values in it; the
+   others get their defaults. */
 ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
                                 ak_error *err);
 

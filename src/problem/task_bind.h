@@ -37,7 +37,7 @@ const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope);
 /* Fails if Workspace or Threads of the space file is wrong for every configuration, so that a run
    is refused before it compiles anything. If an expression is wrong for some configurations only,
-   the trials of those report it. */
+   the trials of these configurations report it. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 
 /* Writes the warning of ak_task_unused. Called once, when the space is there. */
