@@ -44,7 +44,7 @@ typedef struct builder {
     /* Arrays with one element for each row: */
     bool *seen;       /* the current tree has seen it */
     double *opinions; /* sum of the predictions by trees that have not seen it */
-    uint32_t *asked;  /* number of those trees */
+    uint32_t *asked;  /* number of trees that have not seen it */
 } builder;
 
 static double square(double x)
