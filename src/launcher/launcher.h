@@ -42,8 +42,9 @@ typedef struct ak_launcher_ops {
     ak_status (*seats)(ak_launcher *l, const char *devices, size_t most, ak_error *err);
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
-    /* Appends the command that ends what the words of `prefix` have started, for a launcher that
-       was killed or failed before it could; NULL: such a launcher leaves nothing running. */
+    /* Appends the command that ends what a launcher has started on a seat, for a launcher that was
+       killed or failed before it could do so itself. NULL: such a launcher leaves nothing
+       running. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends the job in which this process runs, if that is the job of a
        worker of this run. A worker runs it if its connection ends without a message of the tuner,
@@ -60,8 +61,8 @@ struct ak_launcher {
     char text[AK_LAUNCHER_MAX]; /* the settings: the text after the colon */
     ak_seat *seats;
     size_t count; /* number of seats */
-    /* AUTOKERNEL_SEAT leaves only one seat of those that the launcher has. `whole` is how many it
-       has; `first` is the number that seats[0] has among them. */
+    /* AUTOKERNEL_SEAT leaves one of the launcher's seats. `whole` is the number of all its seats,
+       and `first` is the index of seats[0] among them. */
     size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */

@@ -34,8 +34,8 @@ static ak_status seats(ak_launcher *l, const char *devices, size_t most, ak_erro
     return AK_OK;
 }
 
-/* Adds the option with the variable's value divided by `share`; adds nothing if that is 0 or the
-   variable is not set. */
+/* Adds the option with the value of the variable divided by `share`. Adds nothing if the quotient
+   is 0 or the variable is not set. */
 static ak_status add_share(ak_words *out, const char *option, const char *variable, size_t share,
                            ak_error *err)
 {
