@@ -39,7 +39,7 @@ typedef struct ak_seen {
     double ms;              /* time; 0 if it failed */
     double joules;          /* 0: not measured */
     int64_t trial;          /* id in the archive */
-    size_t device;          /* index of the device that measured it in the task's list */
+    size_t device;          /* index, in the task's list, of the device that measured it */
 } ak_seen;
 
 /* A job in flight with its proposal, kept until the result arrives. */
@@ -133,7 +133,8 @@ double ak_tuning_seconds_left(const ak_tuning *r);
 size_t ak_tuning_expected_trials(const ak_tuning *r);
 /* Returns how many candidates each device contributes to the finish. */
 size_t ak_tuning_candidates_of_each(const ak_tuning *r);
-/* Returns why the search must stop, as in ak_tune_result, or NULL if it continues. */
+/* Returns why the search must stop, in the words of ak_tune_result.stopped_by, or NULL if it
+   continues. */
 const char *ak_tuning_stop_reason(const ak_tuning *r);
 
 /* ---- resume.c -------------------------------------------------------------------------------- */

@@ -25,7 +25,8 @@ typedef struct ak_sanitizing {
     size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
     size_t found;           /* number of configurations with a report */
     size_t not_run;         /* number of configurations that could not be built or run */
-    size_t left_out;        /* number of configurations that failed otherwise, which are not run */
+    size_t left_out;        /* number of configurations that failed in another way and so did not
+                               run */
     char tool[64];
     char missing[320]; /* why the first of `not_run` could not run, or why the backend has no
                           sanitizers; else "" */

@@ -88,7 +88,7 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
     }
 }
 
-/* Enters all libraries or, once the fastest is known, that one. */
+/* Enters all libraries or, once the fastest is known, only the fastest. */
 static void enter_libraries(chunk *c, const ak_session *session, const ak_size_result *one)
 {
     if (one->library != NULL) {
@@ -118,7 +118,7 @@ static ak_status take_library(ak_size_result *one, const ak_task *task, const ak
     return ak_copy_text(&one->library, library->name, err);
 }
 
-/* Adds the results of one comparison to the known ones of this size. */
+/* Adds the results of one comparison to the known results of this size. */
 static ak_status take_results(column *known, ak_size_result *one, const ak_task *task,
                               const chunk *c, const ak_comparison_result *comparison, ak_error *err)
 {
