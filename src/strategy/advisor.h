@@ -50,7 +50,7 @@ struct ak_advisor_options {
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
     const char *description, *device, *size, *dtype;
     const json_t *environment;     /* names the device and its software; NULL if unknown */
-    ak_share share;                /* what the model is told at most */
+    ak_share share;                /* how much the model may be told */
     const ak_objective *objective; /* NULL: the time */
     const char *library; /* the best library with its time or cost; NULL if there is none */
     double library_ms;
