@@ -208,7 +208,7 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     const size_t begin = ak_source_back(part, end, AK_SOURCE_WORD);
     ak_scan_copy_name(a->name, part + begin, end - begin);
     if (!ak_expr_is_name(a->name) && strlen(a->name) + 2 <= sizeof a->name) {
-        memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword of expressions */
+        memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword, so it becomes "in_" */
     }
     part[begin] = 0;
     a->pointer = array || strchr(part, '*') != NULL;

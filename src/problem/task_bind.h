@@ -11,7 +11,7 @@
 #include "problem/task.h"
 
 #define TASK_THREADS_MAX 4096
-#define TASK_SIZE_MAX    (INT64_C(1) << 53) /* a real holds every size exactly */
+#define TASK_SIZE_MAX    (INT64_C(1) << 53) /* a double holds every size exactly */
 
 /* Read texts of a spec; task->problem must be set. A text that is NULL or empty means defaults.
    ak_task_read_dtype sets *given to whether `text` names a dtype. */

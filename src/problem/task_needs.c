@@ -10,7 +10,7 @@
 
 #define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
 #define WHERE_MAX      256
-#define TEXT_MAX       (1u << 14) /* more than a message with the names of all parameters has */
+#define TEXT_MAX       (1u << 14) /* bytes; a message with the names of all parameters has fewer */
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
