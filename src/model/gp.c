@@ -211,9 +211,9 @@ static double dot(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Four numbers in a vector register. The vectors are explicit because the compiler chose to
-   vectorise the loop over chunks instead, which is too short in a space of few parameters, and then
-   computed one number at a time. */
+/* Four numbers in a vector register. The vectors are explicit because a compiler may vectorise the
+   loop over chunks instead, which is too short in a space of few parameters, and then compute one
+   number at a time. */
 typedef float four __attribute__((vector_size(16)));
 typedef int32_t four_bits __attribute__((vector_size(16)));
 
