@@ -17,7 +17,7 @@
 
 #define AK_SEATS_MAX 256
 #define AK_WORDS_MAX 64
-/* Longest launcher, and longest word of a command. */
+/* Limit in bytes of a launcher's text and of a word of a command, with the 0 at the end. */
 #define AK_LAUNCHER_MAX 4096
 
 typedef struct ak_seat {
