@@ -10,8 +10,8 @@
 /* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
    number of sizes or to this number, whichever is larger. */
 #define ELITES_MIN 24
-/* Most elites of one comparison. A device worker takes 32 candidates: these, the best so far, the
-   libraries and the control. */
+/* Most elites of one comparison. A device worker takes AK_JUDGED_MAX (32) candidates: these, the
+   best so far, the libraries and the control. */
 #define CHUNK         22
 #define LIBRARIES_MAX 8
 
