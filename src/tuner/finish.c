@@ -172,7 +172,8 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     return status;
 }
 
-/* The user may cancel the run after the search has stopped for another reason. */
+/* Notes that the user cancelled the run, which may happen after the search has stopped for another
+   reason. */
 static void note_cancelled(ak_tuning *r)
 {
     r->result->stopped_by = ak_tuning_cancelled(r) ? "cancelled" : r->result->stopped_by;

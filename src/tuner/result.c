@@ -159,7 +159,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
 
-/* Returns what the speedup of the best is relative to; NULL: it has none. */
+/* Returns what the speedup of the best is relative to; NULL if there is no speedup. */
 static const char *speedup_over(const ak_tune_result *result)
 {
     return !(result->speedup > 0)                       ? NULL

@@ -1,4 +1,4 @@
-/* resume.c: reads what the archive already has of the task that a run is about to tune. */
+/* resume.c: reads the archived trials of the task that a run is about to tune. */
 #include <string.h>
 
 #include "archive/archive.h"

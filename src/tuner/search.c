@@ -28,7 +28,7 @@
 #define WAIT_NS (AK_SECOND_NS / 4)
 
 /* Names of proposers: the default, which every run tries first; configurations that the caller
-   wants tried first; the best ones of another size, dtype or device. */
+   wants tried first; the best configurations of another size, dtype or device. */
 static const char proposed_first[] = "default";
 static const char proposed_by_caller[] = "given";
 static const char proposed_elsewhere[] = "like";
