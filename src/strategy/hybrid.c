@@ -207,8 +207,8 @@ static ak_status propose_hybrid(ak_proposal *out, bool *found, ak_strategy *stra
     return ak_walk_propose(&self->walk, &out->config, err);
 }
 
-/* Returns true if the model proposed this configuration, and removes it from those that await a
-   result. */
+/* Returns true if the model proposed this configuration, and removes it from the proposals that
+   await a result. */
 static bool take_own(hybrid *self, const ak_config *config)
 {
     for (size_t i = 0; i < self->own_count; i++) {
@@ -245,7 +245,8 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
                                  : self->search->ops->observe(self->search, observation, err);
 }
 
-/* Nothing is under way when this is called, so a proposal without a result will never have one. */
+/* Nothing is under way when this is called, so a proposal without a result will never have one.
+   Such proposals are forgotten, and the search may go on. */
 static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 {
     hybrid *self = (hybrid *)strategy;
