@@ -65,8 +65,8 @@ typedef struct ak_span {
 ak_span ak_code_span(const ak_code *code, const ak_binding *binding);
 
 enum { AK_CAN_BE_TRUE = 1, AK_CAN_BE_FALSE = 2, AK_CAN_FAIL = 4 };
-/* Returns the outcomes that the code's truth can have over the ranges. The set lacks none, but may
-   contain some that never occur. */
+/* Returns the outcomes that the code's truth can have over the ranges. The set contains every
+   outcome that occurs and perhaps some that never occur. */
 unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
 
 #endif
