@@ -112,8 +112,8 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
                                 ak_error *err);
 
 /* Computes the shape at some sizes; `size` holds a number for each size of the problem. Returns an
-   error if a size is below 1, if elements or bytes overflow, or if the arguments exceed the
-   machine's memory. */
+   error if a size is below 1, if elements or bytes overflow, or if the arguments and the copies
+   that a check needs exceed the machine's memory. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
 
 /* Writes sizes as "M=7,N=33". */

@@ -1,9 +1,9 @@
 /*
  * task_bind.h: the steps that turn an ak_task_spec into an ak_task, in this order: read the texts
- * (task_read.c), gather the constants (task_scope.c), choose the implementation (task_needs.c says
- * whether it can do the task), compute the shape (task_shape.c), build the space, try the
- * workspace. task_bind.c calls them. Each step writes its own members of the task, which its owner
- * closes with ak_task_close even after a failure. Internal to problem/.
+ * (task_read.c), choose the implementation (task_needs.c says whether it can do the task) and
+ * gather the constants for it (task_scope.c), compute the shape (task_shape.c), build the space,
+ * try the workspace. task_bind.c calls them. Each step writes its own members of the task, which
+ * its owner closes with ak_task_close even after a failure. Internal to problem/.
  */
 #ifndef AK_PROBLEM_TASK_BIND_H
 #define AK_PROBLEM_TASK_BIND_H
