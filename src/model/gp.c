@@ -369,8 +369,8 @@ static size_t pick_rows(ak_gp *gp)
 }
 
 /* Returns, up to a constant, the logarithm of the marginal likelihood of the first `count` rows
-   that gp->order names, with the scale that makes it largest, plus the logarithm of the weights'
-   prior, which keeps the weights near their start. */
+   that gp->order names, with the scale that makes it largest. The logarithm of the weights' prior
+   is added, which keeps the weights near their start. */
 static double likelihood(ak_gp *gp, size_t count)
 {
     double half[TUNED_MAX];
