@@ -1,5 +1,6 @@
 /*
- * study.h: the arms, seeds and curves of a study. study_replay.c runs its searches on a recording,
+ * study.h: the arms, seeds and curves of a study. An arm is a strategy, with hyper-parameters, that
+ * the study compares with the other arms. study_replay.c runs the searches on a recording,
  * study_live.c on a device.
  *
  * A run is a curve. After each evaluation it records the best value so far (smaller is better),

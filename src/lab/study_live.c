@@ -15,7 +15,7 @@ typedef struct live {
     /* what all runs have spent on a model so far; the user's limits cover the whole study */
     double spent_usd;
     int64_t used_tokens;
-    /* Of one run. */
+    /* These members belong to one run. */
     ak_study_run *run;
     ak_study_point now;
     double begin; /* seconds of the run at which the search began */

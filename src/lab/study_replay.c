@@ -14,12 +14,12 @@
 #include "tuner/event.h"
 
 typedef struct replayed {
-    /* The same for all runs. */
+    /* These members are the same for all runs. */
     ak_study *study;
     const ak_recording *recording;
     const ak_model *model; /* NULL if there is none */
     const ak_like *like;   /* NULL if there is none */
-    /* Of one run. */
+    /* These members belong to one run. */
     const ak_study_arm *arm;
     ak_study_run *run;
     ak_space *space;
@@ -27,7 +27,7 @@ typedef struct replayed {
     ak_strategy *strategy;
     ak_transfer transfer;
     ak_study_point now;
-    ak_error lost; /* out of memory while the strategy reported a call or notice */
+    ak_error lost; /* set if memory ran out while the strategy reported a call or a notice */
 } replayed;
 
 static void tell(void *context, const ak_call *call)
@@ -126,7 +126,7 @@ static ak_status replay_run(const replayed *all, const ak_study_arm *arm, ak_stu
     ak_transfer_open(&r.transfer, r.like);
     AK_TRY(ak_made(r.tried, err));
     AK_TRY(ak_recording_space_new(&r.space, recording, err));
-    ak_recording_draw_default(r.space, recording, run->seed); /* all arms start at the same one */
+    ak_recording_draw_default(r.space, recording, run->seed); /* the same default for all arms */
     ak_advisor_options advisor = {.model = r.model,
                                   .share = study->share,
                                   .device = recording->device,

@@ -17,7 +17,7 @@
 
 #define AK_SEATS_MAX 256
 #define AK_WORDS_MAX 64
-/* Longest launcher, and longest word of a command. */
+/* Limit in bytes of a launcher's text and of a word of a command, with the 0 at the end. */
 #define AK_LAUNCHER_MAX 4096
 
 typedef struct ak_seat {
@@ -42,8 +42,9 @@ typedef struct ak_launcher_ops {
     ak_status (*seats)(ak_launcher *l, const char *devices, size_t most, ak_error *err);
     /* Appends the words in front of the worker's command line. */
     ak_status (*prefix)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
-    /* Appends the command that ends what the words of `prefix` have started, for a launcher that
-       was killed or failed before it could; NULL: such a launcher leaves nothing running. */
+    /* Appends the command that ends what a launcher has started on a seat, for a launcher that was
+       killed or failed before it could do so itself. NULL: such a launcher leaves nothing
+       running. */
     ak_status (*sweep)(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err);
     /* Appends the command that ends the job in which this process runs, if that is the job of a
        worker of this run. A worker runs it if its connection ends without a message of the tuner,
@@ -60,8 +61,8 @@ struct ak_launcher {
     char text[AK_LAUNCHER_MAX]; /* the settings: the text after the colon */
     ak_seat *seats;
     size_t count; /* number of seats */
-    /* AUTOKERNEL_SEAT leaves only one seat of those that the launcher has. `whole` is how many it
-       has; `first` is the number that seats[0] has among them. */
+    /* AUTOKERNEL_SEAT leaves one of the launcher's seats. `whole` is the number of all its seats,
+       and `first` is the index of seats[0] among them. */
     size_t whole, first;
     size_t least; /* number of workers with which work begins */
     bool queues;  /* a worker may wait in a queue for any length of time */
@@ -81,8 +82,8 @@ void ak_launcher_close(ak_launcher *l);
 ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
                               const char *const *argv, ak_error *err);
 
-/* Asks all launchers for the command that ends the job of this worker (`leave`). Without words
-   there is none. Free with ak_words_free. */
+/* Asks all launchers for the command that ends the job of this worker (`leave`). *out stays empty
+   if there is no such command. Free with ak_words_free. */
 ak_status ak_launcher_leave(ak_words *out, const char *run, ak_error *err);
 
 /* The functions below are for the launchers themselves. */
@@ -96,7 +97,7 @@ void ak_words_free(ak_words *words);
    number ("cuda:2" for 2). */
 ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
                            ak_error *err);
-/* Returns the length of such a list. */
+/* Returns the number of devices in a list such as "cuda:0,cuda:1". */
 size_t ak_launcher_listed(const char *devices);
 /* Returns an environment variable as a whole number from 1 on, or the fallback. */
 size_t ak_launcher_number(const char *variable, size_t fallback);

@@ -34,8 +34,8 @@ static ak_status seats(ak_launcher *l, const char *devices, size_t most, ak_erro
     return AK_OK;
 }
 
-/* Adds the option with the variable's value divided by `share`; adds nothing if that is 0 or the
-   variable is not set. */
+/* Adds the option with the value of the variable divided by `share`. Adds nothing if the quotient
+   is 0 or the variable is not set. */
 static ak_status add_share(ak_words *out, const char *option, const char *variable, size_t share,
                            ak_error *err)
 {
@@ -48,8 +48,8 @@ static ak_status add_share(ak_words *out, const char *option, const char *variab
     return ak_words_add(out, word, err);
 }
 
-/* Writes the name of a worker's job: one that only this worker of this run has, because `sweep`
-   cancels by name. */
+/* Writes the name of a worker's job. Outside an allocation only this worker of this run has the
+   name, because `sweep` cancels jobs by name. */
 static void job_name(char out[NAME_BYTES], const ak_launcher *l, size_t seat)
 {
     if (l->run[0] == 0 || in_allocation()) {
@@ -77,7 +77,7 @@ static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_err
     return ak_words_split(out, l->text, err);
 }
 
-/* An srun that was killed leaves its job in the queue. */
+/* Cancels the worker's job, because an srun that was killed leaves its job in the queue. */
 static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
     char name[NAME_BYTES], named[NAME_BYTES + 16];
@@ -90,7 +90,8 @@ static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_erro
     return ak_words_add(out, named, err);
 }
 
-/* Slurm keeps a job whose srun was killed, even after its step has ended. */
+/* Cancels the job of this worker, because Slurm keeps a job whose srun was killed, even after its
+   step has ended. */
 static ak_status leave(ak_words *out, const char *run, ak_error *err)
 {
     const char *name = ak_env("SLURM_JOB_NAME"), *id = ak_env("SLURM_JOB_ID");

@@ -41,10 +41,10 @@ typedef struct builder {
     uint32_t *hits;  /* scratch: rows per level */
     task *tasks;     /* a stack with one waiting sibling per depth */
     size_t task_count;
-    /* of each row: */
+    /* Arrays with one element for each row: */
     bool *seen;       /* the current tree has seen it */
     double *opinions; /* sum of the predictions by trees that have not seen it */
-    uint32_t *asked;  /* number of those trees */
+    uint32_t *asked;  /* number of trees that have not seen it */
 } builder;
 
 static double square(double x)
@@ -374,8 +374,8 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
     double squares = 0.0;
     double within = 0.0;
     double trees = (double)forest->trees;
-    /* is subtracted before squaring, because the means are close to each other and their squares
-       large */
+    /* The first mean is subtracted before squaring, because the means are close to each other and
+       their squares are large. */
     double first = 0.0;
     for (size_t tree = 0; tree < forest->trees; tree++) {
         const ak_forest_node *leaf = leaf_of(forest, tree, row);

@@ -1,11 +1,11 @@
 /*
  * forest_effects.c: the functional analysis of variance of a forest, see forest.h.
  *
- * A leaf of a tree is a product of sets of levels, one set a column. The prediction averaged over
- * all columns but some is therefore a sum over the leaves: each adds its mean, times its share of
- * all configurations, to the levels of these columns that reach it. One walk through a tree gives
- * the sums of every column, or of every pair with a given column. A leaf that a column does not
- * restrict adds the same to all levels of this column, which no variance sees, and is left out.
+ * A leaf of a tree is a product of sets of levels, one set for each column. The prediction averaged
+ * over all columns but some is therefore a sum over the leaves: each adds its mean, times its share
+ * of all configurations, to the levels of these columns that reach it. One walk through a tree
+ * gives the sums of every column, or of every pair with a given column. A leaf that a column does
+ * not restrict adds the same to all levels of this column, which no variance sees, and is left out.
  */
 #include <assert.h>
 #include <math.h>
@@ -142,7 +142,7 @@ static double walk_tree(walk *w, size_t tree)
     return variance > 1e-12 * w->squares ? variance : 0.0;
 }
 
-/* ---- its sums -------------------------------------------------------------------------------- */
+/* ---- variances of one tree ------------------------------------------------------------------- */
 
 static double variance_alone(const walk *w, size_t column)
 {

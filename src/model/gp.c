@@ -25,7 +25,7 @@ enum {
     ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* index of the weight `a` of single parameters */
     HINT = 2 * AK_PARAMETERS_MAX + 2,     /* index of the weight of the hint */
     HYPER = 2 * AK_PARAMETERS_MAX + 3,
-    TUNED_MAX = 128, /* rows that the weights are tuned on: more cost much and change little */
+    TUNED_MAX = 128, /* most rows that the weights are tuned on; more cost much, change little */
     LANES = 8,
     CHUNK = 16
 };
@@ -33,11 +33,11 @@ enum {
 #define VARIANCE_CONSTANT 1.0  /* variance of the level of all y, which is unknown at first */
 #define VARIANCE_ALONE    0.5  /* variance of the sum of single parameters, at first */
 #define VARIANCE_SLOPE    4.0  /* variance of the slopes of prior and hint, before trials */
-#define HINT_WORTH        0.5  /* a hint is used only if it raises the log likelihood by more */
-#define NOMINAL           0.05 /* weight of whether numbers differ, relative to that of how far */
-#define STEP              0.9  /* step in the logarithm of a weight */
-#define SPREAD            1.5  /* prior standard deviation of that logarithm from its start */
-#define LOG_LIMIT         5.0  /* largest distance of that logarithm from its start */
+#define HINT_WORTH        0.5  /* a hint must raise the log likelihood by more than this */
+#define NOMINAL           0.05 /* weight of "the numbers differ" relative to that of "how far" */
+#define STEP              0.9  /* step in the log of a weight */
+#define SPREAD            1.5  /* prior standard deviation of the log of a weight from its start */
+#define LOG_LIMIT         5.0  /* largest distance of the log of a weight from its start */
 /* least squared diagonal element; equal rows without noise need it */
 #define DIAGONAL_MIN 1e-9
 #define SCALE_MIN    1e-18
@@ -211,9 +211,9 @@ static double dot(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Four numbers in a vector register. The vectors are explicit because the compiler chose to
-   vectorise the loop over chunks instead, which is too short in a space of few parameters, and then
-   computed one number at a time. */
+/* Four numbers in a vector register. The vectors are explicit because a compiler may vectorise the
+   loop over chunks instead, which is too short in a space of few parameters, and then compute one
+   number at a time. */
 typedef float four __attribute__((vector_size(16)));
 typedef int32_t four_bits __attribute__((vector_size(16)));
 
@@ -369,8 +369,8 @@ static size_t pick_rows(ak_gp *gp)
 }
 
 /* Returns, up to a constant, the logarithm of the marginal likelihood of the first `count` rows
-   that gp->order names, with the scale that makes it largest, plus the logarithm of the weights'
-   prior, which keeps the weights near their start. */
+   that gp->order names, with the scale that makes it largest. The logarithm of the weights' prior
+   is added, which keeps the weights near their start. */
 static double likelihood(ak_gp *gp, size_t count)
 {
     double half[TUNED_MAX];

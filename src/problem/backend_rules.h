@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "problem/task.h"
 
-/* A plain function that a host kernel consists of. */
+/* The entry of a host kernel if it is a plain function, whose arguments "Launch" lists. */
 typedef struct ak_host_entry {
     const char *name;
     const char *language; /* NULL: C */

@@ -64,7 +64,8 @@ static json_t *copy_object(canon *c, const json_t *object, const char *place, in
         (void)snprintf(below, sizeof below, "%s%s%s", place, *place == 0 ? "" : ".", keys[i]);
         if (depth > PROSE_DEPTH_MAX || !ak_text_is_one_of(below, c->prose)) {
             json_t *item = copy(c, json_object_get(object, keys[i]), below, depth + 1);
-            c->lost = json_object_set_new(out, keys[i], item) != 0 || c->lost; /* takes the item */
+            /* json_object_set_new takes ownership of the item, also on failure. */
+            c->lost = json_object_set_new(out, keys[i], item) != 0 || c->lost;
         }
     }
     ak_free(keys);
@@ -79,7 +80,8 @@ static json_t *copy_array(canon *c, const json_t *array, const char *place, int 
     (void)snprintf(below, sizeof below, "%s[]", place);
     for (size_t i = 0; i < json_array_size(array) && !c->lost; i++) {
         json_t *item = copy(c, json_array_get(array, i), below, depth + 1);
-        c->lost = !ak_json_append(out, item) || c->lost; /* takes the item */
+        /* ak_json_append takes ownership of the item, also on failure. */
+        c->lost = !ak_json_append(out, item) || c->lost;
     }
     return out;
 }

@@ -37,7 +37,7 @@ static const char *open_bracket(ak_scan *s, const char *at)
         const size_t end = ak_source_back(at, (size_t)(p - at), AK_SOURCE_BLANK);
         const size_t begin = ak_source_back(at, end, AK_SOURCE_WORD);
         if (end - begin > 2 && strncmp(at + begin, "__", 2) == 0) {
-            p = ak_source_closing(p); /* __launch_bounds__(...), __attribute__((...)) */
+            p = ak_source_closing(p); /* skips __launch_bounds__(...), __attribute__((...)) */
             if (p == NULL) {
                 return NULL;
             }
@@ -105,7 +105,7 @@ static void begin_entry(ak_scan *s)
     for (;;) {
         size_t end = ak_source_back(s->plain, s->entry, AK_SOURCE_BLANK);
         bool known = false;
-        if (end > 0 && s->plain[end - 1] == ')') { /* __launch_bounds__(...) */
+        if (end > 0 && s->plain[end - 1] == ')') { /* skips __launch_bounds__(...) */
             for (int depth = 0; end > 0;) {
                 end--;
                 depth += s->plain[end] == ')' ? 1 : s->plain[end] == '(' ? -1 : 0;
@@ -199,7 +199,7 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     (void)snprintf(whole, sizeof whole, "%.*s", (int)(length - blank), text + blank);
     whole[strcspn(whole, "\r\n")] = 0;
     ak_scan_argument *a = &s->arguments[s->argument_count];
-    part[strcspn(part, "=")] = 0; /* the argument's default */
+    part[strcspn(part, "=")] = 0; /* cuts off the default value of the argument */
     size_t end = strcspn(part, "[");
     bool array = part[end] == '[';
     while (end > 0 && strchr(AK_SOURCE_WORD, part[end - 1]) == NULL) {
@@ -208,7 +208,7 @@ static ak_status read_argument(ak_scan *s, const char *text, size_t length)
     const size_t begin = ak_source_back(part, end, AK_SOURCE_WORD);
     ak_scan_copy_name(a->name, part + begin, end - begin);
     if (!ak_expr_is_name(a->name) && strlen(a->name) + 2 <= sizeof a->name) {
-        memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword of expressions */
+        memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword, so it becomes "in_" */
     }
     part[begin] = 0;
     a->pointer = array || strchr(part, '*') != NULL;

@@ -250,8 +250,8 @@ struct ak_problem {
 ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err);
 
 /* Makes a problem from a document like that of a T1 file, as ak_problem_open does from the file.
-   Only the space of such a problem is known. An empty `name` becomes "space". Takes the document,
-   also on failure. */
+   Only the space of such a problem is known. An empty `name` becomes "space". Takes ownership of
+   the document, also on failure. */
 ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
                               const char *where, ak_error *err);
 

@@ -17,7 +17,8 @@ static const char *const tolerance_keys[] = {"relative", "rms", "absolute", NULL
 /* names that expressions may use besides those of the problem */
 static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
 
-/* Refuses a key such as "edge_cases", which messages suggest, because the key is "awkward". */
+/* Refuses a key such as "edge_cases" and names the right one, "awkward". Messages say "edge-case
+   sizes", so users may expect another key. */
 static ak_status refuse_edge_key(const ak_problem_reader *r)
 {
     const char *key;
@@ -312,7 +313,7 @@ static ak_status read_sizes_to_use(ak_problem_reader *r)
     return AK_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static ak_status read_head(ak_problem_reader *r)
 {

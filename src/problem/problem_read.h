@@ -44,7 +44,8 @@ ak_status ak_problem_read_tolerance(ak_tolerance_spec *out, const json_t *json, 
    names to r->sizes. */
 ak_status ak_problem_read_choices(ak_problem_reader *r);
 ak_status ak_problem_read_arguments(ak_problem_reader *r);
-/* Reads "reference", after all other members (reference_read.c). */
+/* Reads "reference" (reference_read.c). The arguments and the edge-case sizes must have been
+   read. */
 ak_status ak_problem_read_reference(const ak_kernel_files *files, ak_problem_reader *r);
 /* Reads "baselines" (baselines_read.c). */
 ak_status ak_problem_read_baselines(ak_problem_reader *r);

@@ -103,8 +103,8 @@ static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
     return AK_OK;
 }
 
-/* Finds the file that the settings name as the reference, which lies beside the kernel: "" if that
-   is the kernel's own file or no Python file. */
+/* Finds the Python file beside the kernel that the settings name as the reference. `out` is "" if
+   that is the kernel's own file or no Python file. */
 static ak_status find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings,
                                 ak_error *err)
 {
@@ -141,7 +141,7 @@ out:
     return ak_fs_join(out, root, hash, err);
 }
 
-/* A Python file with its settings, as found. */
+/* A Python file with its settings, as find() has found them. */
 typedef struct found {
     char path[AK_PATH_MAX], settings_path[AK_PATH_MAX], function[FUNCTION_MAX + 1];
     json_t *settings;

@@ -20,7 +20,8 @@ static size_t count_sizes(const ak_scan *s)
     return count;
 }
 
-/* Guesses the extent of every array: the product of the first two sizes, or the only size. */
+/* Guesses the extent of every array: the product of the first two sizes, or the only size, or "n"
+   if there is no size. */
 void ak_scan_guess_shape(char out[AK_SCAN_SHAPE], const ak_scan *s)
 {
     size_t found = 0;

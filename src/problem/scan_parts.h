@@ -25,12 +25,13 @@ typedef struct ak_scan_argument {
 
 typedef struct ak_scan {
     const char *text, *backend, *file;
-    const char *beside; /* the text of the files that it includes */
+    const char *beside; /* the text of the files beside the source that it includes */
     bool cpp;
     ak_source_omp openmp; /* the OpenMP support that the text and `beside` need */
     char *own;            /* a copy of the text, in which the entry is not static */
     char *plain;          /* the text with blanks in place of comments and quoted texts */
-    size_t begin, end;    /* the template's head in the text; equal if there is none */
+    size_t begin, end;    /* offsets of the template's head in the text; equal if there is no
+                             template */
     size_t entry;         /* where the entry's qualifiers begin */
     char name[AK_SCAN_NAME];
     ak_scan_argument arguments[AK_ARGUMENTS_MAX];
@@ -46,7 +47,7 @@ typedef struct ak_scan {
     ak_error *err;
 } ak_scan;
 
-/* Returns whether it is likely a size: a whole number of 32 or 64 bits. */
+/* Returns whether an argument is likely a size: a whole number of 32 or 64 bits. */
 static inline bool ak_scan_is_size(const ak_scan_argument *a)
 {
     return !a->pointer && !ak_dtype_is_float(a->dtype) && ak_dtype_bytes(a->dtype) >= 4;
@@ -56,8 +57,9 @@ static inline bool ak_scan_is_size(const ak_scan_argument *a)
    type is unknown. */
 bool ak_scan_type_of(ak_dtype *out, const char *words);
 
-/* Find parameters: those that the source lets the compiler define, those in options such as -DX=16
-   in comments, and the arguments of the template right before the entry. */
+/* ak_scan_is_parameter returns whether a parameter of this name has been found. The others find
+   parameters: names that the source lets the compiler define, options such as -DX=16 in comments,
+   and the arguments of the template right before the entry. */
 bool ak_scan_is_parameter(const ak_scan *s, const char *name);
 void ak_scan_guarded(ak_scan *s);
 void ak_scan_options(ak_scan *s);

@@ -31,8 +31,8 @@ const char *ak_source_find(const char *text, const char *word);
 bool ak_source_has(const char *text, const char *word);
 /* Returns the bracket that closes the one at `open`, or NULL. */
 const char *ak_source_closing(const char *open);
-/* Returns where the run of characters of a set that ends before `end` begins; `end` if the run is
-   empty. */
+/* Returns where the longest run of characters of `set` that ends right before `end` begins; `end`
+   if the run is empty. */
 size_t ak_source_back(const char *text, size_t end, const char *set);
 /* Returns the length of the text up to the first comma or `stop` outside brackets. */
 size_t ak_source_item(const char *text, char stop);

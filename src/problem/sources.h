@@ -30,7 +30,8 @@ ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
    and space file, prose and order of members included. */
 ak_status ak_sources_hash_whole(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
                                 const ak_implementation_spec *implementation, ak_error *err);
-/* Finds out whether a hash of an environment is of these sources, in either form. */
+/* Finds out whether `hash`, the "source" of an environment, is that of these sources, by
+   ak_sources_hash or by ak_sources_hash_whole. */
 ak_status ak_sources_are(bool *out, const char *hash, const ak_problem *problem,
                          const ak_implementation_spec *implementation, ak_error *err);
 

@@ -50,7 +50,7 @@ ak_status ak_t1_backend(const char **out, const json_t *document, const char *wh
 }
 
 /* Gives the problem a document that was made here, and notes its text as a kernel file called
-   `name`, which is how the archive keeps it. Takes over the document. */
+   `name`, which is how the archive keeps it. Takes ownership of the document. */
 static ak_status take(json_t **out, ak_problem *problem, const char *name, json_t *document,
                       ak_error *err)
 {

@@ -26,7 +26,7 @@ typedef struct converter {
     json_t *sizes, *arguments, *passed, *constants;
     size_t axes;            /* extents of ProblemSize */
     char bytes[TEXT_BYTES]; /* compulsory traffic, an expression */
-    const char *dtype;      /* of the first output */
+    const char *dtype;      /* dtype of the first output */
     char where[AK_PATH_MAX + 64];
     ak_error *err;
 } converter;
@@ -424,7 +424,7 @@ out:
     return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the documents --------------------------------------------------------------------------- */
 
 static ak_status make_space(json_t **out, const json_t *document, converter *c)
 {

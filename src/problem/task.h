@@ -18,8 +18,8 @@
    to neither. */
 typedef struct ak_shape {
     int64_t size[AK_SIZES_MAX];
-    /* elements and extents (the outermost first) of each argument, without those between its rows
-     */
+    /* elements and extents (the outermost first) of each argument, without the elements between its
+       rows */
     size_t elements[AK_ARGUMENTS_MAX];
     size_t extent[AK_ARGUMENTS_MAX][AK_RANK_MAX];
     size_t row[AK_ARGUMENTS_MAX]; /* elements of a row; 1 or more */
@@ -47,7 +47,8 @@ struct ak_task {
        the recorded device, so that results do not disclose the path of the file */
     char *device;
     char *opens;   /* what the backend opens: equal to `device`, or "sim:FILE" */
-    char *devices; /* they share the trials of a search: "cuda:0,cuda:1"; `device` first */
+    char *devices; /* the devices that share the trials of a search: "cuda:0,cuda:1"; `device` comes
+                      first */
     ak_shape shape;
     ak_dtype dtype;
     ak_dtype chosen_dtype[AK_ARGUMENTS_MAX]; /* of arguments with a `dtype_text` */
@@ -105,14 +106,14 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
                        ak_error *err);
 
 /* Adds the names and values of the problem options to a scope, as a task does for its expressions.
-   Options that the text `choices` ("activation=relu", or NULL) names have its values, the others
-   their defaults. */
+   Options that the text `choices` ("activation=relu", or NULL) names get the values in it; the
+   others get their defaults. */
 ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
                                 ak_error *err);
 
 /* Computes the shape at some sizes; `size` holds a number for each size of the problem. Returns an
-   error if a size is below 1, if elements or bytes overflow, or if the arguments exceed the
-   machine's memory. */
+   error if a size is below 1, if elements or bytes overflow, or if the arguments and the copies
+   that a check needs exceed the machine's memory. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
 
 /* Writes sizes as "M=7,N=33". */

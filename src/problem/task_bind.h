@@ -1,9 +1,9 @@
 /*
  * task_bind.h: the steps that turn an ak_task_spec into an ak_task, in this order: read the texts
- * (task_read.c), gather the constants (task_scope.c), choose the implementation (task_needs.c says
- * whether it can do the task), compute the shape (task_shape.c), build the space, try the
- * workspace. task_bind.c calls them. Each step writes its own members of the task, which its owner
- * closes with ak_task_close even after a failure. Internal to problem/.
+ * (task_read.c), choose the implementation (task_needs.c says whether it can do the task) and
+ * gather the constants for it (task_scope.c), compute the shape (task_shape.c), build the space,
+ * try the workspace. task_bind.c calls them. Each step writes its own members of the task, which
+ * its owner closes with ak_task_close even after a failure. Internal to problem/.
  */
 #ifndef AK_PROBLEM_TASK_BIND_H
 #define AK_PROBLEM_TASK_BIND_H
@@ -11,10 +11,10 @@
 #include "problem/task.h"
 
 #define TASK_THREADS_MAX 4096
-#define TASK_SIZE_MAX    (INT64_C(1) << 53) /* a real holds every size exactly */
+#define TASK_SIZE_MAX    (INT64_C(1) << 53) /* a double holds every size exactly */
 
 /* Read texts of a spec; task->problem must be set. A text that is NULL or empty means defaults.
- *given is false if `text` does not say which dtype. */
+   ak_task_read_dtype sets *given to whether `text` names a dtype. */
 ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_error *err);
 /* Reads problem options. Sets choice, number, objective and choices_text. */
 ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err);
@@ -37,7 +37,7 @@ const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope);
 /* Fails if Workspace or Threads of the space file is wrong for every configuration, so that a run
    is refused before it compiles anything. If an expression is wrong for some configurations only,
-   the trials of those report it. */
+   the trials of these configurations report it. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 
 /* Writes the warning of ak_task_unused. Called once, when the space is there. */

@@ -10,7 +10,7 @@
 
 #define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
 #define WHERE_MAX      256
-#define TEXT_MAX       (1u << 14) /* more than a message with the names of all parameters has */
+#define TEXT_MAX       (1u << 14) /* bytes; a message with the names of all parameters has fewer */
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_con
     return err->status;
 }
 
-/* ---- what is ignored ------------------------------------------------------------------------- */
+/* ---- ignored directives and unused parameters ------------------------------------------------ */
 
 const char *ak_task_ignored(const ak_task *task)
 {
@@ -67,8 +67,10 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
-/* Returns whether the source has the kernel and is all that is compiled, makes no names of parts of
-   names, and is compiled by a backend that passes parameters as macros, as its options show. */
+/* Returns whether a parameter that the source does not mention is certainly unused. This needs a
+   source that has the kernel and is all that is compiled, that does not paste names together (##)
+   or hide code in texts (_Pragma), and a backend that passes parameters as macros. A backend does
+   so if it has rules for options. */
 static bool is_whole(const ak_task *task)
 {
     const char *source = task->implementation->source;
@@ -266,7 +268,7 @@ ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
     return AK_OK;
 }
 
-/* ---- what two configurations have in common -------------------------------------------------- */
+/* ---- configurations with equal needs --------------------------------------------------------- */
 
 /* Returns whether the parameters that an expression reads have equal values in two configurations.
  */

@@ -6,9 +6,9 @@
  * backend's rules add (backend_rules.h), the implementation's CompilerOptions, the configuration's
  * macros and options. Later options override earlier ones.
  *
- * Others add what does not depend on the task: the pool -DOWN_SIZE_ONLY=1 for an artifact of the
- * task's own sizes (worker/pool_worker.c), and the backend what its compiler always gets (-fPIC in
- * host_compile.c, --ptxas-options=-v in cuda_compile.c).
+ * Options that do not depend on the task are added elsewhere. The pool adds -DOWN_SIZE_ONLY=1 for
+ * an artifact of the task's own sizes (worker/pool_worker.c). The backend adds the options that its
+ * compiler always gets (-fPIC in host_compile.c, --ptxas-options=-v in cuda_compile.c).
  */
 #ifndef AK_PROBLEM_TASK_OPTIONS_H
 #define AK_PROBLEM_TASK_OPTIONS_H

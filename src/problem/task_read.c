@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-#define TASK_TEXT_MAX 1024 /* bytes of such a text */
+#define TASK_TEXT_MAX 1024 /* bytes of a text of sizes or options */
 
 /* ---- "name=value,name=value" ----------------------------------------------------------------- */
 

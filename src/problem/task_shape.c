@@ -12,7 +12,8 @@ double ak_task_memory(void)
     return pages <= 0 || bytes <= 0 ? INFINITY : (double)pages * (double)bytes;
 }
 
-/* Refuses numbers that a whole dtype cannot hold: they would be clamped to its range. */
+/* Refuses numbers that a dtype of whole numbers cannot hold, because they would be clamped to its
+   range. */
 static ak_status check_held(const double given[2], const ak_argument_spec *argument, ak_dtype dtype,
                             const char *where, ak_error *err)
 {
@@ -210,7 +211,7 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
     double total = 0.0, memory = ak_task_memory();
     for (size_t i = 0; i < problem->argument_count; i++) {
         AK_TRY(measure_argument(&shape, i, task, scope, where, err));
-        /* The harness holds each argument three times: as the candidate sees it, unchanged, and in
+        /* A check holds each argument three times: as the candidate sees it, unchanged, and in
            double for the reference. */
         total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
     }

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "measure/stats.h"
 
-/* The score is taken between these fractions, as in section 3.3 of the paper. */
+/* The score is taken between the cut-offs at these fractions, as in section 3.3 of the paper. */
 #define CUTOFF_FIRST 0.01
 #define CUTOFF_LAST  0.95
 

@@ -31,11 +31,12 @@ struct ak_recording {
     bool maximise;
     bool has_default;   /* true if a space file declares the default configuration */
     json_t *definition; /* definition of the space as in a T1 file; it reads no constants */
-    /* "rank" of the file: the Rank that the space file had when conversations with a language model
-       were held on the recording, which can be replayed only with it; NULL: none */
+    /* The member "rank" of the file: the "Rank" that the space file had when a language model was
+       asked about this recording. Only with it can these conversations be replayed. NULL: the file
+       has none. */
     char *stated_rank;
-    /* the stated one, else "Rank" of the space file; NULL if there is none or it reads an unknown
-       name */
+    /* The rank in use: stated_rank, else "Rank" of the space file. NULL if there is none or if it
+       reads an unknown name. */
     char *rank;
     ak_scope *device_facts; /* device facts that the file states */
     /* What the file says of the environment that it was recorded in: an object such as {"name":
@@ -46,7 +47,7 @@ struct ak_recording {
     ak_record *records;  /* records[i] belongs to configs[i] */
     size_t count;
     ak_space *space;
-    ak_recording_facts facts; /* its strings are the ones above */
+    ak_recording_facts facts; /* its strings are members above */
     /* minimised objectives of the facts.ok configurations that worked, best first */
     double *ascending;
 };
@@ -75,9 +76,9 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err);
 /* Builds a second space with the same configurations at the same indices. Each thread needs its
    own, because a space may only be used by one thread at a time. */
 ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err);
-/* Draws a random default for a space of the recording, unless the recording declares one: it does
-   not say where a search would start, and the first configuration of the space may happen to lie
-   close to the optimum. */
+/* Draws a random default for a space of the recording, unless the recording declares one. Without a
+   declared default the recording does not say where a search would start, and the first
+   configuration of the space may happen to lie close to the optimum. */
 void ak_recording_draw_default(ak_space *space, const ak_recording *recording, uint64_t seed);
 
 /* Returns the minimised objective that random search is expected to have reached after

@@ -10,8 +10,8 @@
 #include "space/expr_tree.h"
 #include "space/symbols.h"
 
-/* Each comment lists the operands and, if it is not theirs, the type of the result. A truth is an
-   int or a real, which is true if it is not 0. */
+/* Each comment lists the operands and, if it differs from their type, the type of the result. A
+   truth is an int or a real, which is true if it is not 0. */
 typedef enum ak_code_kind {
     AK_CODE_CONSTANT,   /* no operands; `value` */
     AK_CODE_PARAMETER,  /* no operands; the parameter `slot` */
@@ -65,8 +65,8 @@ typedef struct ak_span {
 ak_span ak_code_span(const ak_code *code, const ak_binding *binding);
 
 enum { AK_CAN_BE_TRUE = 1, AK_CAN_BE_FALSE = 2, AK_CAN_FAIL = 4 };
-/* Returns the outcomes that the code's truth can have over the ranges. The set lacks none, but may
-   contain some that never occur. */
+/* Returns the outcomes that the code's truth can have over the ranges. The set contains every
+   outcome that occurs and perhaps some that never occur. */
 unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
 
 #endif

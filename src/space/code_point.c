@@ -84,7 +84,7 @@ bool ak_cell_call(ak_cell *out, ak_function function, double x)
     case AK_FUNCTION_FLOOR:
         return ak_real_to_int(&out->i, floor(x));
     case AK_FUNCTION_ROUND:
-        return ak_real_to_int(&out->i, rint(x)); /* half to even, as in Python */
+        return ak_real_to_int(&out->i, rint(x)); /* rint rounds half to even, as Python does */
     default:
         return ak_real_to_int(&out->i, trunc(x));
     }

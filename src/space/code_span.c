@@ -100,7 +100,7 @@ static ak_span corners_int(ak_op op, const ak_span *a, const ak_span *b, ak_fail
 
 static ak_span span_modulo_int(const ak_span *a, const ak_span *b, ak_fails fails)
 {
-    /* The result has the sign of the divisor and is smaller in magnitude. */
+    /* The result has the sign of the divisor and is smaller than the divisor in magnitude. */
     int64_t low = b->low.i < 0 ? b->low.i + 1 : 0;
     int64_t high = b->high.i > 0 ? b->high.i - 1 : 0;
     if (a->low.i >= 0 && b->low.i > 0) {
@@ -277,8 +277,8 @@ static ak_span span_abs(const ak_code *code, const ak_binding *binding)
     return clamp_int(low, -x > y ? -x : y, a.fails);
 }
 
-/* Evaluates a function of one real. None of them ever falls, so the ends of the interval
-   suffice. */
+/* Evaluates a function of one real. None of these functions ever decreases, so the ends of the
+   interval suffice. */
 static ak_span span_call(const ak_code *code, const ak_binding *binding)
 {
     ak_span a = ak_code_span(code->child, binding);

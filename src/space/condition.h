@@ -28,8 +28,8 @@ typedef struct ak_atom {
     uint32_t cost;       /* work of one evaluation of the code: 1 is about 16 nodes */
     const ak_expr *expr; /* borrowed */
     const ak_node *node;
-    ak_value
-        *values; /* values of the names of expr; those of parameters are set before each walk */
+    ak_value *values; /* values of the names of expr; the values of parameters are set before each
+                         walk */
     uint8_t *parameter_of; /* as in ak_code_source */
 } ak_atom;
 

@@ -73,7 +73,7 @@ ak_status ak_expr_bool(bool *out, const char *text, const ak_scope *scope, const
    keyword. */
 bool ak_expr_is_name(const char *text);
 
-/* Truth and equality as Python defines them. */
+/* Return the truth of a value and the equality of two values as Python defines them. */
 bool ak_value_truth(const ak_value *value);
 bool ak_value_equal(const ak_value *a, const ak_value *b); /* 1 == 1.0 == True */
 /* Copies a value with its texts and lists into the arena. Returns false if there is no memory. */

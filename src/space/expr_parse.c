@@ -428,7 +428,7 @@ static ak_status resolve(ak_expr *expr, ak_node *node, const binding *bound, ak_
     return AK_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole expression -------------------------------------------------------------------- */
 
 ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err)
 {

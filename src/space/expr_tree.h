@@ -93,15 +93,15 @@ struct ak_expr {
 ak_status ak_expr_eval_node(ak_value *out, size_t *steps, const ak_expr *expr, const ak_node *node,
                             const ak_value *values, ak_arena *arena, ak_error *err);
 
-/* The arithmetic that all evaluators share (value.c). */
+/* The functions below are the arithmetic that all evaluators share (value.c). */
 /* Returns the order of an exact integer and a real, as Python compares them: -1, 0 or 1. The
    real is not NaN. */
 int ak_number_compare(int64_t integer, double real);
-/* Floored division and remainder of reals, as Python computes them. The divisor is not 0. */
+/* Compute the floored quotient and the remainder of reals as Python does. The divisor is not 0. */
 double ak_real_floor_divide(double a, double b);
 double ak_real_modulo(double a, double b);
-/* Floored division, remainder and power of integers. They return false where Python would need
-   more than 64 bits or divide by zero. */
+/* Compute the floored quotient, the remainder and the power of integers. They return false where
+   Python would need more than 64 bits or divide by zero. */
 bool ak_int_floor_divide(int64_t *out, int64_t a, int64_t b);
 bool ak_int_modulo(int64_t *out, int64_t a, int64_t b);
 bool ak_int_power(int64_t *out, int64_t base, int64_t exponent); /* exponent >= 0 */

@@ -20,9 +20,9 @@ typedef struct ak_program_names {
     const char *where; /* the file, for messages */
 } ak_program_names;
 
-/* Translates an expression; parts without open names are evaluated now. Returns AK_INVALID if the
-   expression is wrong, has an unknown name, is too long, or needs lists, texts or numbers that are
-   not whole. The caller releases *out. */
+/* Translates an expression; parts without open names are evaluated during the translation. Returns
+   AK_INVALID if the expression is wrong, has an unknown name, is too long, or needs lists, texts or
+   numbers that are not whole. The caller releases *out. */
 ak_status ak_program_of(json_t **out, const char *text, const ak_program_names *names,
                         ak_error *err);
 

@@ -30,7 +30,7 @@ typedef struct ak_space_spec {
     const char *fix; /* "MR=6,KC=256:512" keeps only these values of these parameters; NULL: all */
     bool (*available)(void *context, const char *compiler);
     void *available_context;
-    const char *where; /* "kernels/matmul/host.json" */
+    const char *where; /* names the file in messages: "kernels/matmul/host.json" */
     const char *rank;  /* the "Rank" expression (rank.h), which orders the starts, or NULL */
     uint64_t work_max; /* as for ak_graph_build (diagram.h); 0: AK_SPACE_WORK_MAX */
     /* True: no graph is built. Configurations can be parsed, checked, formatted and given to the

@@ -62,7 +62,8 @@ out:
     return status;
 }
 
-/* Marks the values that occur in valid configurations: those on edges, all of which lead to one. */
+/* Marks the values that occur in valid configurations. These are the values on edges, because every
+   edge leads to a configuration. */
 static ak_status mark_values(ak_space *space, ak_error *err)
 {
     const ak_graph *graph = &space->graph;
@@ -95,8 +96,8 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     for (size_t i = 0; i < space->condition_count && !space->listed; i++) {
         AK_DO(ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err));
     }
-    space->symbols.constants =
-        NULL; /* only adding atoms needs them: each atom has its values, and borrows their texts */
+    space->symbols.constants = NULL; /* only ak_atoms_add reads the constants; each atom has their
+                                        values and borrows their texts */
     for (size_t p = 0; p < space->count; p++) {
         space->fallback.at[p] = (uint16_t)space->parameters[p].default_index;
     }

@@ -17,10 +17,10 @@
 
 #include "space/space_body.h"
 
-#define AK_FAMILY_MAX       100000  /* members; more is AK_LIMIT */
+#define AK_FAMILY_MAX       100000  /* most members of a family; more cause AK_LIMIT */
 #define AK_FAMILY_STEPS_MAX 5000000 /* values tried on the way to members; takes a few seconds */
 
-/* Receives a member. */
+/* Receives a member. A failure ends the search for members. */
 typedef ak_status (*ak_family_take)(void *context, const ak_config *member, ak_error *err);
 
 /* Gives all members of the family, each once. `constants` holds sizes and device facts; `where`

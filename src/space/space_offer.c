@@ -125,7 +125,7 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r)
     return AK_OK;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------- */
+/* ---- the values that are kept ---------------------------------------------------------------- */
 
 /* Returns whether the compiler that is value i was found. If not, adds it to body->absent. */
 static bool find_compiler(ak_parameter_body *body, size_t i, const char *name,

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- facts about the space ------------------------------------------------------------------- */
 
 size_t ak_space_parameter_count(const ak_space *space)
 {
@@ -268,7 +268,7 @@ size_t ak_space_neighbours(ak_config *out, size_t max, const ak_space *space,
     return n.count;
 }
 
-/* ---- the nearest ----------------------------------------------------------------------------- */
+/* ---- the nearest configuration --------------------------------------------------------------- */
 
 /* One changed parameter outweighs all steps: 64 parameters of 65535 values have fewer than 2^32
    steps in all. */

@@ -24,7 +24,7 @@ typedef enum ak_cell_type { AK_CELL_INT, AK_CELL_REAL, AK_CELL_TEXT } ak_cell_ty
 typedef struct ak_symbols {
     const ak_parameter *parameters;
     size_t count;
-    const ak_scope *constants; /* only while compiling */
+    const ak_scope *constants; /* NULL once the conditions are compiled */
     ak_cell_type type[AK_PARAMETERS_MAX];
     ak_cell *table[AK_PARAMETERS_MAX]; /* the cell of each value */
     ak_range whole[AK_PARAMETERS_MAX]; /* from the smallest to the largest value */

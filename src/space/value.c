@@ -38,7 +38,7 @@ int ak_number_compare(int64_t integer, double real)
     if (real < -TWO_63) {
         return 1;
     }
-    /* The whole part fits into an int64_t now. If it equals the integer, the fraction decides. */
+    /* Here the whole part fits into an int64_t. If it equals the integer, the fraction decides. */
     double whole = trunc(real);
     int64_t other = (int64_t)whole;
     if (integer != other) {
@@ -180,7 +180,7 @@ bool ak_real_to_int(int64_t *out, double value)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Appends as ak_text_put does. */
+/* Appends the text of a value and returns the length, as ak_text_put does. */
 static size_t put_value(char *out, size_t bytes, size_t length, const ak_value *value)
 {
     char number[AK_REAL_BYTES];

@@ -41,7 +41,7 @@ struct ak_advisor {
     uint64_t seed;
     ak_advice_state state;
     const char *ending;
-    char fault[480]; /* why it failed */
+    char fault[480]; /* why the advice failed */
     bool yielded;
 
     ak_experience *trials; /* all observed trials; trial number n is trials[n - 1] */
@@ -495,7 +495,7 @@ out:
     return AK_OK;
 }
 
-/* Asks the same question with less in it, because the model's context is too small. */
+/* Asks the same question with fewer facts in it, because the model's context is too small. */
 static ak_status ask_less(ak_advisor *a, ak_error *err)
 {
     a->brief.share++;

@@ -50,7 +50,7 @@ struct ak_advisor_options {
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
     const char *description, *device, *size, *dtype;
     const json_t *environment;     /* names the device and its software; NULL if unknown */
-    ak_share share;                /* what the model is told at most */
+    ak_share share;                /* how much the model may be told */
     const ak_objective *objective; /* NULL: the time */
     const char *library; /* the best library with its time or cost; NULL if there is none */
     double library_ms;
@@ -78,14 +78,16 @@ typedef struct ak_advice_plan {
     int generations;
     size_t batch;
     bool searched;   /* a search proposes as well */
-    bool apart;      /* that search is not told the model's trials before the last question */
+    bool apart;      /* with `searched`: the search is not told the model's trials before the last
+                        question */
     bool no_history; /* the model is not told what was tried */
     /* the model is told no facts of device, shape and source, as with --llm-share space */
     bool no_facts;
 } ak_advice_plan;
 
 /* Rows of a strategy's hyper-parameters (strategy.h) that every strategy with an advisor has. With
-   them a study has arms that show what history and facts are worth: "llm:history=0". */
+   them a study can compare the strategy with and without history or facts, as in
+   "llm:history=0". */
 #define AK_ADVICE_HYPERS(X)                                                                        \
     X(HISTORY, "history", 1, 0, 1, true, "tell the model what was tried (0: nothing of it)",       \
       "the model proposes better when it sees results")                                            \

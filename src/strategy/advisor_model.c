@@ -7,8 +7,8 @@ static ak_status start_call(ak_llm_call **out, void *context, const ak_llm_chat 
     return ak_llm_start(out, context, chat, err);
 }
 
-/* The client counts what the call may have cost. A strategy has one call under way at a time, so
-   the growth of the totals belongs to this call. */
+/* Abandons a call and computes its cost from the growth of the client's totals. A strategy has one
+   call under way at a time, so the growth belongs to this call. */
 static void abandon_call(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], void *context,
                          ak_llm_call *call)
 {

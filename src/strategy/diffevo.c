@@ -59,7 +59,7 @@ static void move(ak_config *out, diffevo *self, const ak_known *from)
     for (size_t p = 0; p < frame->parameters; p++) {
         if (p == sure || ak_rng_real(&frame->rng) < self->crossover) {
             at.at[p] += self->lead * (lead.at[p] - at.at[p]) + f * (plus.at[p] - minus.at[p]);
-            /* reflects at the ends of the range and clamps what lies beyond the reflection */
+            /* reflects the coordinate at the ends of the range, then clamps it */
             at.at[p] = at.at[p] < 0.0 ? -at.at[p] : at.at[p] > 1.0 ? 2.0 - at.at[p] : at.at[p];
             at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
         }
@@ -103,8 +103,8 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     if (place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
         return AK_OK;
     }
-    /* this member did not propose the configuration, so it takes an empty place or competes with
-       the slowest member */
+    /* No member proposed this configuration, so it takes an empty place or competes with the
+       slowest member. */
     if (tag == AK_FRAME_NO_TAG) {
         tag = 0;
         for (size_t i = 1; i < self->population && self->member[tag] != SIZE_MAX; i++) {

@@ -1,4 +1,5 @@
-/* effects.c: fits an additive model, one parameter at a time, to the residuals of the others. */
+/* effects.c: fits an additive model, one parameter at a time, to the residuals of the other
+   parameters. */
 #include "strategy/effects.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static double level(double ms, double best_ms)
     return y < CEILING ? y : CEILING;
 }
 
-/* Refits the effects of one parameter to the residuals of the others. */
+/* Refits the effects of one parameter to the residuals of the other parameters. */
 static void refit(ak_effects *e, const ak_frame *frame, size_t p)
 {
     size_t first = e->first[p], values = e->first[p + 1] - first;

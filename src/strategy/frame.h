@@ -55,7 +55,7 @@ ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops, ak_frame_ne
 /* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
 ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
 
-/* `propose` and `close` for a strategy that needs nothing beyond the frame there. */
+/* `propose` and `close` of a strategy that adds nothing of its own to these functions. */
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
 /* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was
@@ -65,8 +65,8 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
 
 /* Draws an unseen configuration uniformly at random. Returns false if there is none. */
 bool ak_frame_random(ak_config *out, ak_frame *frame);
-/* Sets parent and generation of a proposal that was derived from `parent`, unless both are
-   equal. */
+/* Sets parent and generation of a proposal that was derived from `parent`, unless the two
+   configurations are equal. */
 void ak_frame_derive(ak_proposal *out, const ak_known *parent);
 
 /* Inserts an index into a list of at most `max` entries, fastest first. Failures are left out. */

@@ -31,9 +31,9 @@ enum {
 /* Growth of the number of rows after which the weights are tuned again or a forest is grown
    anew. */
 #define TUNE_GROWTH      1.12
-#define TUNE_ALWAYS      12 /* up to this many trials, each one is a reason to tune */
+#define TUNE_ALWAYS      12 /* up to this many trials, the weights are tuned after each */
 #define TUNE_TRIES       40 /* a step up and a step down of each of ten parameters' two weights */
-#define TUNE_CHEAP       60 /* up to this many trials, a try costs little, so there are more */
+#define TUNE_CHEAP       60 /* up to this many trials, TUNE_TRIES_CHEAP tries are made */
 #define TUNE_TRIES_CHEAP 200
 #define FOREST_GROWTH    1.03
 
@@ -301,7 +301,7 @@ static size_t pick_elite(guided *self)
     return self->elite[i];
 }
 
-/* Changes two or three parameters at once, which neighbours cannot do. */
+/* Changes two or three parameters at once, because neighbours differ in one parameter only. */
 static void mutate(ak_config *config, guided *self)
 {
     size_t changes = 2 + (size_t)ak_rng_below(&self->rng, 2);
@@ -542,7 +542,7 @@ static void spread_ranked(guided *self, candidate *sample)
     }
 }
 
-/* Plans the design by the rank. */
+/* Fills the design with some of the best-ranked configurations of a sample. */
 static ak_status plan_ranked(guided *self, ak_error *err)
 {
     candidate *sample;
@@ -561,8 +561,8 @@ static ak_status plan_ranked(guided *self, ak_error *err)
     return AK_OK;
 }
 
-/* Plans the design: first the default, unless it is arbitrary and the strategy is no expert, then
-   the starts of the space, then those by rank. */
+/* Plans the design: first the default, unless it is arbitrary and `expert` is not set; then the
+   starts of the space; then configurations chosen by the rank. */
 static ak_status plan(guided *self, ak_error *err)
 {
     const ak_config *starts;

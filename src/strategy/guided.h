@@ -28,9 +28,9 @@ typedef struct ak_guided_options {
     size_t pool;  /* size of the pool */
     size_t fresh; /* candidates replaced with each proposal */
     size_t rows;  /* most trials that the model learns from */
-    /* The order among slow trials hardly matters. Up to e^knee times the best time the model sees
-       the logarithm of the ratio, beyond that only `share` of the excess, up to `ceiling`. A
-       failure counts as `ceiling`. */
+    /* The order among slow trials hardly matters. The model sees the logarithm of a time relative
+       to the best. Above `knee` only `share` of the excess counts, and `ceiling` is the largest
+       level. A failure counts as `ceiling`. */
     double knee, share, ceiling;
     double steepness, noise; /* parameters of the Gaussian process (gp.h) */
     size_t trees;            /* number of trees of a forest; 0: a Gaussian process */
@@ -49,8 +49,8 @@ typedef struct ak_guided_options {
 ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
                          const ak_strategy_context *context, const ak_guided_options *options,
                          ak_error *err);
-/* The other functions of ak_strategy_ops. */
-#define AK_GUIDED_BATCH_MAX 16 /* .batch_max */
+/* The other members of ak_strategy_ops for strategies that use this search. */
+#define AK_GUIDED_BATCH_MAX 16 /* value of batch_max */
 ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation,
                             ak_error *err);

@@ -1,14 +1,14 @@
 /*
  * hybrid.c: a language model seeds a classical search, which finishes.
  *
- * A model alone stops short of the optimum, and a search alone spends most of its budget on
- * finding out what the model knows (pytorch/helion: seeding its surrogate search repaired six of
- * the eight losses of the model alone, with a quarter of the evaluations of the search alone).
- * Here `portfolio` runs throughout. The model is asked at the start and again after each further
- * part of the budget; its proposals go first when they arrive. While a reply is under way the
- * search goes on, so the device never waits for the model. A question waits for what was proposed
- * before it: with many compilers all of a small budget could be under way before the first result
- * comes, and the model would learn nothing.
+ * A model alone stops short of the optimum, and a search alone spends most of its budget on finding
+ * out what the model knows (pytorch/helion: seeding its surrogate search repaired six of the eight
+ * losses of the model alone, with a quarter of the evaluations of the search alone). Here
+ * `portfolio` runs throughout. The model is asked at the start and again after each further part of
+ * the budget; its proposals go first when they arrive. While a reply is under way the search goes
+ * on, so the device does not wait for the model, unless `patient` is set (advisor.h). A question
+ * waits for what was proposed before it: with many compilers all of a small budget could be under
+ * way before the first result comes, and the model would learn nothing.
  *
  * With `apart` the search and the model are two opinions for as long as the model is asked: the
  * model sees all trials, but the search is not told what the model's proposals brought until the
@@ -33,8 +33,9 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 #define GENERATIONS 3
 #define EVALUATIONS 60 /* assumed budget if none is given */
-/* A question is asked when all that the model proposed has a result and at most 1 / UNSEEN_PART of
-   an interval is under way, so that it does not wait for the slowest compilation of others. */
+/* A question is asked when all proposals of the model have a result and at most 1 / UNSEEN_PART of
+   an interval is under way. So the question does not wait for the slowest compilation of the
+   search. */
 #define UNSEEN_PART 2
 
 typedef struct result {
@@ -50,7 +51,7 @@ typedef struct hybrid {
     /* evaluations between questions; proposals of the search since the last question */
     size_t interval, since;
     size_t unseen;                      /* proposals without a result yet */
-    ak_config own[AK_ADVICE_BATCH_MAX]; /* those of them that the model proposed */
+    ak_config own[AK_ADVICE_BATCH_MAX]; /* the model's proposals without a result */
     size_t own_count;
     result *held; /* results of the model's proposals that the search is not told yet */
     size_t held_count, held_capacity;
@@ -141,8 +142,8 @@ static ak_status tell_all(hybrid *self, ak_error *err)
     return AK_OK;
 }
 
-/* Tells the search the held result of a configuration that it now proposes itself, if there is
-   one. */
+/* Tells the search the held result, if there is one, of a configuration that the search proposes
+   itself. */
 static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *err)
 {
     for (size_t i = 0; i < self->held_count; i++) {
@@ -206,8 +207,8 @@ static ak_status propose_hybrid(ak_proposal *out, bool *found, ak_strategy *stra
     return ak_walk_propose(&self->walk, &out->config, err);
 }
 
-/* Returns true if the model proposed this configuration, and removes it from those that await a
-   result. */
+/* Returns true if the model proposed this configuration, and removes it from the proposals that
+   await a result. */
 static bool take_own(hybrid *self, const ak_config *config)
 {
     for (size_t i = 0; i < self->own_count; i++) {
@@ -244,7 +245,8 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
                                  : self->search->ops->observe(self->search, observation, err);
 }
 
-/* Nothing is under way when this is called, so a proposal without a result will never have one. */
+/* Nothing is under way when this is called, so a proposal without a result will never have one.
+   Such proposals are forgotten, and the search may go on. */
 static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
 {
     hybrid *self = (hybrid *)strategy;

@@ -13,7 +13,8 @@ enum {
     /* most rows that a forest is grown from; more take longer and add nothing */
     FOREST_ROWS = 4096,
     APART = 2,   /* fewest parameters in which two candidates differ */
-    BEST_MIN = 4 /* configurations of a place that may always become candidates */
+    BEST_MIN = 4 /* best configurations of a place that may become candidates even if they exceed
+                    BEST_SHARE */
 };
 
 /* Share of a place's configurations, best first, that may become candidates. */

@@ -24,8 +24,8 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* Most neighbours listed for one centre; enough if every parameter has a few dozen values. Any
-   beyond are not tried unless the centre moves. */
+/* Most neighbours listed for one centre; enough if every parameter has a few dozen values.
+   Neighbours beyond this number are not tried unless the centre moves. */
 enum { NEIGHBOURS_MAX = 1024 };
 
 typedef struct local {

@@ -6,9 +6,9 @@
  * Trust is earned in three steps, because a list may mislead:
  *
  *     1. The order. A few trials of the strategy come first, one in six and at most five, as a
- *        control. The first candidate is tried if the list orders them about as well as it orders
- *        itself. So most unrelated lists cost nothing. A short unrelated list may pass, because it
- *        predicts even its own order badly, and five trials cannot expose it.
+ *        control. The first candidate is tried if the list orders these trials about as well as its
+ *        own configurations. So most unrelated lists cost nothing. A short unrelated list may pass,
+ *        because it predicts even its own order badly, and five trials cannot expose it.
  *     2. The candidate. If it is faster than three of four other trials, the list is trusted. This
  *        step is needed because the order may be right among slow configurations and say nothing
  *        about fast ones; then the best of the list is no better than a random configuration.

@@ -29,8 +29,9 @@ bool ak_walk_seen(const ak_walk *walk, const ak_config *config);
 ak_status ak_walk_propose(ak_walk *walk, const ak_config *config, ak_error *err);
 ak_status ak_walk_observe(ak_walk *walk, const ak_config *config, ak_error *err);
 
-/* Gives the next unseen configuration of the random order. Returns false if all were seen. Each is
-   equally likely to be next. The order itself takes no memory, whatever the size of the space. */
+/* Gives the next unseen configuration of the random order. Returns false if all were seen. Each
+   unseen configuration is equally likely to be next. The order itself takes no memory, whatever the
+   size of the space. */
 bool ak_walk_next(ak_config *out, ak_walk *walk);
 
 /* Inserts an index into a list of at most `max` indices of rows, fastest first. `ms` is the time of

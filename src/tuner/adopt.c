@@ -40,8 +40,8 @@ static ak_status write_json(const char *folder, const char *name, const json_t *
     return status;
 }
 
-/* Copies a file that a document names, relative to the folder of `from` or the one above, into the
-   kernel's folder. */
+/* Copies a file that a document names into the kernel's folder. The name is relative to the folder
+   of `from` or to the folder above it. */
 static ak_status copy_file(const char *folder, const char *from, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX], above[AK_PATH_MAX + 4], target[AK_PATH_MAX], *bytes = NULL;
@@ -79,7 +79,7 @@ static ak_status copy_data(const char *folder, const char *file, const json_t *p
     return status;
 }
 
-/* Writes problem.json, which says of the work that it is a guess. */
+/* Writes problem.json with a note that the formulas of its work are guesses. */
 static ak_status write_problem(const char *folder, json_t *problem, ak_error *err)
 {
     static const char guessed[] =
@@ -132,15 +132,17 @@ out:
     return status;
 }
 
-/* The files beside a source that it includes. In the kernel's folder they are put in front of the
-   source ("Include" of the space file), because the compiler sees one text and no folder. */
+/* The files that a source includes and that lie beside it. In the kernel's folder they are put in
+   front of the source ("Include" of the space file), because the compiler sees one text and no
+   folder. */
 typedef struct includes {
     const char *folder, *file; /* the kernel's folder; the source file */
     json_t *names;             /* in the order in which their texts are needed */
-    ak_buf text, notes;        /* these texts; hints on what the user must do by hand */
+    ak_buf text, notes;        /* the texts of `names`, joined; hints on what the user must do by
+                                  hand */
 } includes;
 
-/* Returns whether the line is #include "NAME", and gives the place of the name. */
+/* Returns whether the line is #include "NAME", and gives the place and the length of the name. */
 static bool quotes_name(const char **name, size_t *length, const char *line)
 {
     line += strspn(line, " \t");
@@ -163,7 +165,7 @@ static bool is_free(const includes *all, const char *name)
            strcmp(name, "reference.c") != 0 && !ak_fs_has_suffix(name, ".json");
 }
 
-/* Copies one file that is included. *taken says whether it is in front of the source now. */
+/* Copies one file that is included. *taken says whether the copy is put in front of the source. */
 static ak_status take_include(bool *taken, includes *all, const char *name, ak_error *err)
 {
     char path[2 * AK_PATH_MAX], *text = NULL;
@@ -215,7 +217,8 @@ out:
     return status;
 }
 
-/* Copies the files beside the source that a text includes, and turns these lines into comments. */
+/* Copies the files beside the source that a text includes, and turns the #include lines of these
+   files into comments. */
 static ak_status take_includes(includes *all, char *text, ak_error *err)
 {
     char *plain = ak_source_plain(text);
@@ -234,7 +237,7 @@ static ak_status take_includes(includes *all, char *text, ak_error *err)
                 static const char mark[] = {'/', '/', ' ', 'a', 'b', 'o', 'v', 'e'};
                 char *begin = strchr(line, '#');
                 memset(begin, ' ', (size_t)(quoted - begin) - 1);
-                memcpy(begin, mark, sizeof mark); /* as long as #include */
+                memcpy(begin, mark, sizeof mark); /* as long as "#include" */
             }
         }
         line += bytes + (line[bytes] == '\n' ? 1 : 0);

@@ -22,7 +22,8 @@ void ak_tuning_announce_phase(const ak_tuning *r, const char *name)
     ak_event_send(&r->events, "phase", json_pack("{s:s}", "name", name));
 }
 
-/* Adds a value under the task's objective; nothing if that is the time. */
+/* Adds the value of a cost under the task's objective. Adds nothing if the objective is the time or
+   the cost is unknown. */
 static bool set_value(json_t *fields, const char *key, const ak_tuning *r, double cost)
 {
     const ak_objective *objective = r->task->objective;
@@ -90,12 +91,13 @@ static void announce_like(const ak_tuning *r)
     }
 }
 
-/* Warns if this machine is busy or lacks a layer of the sandbox, if parts of the source are ignored
-   (ak_task_ignored), and if a language model is configured that the strategy does not ask. */
+/* Warns if this machine is busy or lacks a layer of the sandbox, if directives in the source are
+   ignored or parameters are not used (ak_task_ignored, ak_task_unused), and if a language model is
+   configured that the strategy does not ask. */
 static void warn_of_setting(ak_tuning *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
-        return; /* a recording replaces the machine, so its state is no matter */
+        return; /* a recording replaces the machine, so the state of the machine does not matter */
     }
     ak_warnings busy = {0};
     r->pressure = ak_pressure_look();

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define CANDIDATES_DEFAULT 3
-/* Unless its strategy is thorough, a run has converged when the last PATIENCE evaluations, and at
-   least half of all, brought no gain. */
+/* Unless its strategy is thorough, a run has converged when the evaluations since the last gain are
+   at least PATIENCE and at least half of all. */
 #define PATIENCE 60
 /* Checking a candidate takes about as long as this many checks of a trial. */
 #define CHECKS_OF_CANDIDATE 3.0
@@ -61,7 +61,7 @@ static double finish_seconds(const ak_tuning *r)
     }
     double least =
         ak_protocol_seconds(ak_session_protocol(&r->session), all, AK_COMPARISON_ROUNDS_MIN);
-    /* The control shares these seconds. */
+    /* The control is measured within these seconds, too. */
     double comparison = ak_tuning_finish_each(r->options) * (double)all;
     double expected =
         (comparison > least ? comparison : least) + CEILINGS_SECONDS +

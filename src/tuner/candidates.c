@@ -177,7 +177,7 @@ ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
         }
         status = check(&right, &not, &fresh, r, err);
         if (status != AK_OK && status != AK_CANCELLED) {
-            rank(out, r, &not ); /* without those that were refuted before the error */
+            rank(out, r, &not ); /* leaves out the candidates that were refuted before the error */
             return status;
         }
     }

@@ -28,8 +28,8 @@
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
-/* Sizes are near each other if they are alike and the ratios of their extents multiply to at most
-   this. */
+/* Two sizes are near each other if they are alike (near.h) and the ratios of their extents multiply
+   to at most this. */
 #define NEAR        2.0
 #define PROPOSED_BY "race of implementations"
 
@@ -177,12 +177,12 @@ static ak_status submit_default(ak_session *session, const candidate *c, ak_erro
     return ak_pool_submit(session->pool, &job, err);
 }
 
-/* Archives the trial of a default and learns from it. */
+/* Archives the trial of a default, and keeps its cost or the reason for its failure. */
 static ak_status take_default(candidate *c, ak_trial *trial, const ak_session *session,
                               const chooser *ch, ak_archive *archive, ak_error *err)
 {
     ak_config config;
-    ak_session own = *session; /* as if it were opened for the task of this implementation */
+    ak_session own = *session; /* a copy for the task of this implementation */
     own.task = c->task;
     memcpy(own.environment, c->environment, sizeof own.environment);
     ak_space_default(&config, c->task->space);

@@ -8,7 +8,7 @@ ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path, 
     char **texts = NULL;
     size_t count = 0;
     AK_DO(ak_config_file_read(&texts, &count, path, task->size_text, err));
-    /* why the configuration of the nearest size is invalid; reported if all are */
+    /* why the configuration of the nearest size is invalid; reported if none is valid */
     ak_error why = AK_ERROR_INIT;
     ak_status status = ak_config_parse(out, task->space, texts[0], &why);
     ak_status nearest = status;

@@ -30,7 +30,8 @@ static bool had_no_more(const json_t *result)
     return why != NULL && (strcmp(why, "exhausted") == 0 || strcmp(why, "converged") == 0);
 }
 
-/* Copies the text of a configuration of the result. *out is NULL if the space no longer has it. */
+/* Copies the text of a configuration of the result. *out is NULL if the space does not have this
+   configuration. */
 static ak_status take_config(char **out, const json_t *of, const ak_task *task, ak_error *err)
 {
     ak_config config;
@@ -84,7 +85,7 @@ out:
     return status;
 }
 
-/* ---- what was refuted since ------------------------------------------------------------------ */
+/* ---- refuted configurations ------------------------------------------------------------------ */
 
 static bool find_refuted(void *context, const ak_trial *trial)
 {

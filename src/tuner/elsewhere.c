@@ -18,7 +18,8 @@ enum {
     KNOWN_MAX = 1024 /* most places of an archive that are considered */
 };
 
-/* Distances, in doublings of a size. Results of another device carry over least. */
+/* Distances, in doublings of a size, that another dtype, option or device adds. Results of another
+   device carry over least. */
 #define OTHER_DTYPE  1.0
 #define OTHER_CHOICE 1.0
 #define OTHER_DEVICE 2.0
@@ -89,7 +90,8 @@ static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
         !(distance < HUGE_VAL)) {
         return AK_OK;
     }
-    for (size_t i = r->count; i-- > 0;) { /* the latest first: trials of a place come in a row */
+    for (size_t i = r->count; i-- > 0;) { /* latest first, as a place's trials are mostly
+                                             adjacent */
         if (is_place(&r->places[i], trial)) {
             return AK_OK;
         }

@@ -1,5 +1,5 @@
-/* facts.c: describes what is known of a task, and of a configuration, before anything is
-   compiled. */
+/* facts.c: describes, before anything is compiled, what is known of a task and of a
+   configuration. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ static bool add_facts(json_t *object, const char *key, const ak_fact *facts, siz
     return ak_json_set(object, key, ak_json_whole(list, good));
 }
 
-/* Adds the compiler and its options. A recording has neither. */
+/* Adds the compiler, its options, the threads and the workspace. A recording has none of them. */
 static ak_status add_compiled(json_t *object, const ak_task *task, const ak_config *config,
                               ak_error *err)
 {

@@ -10,7 +10,7 @@
 #include "tuner/summary.h"
 #include "tuner/warning.h"
 
-/* Seconds for each candidate or library if the time budget leaves less than this. */
+/* Fewest seconds for each candidate or library, even if the time budget leaves less. */
 #define FINISH_SECONDS_MIN 0.1
 
 /* The candidates of the comparison: first the configurations, including the default, then the
@@ -57,7 +57,8 @@ static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
     return status == AK_CRASHED || status == AK_TIMED_OUT || status == AK_IO ? AK_OK : status;
 }
 
-/* Sets the seconds of the comparison within what a time budget leaves. */
+/* Sets the seconds of the comparison, and the extra ones for a busy machine, within what a time
+   budget leaves. */
 static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
 {
     spec->seconds = spec->extra = ak_tuning_finish_each(r->options) * (double)spec->count;
@@ -119,7 +120,7 @@ static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
 /* Sends the warnings as events and stores them with the result. */
 static ak_status warn_of_comparison(ak_tuning *r, const ak_candidates *chosen, ak_error *err)
 {
-    const size_t libraries = chosen->count; /* the index of the first */
+    const size_t libraries = chosen->count; /* index of the first library */
     ak_status status = AK_OK;
     ak_warnings warnings = {0};
     ak_tune_result *result = r->result;
@@ -171,7 +172,8 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     return status;
 }
 
-/* The user may cancel the run after the search has stopped for another reason. */
+/* Notes that the user cancelled the run, which may happen after the search has stopped for another
+   reason. */
 static void note_cancelled(ak_tuning *r)
 {
     r->result->stopped_by = ak_tuning_cancelled(r) ? "cancelled" : r->result->stopped_by;
@@ -206,7 +208,8 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     }
     ak_compared *measured = &result->candidates[winner];
     result->tuned = winner;
-    /* Without a library and a default the ratios, relative to another candidate, are no speedup. */
+    /* Without a library and without the default the ratios are relative to another candidate, so
+       they are no speedup. */
     const bool known = result->baseline < l->all || result->reference == l->fallback;
     result->speedup = known ? measured->ratio : 0;
     AK_DO(ak_summary(&result->summary, comparison, winner, r->task->objective, err));
@@ -218,7 +221,7 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     return set_best(r, &l->chosen.list[winner], measured, err);
 }
 
-/* Moves the comparison into the result. */
+/* Moves the comparison into the result, warns, and chooses the best candidate. */
 static ak_status take_comparison(ak_tuning *r, const lineup *l,
                                  const ak_comparison_result *comparison, ak_error *err)
 {
@@ -255,7 +258,7 @@ ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
                                 "check --sanitize' also runs what gives a wrong result or crashes",
                                 err);
     }
-    /* a recording would give the same times */
+    /* A run on a recording has no finish, because the recording would give the same times again. */
     if (ak_tuning_cancelled(r) || ak_pool_recalls(r->session.pool)) {
         note_cancelled(r);
         AK_DO(note_unsanitized(r, "no sanitizer ran, because the run has no finish", err));

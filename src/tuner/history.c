@@ -38,7 +38,7 @@ ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_tri
                              ak_error *err)
 {
     double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0, cost = ak_trial_cost(trial);
-    assert(ak_tuning_find(r, config) == NULL); /* resume.c and search.c ensure this by their keys */
+    assert(ak_tuning_find(r, config) == NULL); /* resume.c and search.c skip known keys */
     AK_DO(AK_GROW(r->history, &r->history_capacity, r->history_count + 1, err));
     r->history[r->history_count++] =
         (ak_seen){.config = *config,

@@ -8,7 +8,8 @@
 #include "problem/task.h"
 #include "recording/recording.h"
 
-/* Where a task will run: a backend and its devices, and the reason if the user must be told. */
+/* Where a task will run: a backend and its devices. `why` tells the user if a data sheet stands in
+   for a device. */
 typedef struct place {
     const ak_backend_ops *backend;
     ak_device_list list;
@@ -59,8 +60,8 @@ static bool has_implementation(const ak_problem *problem, const char *backend)
     return AK_HAS(problem->implementations, problem->implementation_count, backend, backend);
 }
 
-/* Finds where a kernel runs when neither device nor implementation is named: on the usual device
-   if it has an implementation for that, else on the first device that one of its implementations
+/* Finds where a kernel runs when neither device nor implementation is named: on the usual device if
+   the kernel has an implementation for it, else on the first device that one of its implementations
    can use. If there is no such device, the error is about the first implementation. */
 static ak_status place_of_kernel(place *out, const ak_problem *problem, const ak_task_spec *spec,
                                  ak_error *err)

@@ -42,7 +42,7 @@ static ak_status run(ak_result *out, const rest *c, const ak_comparison_candidat
     return status;
 }
 
-/* Finds the candidate that fails when it runs alone. *who is `count` if none does. */
+/* Finds the candidate that fails when it runs alone. *who is `count` if no candidate fails. */
 static ak_status find_culprit(size_t *who, const rest *c, ak_error *err)
 {
     for (*who = 0; *who < c->count; (*who)++) {

@@ -50,8 +50,8 @@ static bool shorten(json_t *object, const char *key)
     return good;
 }
 
-/* Adds a file or folder that an option names, as an absolute path after `prefix`; nothing if there
-   is none. */
+/* Adds the file or folder that an option names, as an absolute path after `prefix`. Adds nothing if
+   `path` is NULL, does not begin with `prefix` or does not exist. */
 static bool note_path(json_t *paths, const char *key, const char *prefix, const char *path)
 {
     char whole[AK_PATH_MAX];

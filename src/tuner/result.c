@@ -39,7 +39,7 @@ out:
     return status;
 }
 
-/* Returns null if there is no verdict. */
+/* Returns JSON's null if there is no verdict. */
 static json_t *verdict_json(ak_speed_verdict verdict)
 {
     return verdict == AK_SPEED_NONE ? json_null() : json_string(ak_speed_verdict_text(verdict));
@@ -84,7 +84,7 @@ static json_t *noise_json(const ak_noise *noise)
     return ak_json_whole(object, good);
 }
 
-/* Returns the verdict on a candidate, or null if the index is out of range. */
+/* Returns the verdict on a candidate, or JSON's null if the index is out of range. */
 static json_t *verdict_of(const ak_compared *list, size_t count, size_t which)
 {
     return which < count ? verdict_json(list[which].verdict) : json_null();
@@ -159,7 +159,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
 
-/* Returns what the speedup of the best is relative to; NULL: it has none. */
+/* Returns what the speedup of the best is relative to; NULL if there is no speedup. */
 static const char *speedup_over(const ak_tune_result *result)
 {
     return !(result->speedup > 0)                       ? NULL

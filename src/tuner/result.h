@@ -6,10 +6,11 @@
 #include "base/json.h"
 #include "problem/task.h"
 
-/* Returns a speed with its interval and verdict; null if it was not measured, NULL without
-   memory. */
+/* Returns a speed with its interval and verdict. Returns JSON's null if it was not measured, and
+   NULL if there is no memory. */
 json_t *ak_speed_json(const ak_speed *speed);
-/* Returns the member "llm" of a result: null if no model was asked, NULL without memory. */
+/* Returns the member "llm" of a result. Returns JSON's null if no model was asked, and NULL if
+   there is no memory. */
 json_t *ak_llm_use_json(const ak_llm_use *use);
 
 #endif

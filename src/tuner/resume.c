@@ -1,4 +1,4 @@
-/* resume.c: reads what the archive already has of the task that a run is about to tune. */
+/* resume.c: reads the archived trials of the task that a run is about to tune. */
 #include <string.h>
 
 #include "archive/archive.h"
@@ -9,7 +9,7 @@
 typedef struct resume {
     ak_tuning *r;
     ak_set *known;   /* keys of the configurations found so far */
-    ak_set *refuted; /* keys of those that a later check found to be wrong */
+    ak_set *refuted; /* keys of the configurations that a later check refuted */
     size_t count;
     bool counting; /* only count, because no strategy is open yet */
 } resume;
@@ -43,7 +43,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     ak_config config;
     bool fresh = false;
     if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
-        return AK_OK; /* the space has changed or is restricted now, and lacks it */
+        return AK_OK; /* the space has changed, or --fix leaves this configuration out */
     }
     if (may_be_tried_again(trial) ||
         (trial->status == AK_TRIAL_OK &&
@@ -84,12 +84,12 @@ ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
     return status;
 }
 
-/* Counts the trials of the task in other environments than this one. */
+/* State of the count of the task's trials in other environments than this one. */
 typedef struct others {
     ak_tuning *r;
     const char *environment;
     char *last;             /* the latest environment that was compared with this one */
-    bool same, only_source; /* it is equal; it differs only in the kernel's source */
+    bool same, only_source; /* `last` is equal; `last` differs only in the kernel's source */
 } others;
 
 static ak_status count_other(void *context, const ak_trial *trial, ak_error *err)

@@ -39,7 +39,7 @@ typedef struct ak_seen {
     double ms;              /* time; 0 if it failed */
     double joules;          /* 0: not measured */
     int64_t trial;          /* id in the archive */
-    size_t device;          /* index of the device that measured it in the task's list */
+    size_t device;          /* index, in the task's list, of the device that measured it */
 } ak_seen;
 
 /* A job in flight with its proposal, kept until the result arrives. */
@@ -63,7 +63,7 @@ typedef struct ak_tuning {
     size_t devices;        /* number of devices that share the trials */
     size_t evaluations;    /* evaluations of this run; resume.c subtracts archived ones */
     size_t known;          /* evaluations that the archive has */
-    size_t again_capacity; /* of result->again */
+    size_t again_capacity; /* allocated entries of result->again */
     ak_like *like;         /* results measured elsewhere; NULL if there are none */
 
     /* Opened and closed by tuner.c; the other parts use them. */
@@ -80,7 +80,8 @@ typedef struct ak_tuning {
 
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
-    char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */
+    char fleet[AK_RUN_ID_BYTES]; /* id of this tuner among the tuners with workers on other
+                                    machines, or "" */
     bool deferred;               /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
@@ -106,7 +107,7 @@ typedef struct ak_tuning {
     double check_seconds;   /* seconds for the check of the latest correct trial */
     double compile_seconds; /* longest compilation of a correct trial */
     bool exhausted;         /* the strategy has no more proposals */
-    const char *ended;      /* the strategy's reason for that; NULL if it gave none */
+    const char *ended;      /* why it has no more; NULL if it gave no reason */
     ak_error fault;         /* failure of the machine that ended the search */
 
     /* Set by finish.c. */
@@ -117,7 +118,8 @@ typedef struct ak_tuning {
 
 /* ---- budget.c -------------------------------------------------------------------------------- */
 
-/* Returns the strategy that these options ask for, with its hyper-parameters (tuner.c). */
+/* Returns the text of the strategy, with its hyper-parameters, that these options ask for
+   (tuner.c). */
 const char *ak_tuning_strategy(const ak_tune_options *options);
 /* Returns the number of evaluations that the caller asked for, including resumed ones. */
 size_t ak_tuning_budget(const ak_tuning *r);
@@ -131,7 +133,8 @@ double ak_tuning_seconds_left(const ak_tuning *r);
 size_t ak_tuning_expected_trials(const ak_tuning *r);
 /* Returns how many candidates each device contributes to the finish. */
 size_t ak_tuning_candidates_of_each(const ak_tuning *r);
-/* Returns why the search must stop, as in ak_tune_result, or NULL if it continues. */
+/* Returns why the search must stop, in the words of ak_tune_result.stopped_by, or NULL if it
+   continues. */
 const char *ak_tuning_stop_reason(const ak_tuning *r);
 
 /* ---- resume.c -------------------------------------------------------------------------------- */
@@ -139,13 +142,13 @@ const char *ak_tuning_stop_reason(const ak_tuning *r);
 /* Subtracts archived trials from the evaluations, so that a resumed run ends where it would have
    ended without the interruption. */
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err);
-/* Tells the open strategy what the archive has. */
+/* Tells the open strategy the archived results of the task. */
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err);
 
 /* ---- record.c -------------------------------------------------------------------------------- */
 
-/* After ak_tuning_defer, writes wait if the archive is locked, and the run goes on.
-   ak_tuning_settle writes what still waits and ends this. */
+/* After ak_tuning_defer, writes wait in memory if the archive is locked, and the run goes on.
+   ak_tuning_settle writes what still waits and ends this mode. */
 ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
@@ -160,12 +163,13 @@ void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task
 /* Writes the states of the workers on other machines into the archive; `context` is the run. At the
    end of the run, `pool` is NULL and the states are removed. */
 void ak_tuning_note_workers(void *context, const ak_pool *pool);
-/* Adds the result, which is also sent as the event "end". */
+/* Adds the result to the run's entry and sends it as the event "end". */
 ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 
 /* ---- announce.c ------------------------------------------------------------------------------ */
 
-/* Sends "start", "prepared" and "like", and warns of what this machine or these options lack. */
+/* Sends the events "start", "prepared" and "like", and warnings about this machine and these
+   options. */
 void ak_tuning_announce(ak_tuning *r);
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name);
 void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library);

@@ -31,12 +31,12 @@ typedef struct ak_run_advisor {
    the advisor. */
 ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,
                               const ak_task *task, const ak_strategy_ops *ops, ak_error *err);
-/* Must be called when the session is open. If the session recalls results from a recording,
+/* Must be called once the session has been opened. If the session recalls results from a recording,
    strategies wait for replies and nothing is measured again. */
 ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);
 void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
 
-/* Returns `llm` with what is left of its budget and its tokens, for several runs that share
+/* Returns `llm` with the rest of its budget and of its tokens, so that several runs can share
    them. */
 ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd,
                                    int64_t used_tokens);

@@ -12,11 +12,12 @@
 
 #include <stddef.h>
 
-/* Lists the configurations of the next comparison: at most `most` from *next on, which it advances,
-   then the anchor (`count`: nothing has worked so far). `list` has room for most + 1 indices;
-   returns their number. */
+/* Lists the configurations of the next comparison: at most `most`, beginning with *next, and then
+   the anchor. Advances *next. `anchor` is `count` if nothing has worked so far. `list` has room for
+   most + 1 indices. Returns the number of indices. */
 size_t ak_scale_next(size_t *list, size_t *next, size_t anchor, size_t count, size_t most);
-/* Stores the times of one comparison: measured[i] is the time of list[i], 0 if it failed. */
+/* Stores the times of one comparison, scaled by the anchor, for configurations that have no time
+   yet. measured[i] is the time of list[i], 0 if it failed. */
 void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count);
 
 #endif

@@ -28,15 +28,15 @@
 #define WAIT_NS (AK_SECOND_NS / 4)
 
 /* Names of proposers: the default, which every run tries first; configurations that the caller
-   wants tried first; the best ones of another size, dtype or device. */
+   wants tried first; the best configurations of another size, dtype or device. */
 static const char proposed_first[] = "default";
 static const char proposed_by_caller[] = "given";
 static const char proposed_elsewhere[] = "like";
 
 /* ---- proposals ------------------------------------------------------------------------------- */
 
-/* Returns how many jobs may be in flight now: one more than can be compiled at a time, which keeps
-   the compile workers busy, and for each further device one to measure and one ready. On a
+/* Returns how many jobs may be in flight. One more than can be compiled at a time keeps the compile
+   workers busy. Each further device adds one job to be measured and one that is ready. On a
    recording jobs do not overlap. */
 static size_t most_in_flight(const ak_tuning *r)
 {
@@ -79,7 +79,8 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
                           .used = true};
     ak_job job = {
         .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .specialised = true};
-    /* A slower configuration may be the better one if the objective is not the time. */
+    /* A slower configuration may be the better one if the objective is not the time, so none is
+       given up early. */
     bool timed = r->task->objective == NULL && r->best_ms > 0;
     job.timer.give_up_ms = timed ? r->best_ms * HOPELESS : 0;
     r->sent++;
@@ -346,7 +347,7 @@ static ak_status take_next_or_fault(bool *fault, ak_tuning *r, ak_error *err)
 
 /* ---- loop ------------------------------------------------------------------------------------ */
 
-/* Searches until a reason to stop. *why is that reason, or NULL after an error. */
+/* Searches until there is a reason to stop. *why is that reason, or NULL after an error. */
 static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *err)
 {
     ak_proposal first = {0};

@@ -113,7 +113,7 @@ const ak_protocol *ak_session_protocol(const ak_session *session)
 }
 
 /* Builds the key of the ceilings: backend, dtype, operations that the device does per clock in this
-   task, and a hash of the environment without the facts that affect only compiled code. */
+   task, and a hash of the environment without the facts that do not affect the ceilings. */
 static ak_status name_ceilings(char **out, const char *environment, const ak_task *task,
                                ak_error *err)
 {

@@ -25,9 +25,11 @@ typedef struct ak_sanitizing {
     size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
     size_t found;           /* number of configurations with a report */
     size_t not_run;         /* number of configurations that could not be built or run */
-    size_t left_out;        /* number of configurations that failed otherwise, which are not run */
+    size_t left_out;        /* number of configurations that failed in another way and so did not
+                               run */
     char tool[64];
-    char missing[320]; /* why the first of `not_run` could not run; "" if all could */
+    char missing[320]; /* why the first of `not_run` could not run, or why the backend has no
+                          sanitizers; else "" */
 } ak_sanitizing;
 
 typedef struct ak_session {
@@ -61,9 +63,9 @@ void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
 void ak_session_rename(const ak_task *task, ak_archive *archive, const char *hash,
                        const char *words);
 
-/* Opens a session: starts the workers and computes the environment. The task's launcher and workers
-   and this environment take the place of those in the options, and the task's `cancel` that of
-   NULL. */
+/* Opens a session: starts the workers and computes the environment. The launcher and the workers of
+   the task and this environment replace those of the options. The task's `cancel` is used if that
+   of the options is NULL. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_pool_options *options,
                           ak_error *err);
 /* Measures the ceilings, in about half a second, and lists the baselines, which may take longer. */
@@ -81,7 +83,7 @@ void ak_session_close(ak_session *session);
    the clock starts in 1970. */
 int64_t ak_session_now_ns(const ak_session *session);
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
-/* Writes the text for another time `ns` of that clock. */
+/* Writes the text for the time `ns` of that clock. */
 void ak_session_utc_of(char out[AK_CLOCK_UTC_BYTES], const ak_session *session, int64_t ns);
 
 /* Creates the id of a new run: 16 hexadecimal digits. */

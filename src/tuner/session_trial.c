@@ -33,8 +33,9 @@ static bool place_trial(ak_trial *trial, const ak_session *session)
     return good;
 }
 
-/* Computes the cost from the median time and energy. Its interval spans the costs at the ends of
-   their intervals. A trial whose cost cannot be computed is rejected. */
+/* Computes the cost from the median time and energy. The interval of the cost spans the costs at
+   the ends of the intervals of time and energy. A trial whose cost cannot be computed is
+   rejected. */
 static ak_status set_cost(ak_trial *trial, const ak_session *session, const ak_config *config,
                           ak_error *err)
 {

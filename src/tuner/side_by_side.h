@@ -5,8 +5,8 @@
 #include "tuner/session.h"
 
 /* A comparison to be made. names[i] belongs to candidates[i]. Ratios are speeds relative to the
-   fastest library; without one, to `fallback`, the default; if that failed, to the first candidate
-   that worked. */
+   fastest library. Without a library they are relative to `fallback`, the default, or, if that
+   failed, to the first candidate that worked. */
 typedef struct ak_comparison_spec {
     const ak_comparison_candidate *candidates;
     const char *const *names;
@@ -16,7 +16,7 @@ typedef struct ak_comparison_spec {
     const ak_protocol *protocol; /* NULL for interleaved */
     bool specialised;            /* as in ak_job */
     bool control;                /* one candidate takes part twice, which makes verdicts possible */
-    size_t twice;                /* index of that candidate */
+    size_t twice;                /* index of the candidate that takes part twice */
     size_t fallback;             /* index of the default; `count` if it does not take part */
     /* (out) lost[i] is true if candidate i lost the device and was left out; may be NULL */
     bool *lost;

@@ -67,7 +67,7 @@ static void tell_of_archive(void *context, const char *line)
     ak_event_send(&m->events, "warning", json_pack("{s:s}", "text", line));
 }
 
-/* Runs everything. A lock on the archive delays writes but not the run. */
+/* Carries out the run. A lock on the archive delays writes but not the run. */
 static ak_status run_and_settle(ak_many *m, ak_error *err)
 {
     const ak_archive_patience patience = {

@@ -68,7 +68,8 @@ out:
     return AK_OK;
 }
 
-/* Takes the speed of the chosen configuration relative to the winner, and to the library. */
+/* Sets the loss from the speed of the chosen configuration relative to the winner, and keeps its
+   speed relative to the library. */
 static void take_loss(ak_size_result *one, const ak_comparison_result *comparison)
 {
     const ak_compared *chosen = &comparison->list[1];
@@ -105,7 +106,8 @@ static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak
     return AK_OK;
 }
 
-/* If the chosen configuration has turned out to be faster than the winner, it is the winner. */
+/* Makes the chosen configuration the winner of a size if it has turned out to be faster than the
+   winner. */
 static ak_status crown(ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     ak_size_result *one = &m->result->sizes[size];

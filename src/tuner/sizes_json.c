@@ -15,7 +15,7 @@ static json_t *index_of(size_t index)
     return json_integer((json_int_t)index);
 }
 
-/* Makes an array of what `make` gives for 0 to count - 1. */
+/* Returns an array of what `make` returns for 0 to count - 1, or NULL without memory. */
 static json_t *list_of(const ak_sizes_result *r, size_t count,
                        json_t *(*make)(const ak_sizes_result *r, size_t i))
 {
@@ -27,7 +27,7 @@ static json_t *list_of(const ak_sizes_result *r, size_t count,
     return ak_json_whole(array, good);
 }
 
-/* Sets a number that is null if it is not known. */
+/* Sets a number, or null if it is not known. */
 static bool set_known(json_t *object, const char *key, double value)
 {
     return ak_json_set(object, key, ak_json_known(value));

@@ -10,8 +10,8 @@
 /* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
    number of sizes or to this number, whichever is larger. */
 #define ELITES_MIN 24
-/* Most elites of one comparison. A device worker takes 32 candidates: these, the best so far, the
-   libraries and the control. */
+/* Most elites of one comparison. A device worker takes AK_JUDGED_MAX (32) candidates: these, the
+   best so far, the libraries and the control. */
 #define CHUNK         22
 #define LIBRARIES_MAX 8
 
@@ -88,7 +88,7 @@ static void enter(chunk *c, const ak_task *task, const char *config, size_t elit
     }
 }
 
-/* Enters all libraries or, once the fastest is known, that one. */
+/* Enters all libraries or, once the fastest is known, only the fastest. */
 static void enter_libraries(chunk *c, const ak_session *session, const ak_size_result *one)
 {
     if (one->library != NULL) {
@@ -118,7 +118,7 @@ static ak_status take_library(ak_size_result *one, const ak_task *task, const ak
     return ak_copy_text(&one->library, library->name, err);
 }
 
-/* Adds the results of one comparison to the known ones of this size. */
+/* Adds the results of one comparison to the known results of this size. */
 static ak_status take_results(column *known, ak_size_result *one, const ak_task *task,
                               const chunk *c, const ak_comparison_result *comparison, ak_error *err)
 {
@@ -220,8 +220,8 @@ static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_
 }
 
 /* Archives a size's winner unless it is the configuration that the size's own run found best. Such
-   a winner may come from another size and have no trial at this one. If it does not work by itself,
-   its time is that of the comparison. */
+   a winner may come from another size and have no trial at this one. If it fails when it is
+   measured alone, its time is that of the comparison. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     const ak_size_result *one = &m->result->sizes[size];

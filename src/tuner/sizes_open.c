@@ -34,7 +34,8 @@ static ak_status open_each(ak_many *m, ak_error *err)
     return AK_OK;
 }
 
-/* Lets each size choose its implementation by measurements, which may be made now. */
+/* Lets each size choose its implementation by archived results or by measurements that are made at
+   once (ak_task_choose). */
 static ak_status choose_each(ak_many *m, ak_error *err)
 {
     for (size_t i = 0; i < m->result->size_count; i++) {

@@ -61,8 +61,8 @@ ak_status ak_many_measure(ak_many *m, ak_error *err);
 void ak_many_set_winner(ak_many *m, size_t size, size_t config);
 /* Archives a size's winner unless it is the configuration that the size's own run found best. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err);
-/* Returns the seconds of a comparison in which each candidate should get `per`, within what a time
-   budget allows if `left` such comparisons remain. */
+/* Returns the seconds of a comparison in which each candidate gets `per` seconds, or fewer if the
+   time budget does not allow that for each of `left` such comparisons. */
 double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left);
 
 /* Chooses the table. Returns AK_OK with an empty table if no choice serves every size. */

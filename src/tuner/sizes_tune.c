@@ -8,13 +8,13 @@
 
 /* Largest share of a time budget for measuring the elites and the losses. */
 #define MEASURING_SHARE 0.4
-/* Approximate number of candidates in such a measurement. */
+/* Approximate number of candidates in one of these measurements. */
 #define CANDIDATES 8
 /* Each size gets at least this many seconds, which suffice to measure its default. */
 #define SECONDS_MIN 0.1
 
-/* Shares what is left of the budgets among the remaining sizes, keeping time for the later
-   measurements. */
+/* Shares the rest of the budgets among the remaining sizes, and keeps time for the measurements
+   that follow. */
 static void share(ak_tune_options *out, const ak_many *m, size_t at)
 {
     size_t left = m->result->size_count - at;
@@ -98,7 +98,7 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     const ak_tune_result *tuned = &m->tuned[i];
     size_t used = tuned->evaluated + tuned->resumed;
     m->used += used < options.evaluations ? used : options.evaluations;
-    /* with `tuned`, the size's own run belongs to this one, so its evaluations count */
+    /* With `tuned`, the earlier run of the size is a part of this run, so its evaluations count. */
     size_t tried = tuned->evaluated + (m->request->tuned ? tuned->resumed : 0);
     m->result->evaluated += tried;
     m->result->sizes[i].evaluated = tried;

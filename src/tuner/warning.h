@@ -21,8 +21,8 @@ ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t c
 /* Warns if the machine was busy during the measurement or the control differed from its
    original. */
 ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err);
-/* Warns of each candidate with a note, which says what its time is if that is not the time of a
-   call in a batch. */
+/* Warns of each candidate that has a note. A note says what the candidate's time is if that is not
+   the time of a call in a batch. */
 ak_status ak_warn_notes(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err);
 /* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
 ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
@@ -34,7 +34,7 @@ ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak
 ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
 /* Warns if the best configuration was checked at the task's own size only, because its conditions
-   exclude all others that could be tried. */
+   exclude all other sizes that could be tried. */
 ak_status ak_warn_unchecked(ak_warnings *out, const ak_task *task, const ak_config *best,
                             ak_error *err);
 
