@@ -256,7 +256,8 @@ ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
     return ak_buf_take(out, &text, err);
 }
 
-/* Fails with a message of the command line, without the option and the command that it names. */
+/* Fails with a message that was written for the command line: leaves out the option at its
+   beginning, and names the tool history in place of the command `autokernel history`. */
 static ak_status fail_here(ak_error *err, ak_status status, const char *text)
 {
     static const char option[] = "--config ", command[] = "'autokernel history' shows";

@@ -8,8 +8,8 @@
 #include "base/fs.h"
 #include "cli/options.h"
 
-/* Returns true if the path names nothing that a user could miss: standard output, a file that does
-   not exist or is empty, a pipe, or what --force gives up. */
+/* Returns true if writing to the path destroys nothing that a user could miss: with --force, and
+   for standard output, a pipe, or a file that does not exist or is empty. */
 static bool is_free(const char *path, const ak_args *args)
 {
     struct stat info;
@@ -91,7 +91,7 @@ ak_status ak_target_of_export(const char *path, const char *kernel, const ak_arg
 
 /* ---- other files ----------------------------------------------------------------------------- */
 
-#define HEAD_BYTES 2048 /* the title of a page is before that */
+#define HEAD_BYTES 2048 /* the title of an HTML page is within these bytes */
 
 static bool is_report(const char *path)
 {
