@@ -189,8 +189,8 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
     for (size_t i = 0; i < b->recording_count && good; i++) {
         good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
     }
-    good = ak_json_set(object, "recordings", list) &&
-           good; /* ak_json_set releases the list even on failure */
+    /* ak_json_set releases the list even on failure. */
+    good = ak_json_set(object, "recordings", list) && good;
     return ak_json_whole(object, good);
 }
 

@@ -292,8 +292,8 @@ int ak_out_end(int code)
     if (write_error == 0) {
         return code;
     }
-    if (write_error !=
-        EPIPE) { /* EPIPE: a reader such as head has closed the pipe, which is no error */
+    /* EPIPE is no error: a reader such as head has closed the pipe. */
+    if (write_error != EPIPE) {
         char text[160];
         (void)snprintf(text, sizeof text, "cannot write to standard output: %s%s",
                        strerror(write_error), ak_fs_limit(write_error));

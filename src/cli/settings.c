@@ -198,9 +198,8 @@ static ak_status find_files(ak_settings *out, ak_error *err)
     (void)snprintf(out->project, sizeof out->project, "autokernel.json");
     const char *root = ak_env("XDG_CONFIG_HOME"), *home = ak_env("HOME");
     char folder[AK_PATH_MAX] = "";
-    if (root != NULL &&
-        root[0] ==
-            '/') { /* the XDG Base Directory Specification says that relative paths are ignored */
+    /* The XDG Base Directory Specification says that relative paths are ignored. */
+    if (root != NULL && root[0] == '/') {
         AK_DO(ak_fs_join(folder, root, "autokernel", err));
     } else if (home != NULL) {
         AK_DO(ak_fs_join(folder, home, ".config/autokernel", err));
@@ -279,8 +278,7 @@ bool ak_settings_meant(char *out, size_t bytes, const char *name)
     for (size_t i = 0, count = 0; i < AK_OPTION_COUNT; i++) {
         if (ak_options_all[i].setting) {
             variable_of(names[i], (ak_option_id)i);
-            known[count++] =
-                names[i] + strlen(PREFIX); /* the prefix, which all names share, is not compared */
+            known[count++] = names[i] + strlen(PREFIX); /* all names share the prefix */
         }
     }
     const char *nearest = ak_text_meant(name + strlen(PREFIX), known);

@@ -45,8 +45,7 @@ void ak_config_cell(ak_table *table, const ak_trial *trial, bool hidden)
 void ak_history_row(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
-    const char *time =
-        ak_or_empty(trial->timestamp); /* it is printed without the fraction of a second */
+    const char *time = ak_or_empty(trial->timestamp); /* printed without the fraction of a second */
     ak_table_cell(table, "%lld", (long long)trial->id);
     ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",
                   strlen(time) > 11 ? time + 11 : "");

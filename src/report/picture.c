@@ -31,8 +31,7 @@ void ak_picture_convergence(ak_buf *out, const ak_report_model *model)
     size_t columns = model->count < SPARK_COLUMNS ? model->count : SPARK_COLUMNS;
     double first = model->steps[0].trial->median_ms;
     double last = model->steps[model->step_count - 1].trial->median_ms;
-    double range =
-        log(first) - log(last); /* not log(first / last), whose quotient may exceed a double */
+    double range = log(first) - log(last); /* first / last may exceed a double */
     ak_headline_ms(out, first);
     ak_buf_putc(out, ' ');
     for (size_t c = 0; c < columns; c++) {

@@ -21,8 +21,7 @@ typedef struct ak_importance_value {
 
 typedef struct ak_importance_parameter {
     char *name;
-    ak_importance_value
-        *values; /* numbers in the order of their values, texts in alphabetical order */
+    ak_importance_value *values; /* numbers in ascending, texts in alphabetical order */
     size_t value_count;
     double share;  /* share of the variance of the parameter alone */
     double shared; /* `share` plus the shares of its interactions with single other parameters */
