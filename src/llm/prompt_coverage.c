@@ -21,8 +21,7 @@
 #define THIN_PART   0.5
 #define THIN_TRIALS 12
 /* The spread of a kind is the time of its slowest trial over that of its fastest. The median over
-   the kinds with SPREAD_LEAST successful trials or more is written if it is SPREAD_SHOWN or more.
- */
+   the kinds with SPREAD_LEAST successful trials or more is shown if it is SPREAD_SHOWN or more. */
 #define SPREAD_LEAST 3
 #define SPREAD_SHOWN 1.2
 /* Shares of a larger space are estimated from SHARE_SAMPLES samples. They are drawn with a fixed
