@@ -1,5 +1,4 @@
-/* product_gpu.c: computes C = A*B on an NVIDIA GPU with a bundle. The commands are in
- * docs/shipping.md. */
+/* product_gpu.c: computes C = A*B on an NVIDIA GPU with a bundle, as docs/shipping.md describes. */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
